@@ -51,11 +51,11 @@ def test_a_part_counts_if_all_its_checks_were_run_and_none_failed(registry: Regi
     done += results("norm/rms")[1:]
     parts = {(p.kind, p.name): p for p in find_parts(registry, done)}
     assert parts["pool", "mean"].counts
-    assert parts["pool", "cls"].failed == ["gradients"]
+    assert parts["pool", "cls"].failed == ["gradcheck"]
     assert parts["norm", "rms"].missing == [next(iter(checks_of("norm")))]
     assert [key for key, part in parts.items() if part.counts] == [("pool", "mean")]
     text = page(list(parts.values()), facts(mean={}))
-    assert "because checks fail: `pool/cls` (gradients)." in text
+    assert "because checks fail: `pool/cls` (gradcheck)." in text
     assert re.search(r"because not all checks were run: .*`norm/rms`", text)
     assert re.search(r"\| `mean` +\| encoder-zoo ", text)
 

@@ -34,7 +34,7 @@ def test_a_failing_check_fails_with_numbers_owner_claim_and_command() -> None:
     message = str(failure.value)
     assert "pool/mean-over-padding (pools.py " in message
     assert "off by" in message
-    assert "must hold: Neither the values in padding" in message
+    assert "must hold: No other values in padding" in message
     assert f"--plugin {POOLS}" in message
 
 

@@ -9,6 +9,8 @@ import torch
 import torch.nn.functional as F
 
 from zoo.components.attention.projections import CanonicalWeights
+from zoo.components.layer_context import LayerContext
+from zoo.components.tokens import Tokens
 from zoo.conformance import reference
 from zoo.conformance.reference import CausalBias, ReferenceEncoding
 
@@ -24,16 +26,9 @@ def test_the_reference_is_torchs_multi_head_attention() -> None:
     weights = CanonicalWeights(*normal(4, DIM, DIM), *normal(4, DIM, seed=1))
     x, context = normal(2, 3, DIM, seed=2), normal(2, 4, DIM, seed=3)
     seen = torch.tensor([[True, True, False, True], [True, False, False, False]])
-    out, shown = reference.attention(
-        weights,
-        HEADS,
-        x,
-        context,
-        hidden=~seen[:, None, None, :].expand(2, 1, 3, 4),
-        q_positions=torch.arange(3),
-        k_positions=torch.arange(4),
-        position=ReferenceEncoding(),
-    )
+    keys = Tokens(seen, torch.arange(4))
+    layer = LayerContext(Tokens.whole(3), context=context, context_tokens=keys)
+    out, shown = reference.attention(weights, HEADS, x, layer)
     expected, expected_shown = F.multi_head_attention_forward(
         x.transpose(0, 1),
         context.transpose(0, 1),
@@ -61,16 +56,8 @@ def test_the_encodings_rotation_and_bias_act_on_the_scores_before_the_softmax() 
     weights = CanonicalWeights(eye, eye, eye, eye, none, none, none, none)
     x, positions = normal(1, 2, 4), torch.tensor([3, 1])
     encoding = ReferenceEncoding(rotates=True, biases=True)
-    out, shown = reference.attention(
-        weights,
-        1,
-        x,
-        x,
-        hidden=torch.zeros(1, 1, 2, 2, dtype=torch.bool),
-        q_positions=positions,
-        k_positions=positions,
-        position=encoding,
-    )
+    layer = LayerContext(Tokens(None, positions), encoding)
+    out, shown = reference.attention(weights, 1, x, layer)
     turned = [rotated(vector, int(at)) for vector, at in zip(x[0], positions, strict=True)]
     for i, j in itertools.product(range(2), range(2)):
         powers = [
@@ -114,12 +101,16 @@ def test_the_encoding_rotates_and_biases_as_written_out_for_one_vector() -> None
 def test_a_query_that_may_see_nothing_sees_everything() -> None:
     weights = CanonicalWeights(*normal(4, DIM, DIM), *normal(4, DIM, seed=1))
     x, whole = normal(1, 2, DIM), torch.arange(2)
-    about = {"q_positions": whole, "k_positions": whole, "position": ReferenceEncoding()}
     nothing, everything = (
-        reference.attention(weights, HEADS, x, x, hidden=torch.full((1, 1, 2, 2), hide), **about)[0]
-        for hide in (True, False)
+        reference.attention(weights, HEADS, x, LayerContext(Tokens(mask, whole)))[0]
+        for mask in (torch.zeros(1, 2, dtype=torch.bool), None)
     )
     torch.testing.assert_close(nothing, everything)
+
+
+def test_in_a_causal_layer_no_key_is_later_than_its_query() -> None:
+    unseen = reference.hidden(LayerContext(Tokens.whole(3), causal=True))
+    assert unseen[0, 0].tolist() == [[False, True, True], [False, False, True], [False] * 3]
 
 
 def test_forbid_hides_the_keys_behind_a_query() -> None:

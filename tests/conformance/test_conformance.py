@@ -20,7 +20,7 @@ SOUND = [HERE / "sound.py", HERE / "sound_tasks.py"]
 # softmaxes that differ in the layout of weights, two are left out.
 COMPILED = {"attention/fused", "pe/rope", "norm/layer", "ffn/gelu", "block/pre", "pool/mean"}
 ANOTHER_LAYOUT = {"attention/split", "attention/packed"}
-OF_DATA = {"everywhere", "parameters-act", "same-again"}
+OF_DATA = {"everywhere", "parameters-act"}
 
 
 def _marks(check: ComponentCheck) -> list[pytest.MarkDecorator]:

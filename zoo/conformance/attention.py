@@ -44,7 +44,7 @@ from zoo.registry import Choice
 SHIFT = 7
 # A short text, and one longer than the usual window that no block size divides.
 LENGTHS = (6, 149)
-FAR = 5000
+FAR, BLOCK = 5000, 523
 
 
 class AttentionSetup(ModuleSetup, kind="attention"):
@@ -53,6 +53,8 @@ class AttentionSetup(ModuleSetup, kind="attention"):
     # The base class of a variant takes its projections; no user can give them.
     passes = ("dim", "heads", "dropout", "max_length", "inner", "projection", *PLACE)
     contract = Attention
+    # More than the usual window, and more than the usual block of a kernel.
+    lengths = (*LENGTHS, BLOCK)
 
     def make(self, dropout: float = 0.0) -> Any:
         fixed: dict[str, Any] = {"max_length": MAX_LENGTH} if self.can("fixed-length") else {}
@@ -73,12 +75,19 @@ class AttentionSetup(ModuleSetup, kind="attention"):
         """Padded, if it takes padding."""
         return padded_tokens(length, texts) if self.can("padding") else Tokens.whole(length)
 
-    @property
-    def causal_or_not(self) -> tuple[bool, ...]:
-        """The values of ``causal`` that it takes."""
-        if self.can("causal-only"):
-            return (True,)
-        return (False, True) if self.can("causal") else (False,)
+    def call(
+        self,
+        module: Any,
+        x: Tensor,
+        tokens: Tokens,
+        *,
+        causal: bool = False,
+        cache: Any = None,
+        encoded: bool = True,
+    ) -> Tensor:
+        """With its encoding, or with none."""
+        position = self.encoding(module) if encoded else None
+        return attend(module, x, tokens, position=position, causal=causal, cache=cache)
 
     def _cases(self, draw: Draw, length: int) -> list[Case]:
         x, context = draw(length, self.dim), draw(length + 3, self.dim)
@@ -183,24 +192,27 @@ def permutation(setup: AttentionSetup) -> None:
 
 
 def _encoded(choice: Choice) -> str | None:
-    if choice.can("rotate") or choice.can("bias"):
-        return None
-    return "it declares neither 'rotate' nor 'bias'"
+    able = choice.can("rotate") or choice.can("bias")
+    return None if able else "it declares neither 'rotate' nor 'bias'"
 
 
 @check("attention", applies=_encoded)
 def positions(setup: AttentionSetup) -> None:
-    """The encoding is called with the positions given: any spacing, and each text's own."""
+    """The encoding gets the positions given: any spacing, each text's own, and far ones."""
     module = setup.build()
-    position = setup.encoding(module)
-    x = setup.normal(BATCH, 6, DIM)
+    position, x = setup.encoding(module), setup.normal(BATCH, 6, DIM)
     near = torch.arange(6)
     each = torch.stack([near, 3 * near, 2 * near + 1])  # (B, L)
     out = attend(module, x, Tokens(None, each), position=position)
     for text in range(BATCH):
         alone = attend(module, x[text : text + 1], Tokens(None, each[text]), position=position)
         close(out[text], alone[0], f"text {text} at positions of its own against alone")
-    differ(out[1:2], attend(module, x[1:2], position=position), "positions three times apart")
+    out = attend(module, x, position=position)
+    differ(attend(module, x, Tokens(None, 3 * near), position=position), out, "three times apart")
+    # Crossing the lengths at which positions are likely to begin again.
+    for start in () if setup.can("absolute") else (MAX_LENGTH - 3, 509, 1021, FAR):
+        later = attend(module, x, Tokens(None, near + start), position=position)
+        close(later, out, f"output {start} positions later", tolerance=1e-6)
 
 
 @check("attention", needs="rotate")
@@ -329,17 +341,3 @@ def encoding_learns(setup: AttentionSetup) -> None:
             position = make(slot == "rotate", slot == "bias", heads=module.heads, gain=gain)
             call = partial(attend, module, x, position=position)
             agrees(call, [gain], f"a number that the encoding learns, by {slot!r}")
-
-
-@check("attention", needs="rotate")
-def far_positions(setup: AttentionSetup) -> None:
-    """A text far from the beginning gives the same output, if `absolute` is not declared."""
-    if setup.can("absolute"):
-        raise CheckSkipped("it declares 'absolute'")
-    module = setup.build()
-    position, x = setup.encoding(module), setup.normal(BATCH, 6, DIM)
-    out = attend(module, x, position=position)
-    # Crossing the lengths at which positions are likely to begin again.
-    for start in (MAX_LENGTH - 3, 509, 1021, FAR):
-        later = attend(module, x, Tokens(None, torch.arange(6) + start), position=position)
-        close(later, out, f"output {start} positions later", tolerance=1e-6)

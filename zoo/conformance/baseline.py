@@ -9,21 +9,19 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
-from zoo.conformance.assertions import close, must
+from zoo.conformance.assertions import must
 from zoo.conformance.check import check
 from zoo.conformance.setup import (
     BATCH,
     Case,
     Draw,
     ModuleSetup,
-    padded_mask,
     padded_tokens,
     token_tensors,
-    unpadded,
 )
 from zoo.data.tokenizer import SPECIALS
 from zoo.registry import Choice
@@ -69,6 +67,20 @@ class BaselineSetup(ModuleSetup, kind="baseline"):
     passes = ("vocab_size", "classes", "sizes", "dropout", "vocabulary", "head_hidden")
     contract = nn.Module
     quiet_training = False
+    per_text, lengths, tolerance = True, (LENGTH,), 1e-6
+
+    def call(self, module: Any, x: Tensor, tokens: Tokens, **more: Any) -> Tensor:
+        """Logits of texts of ids."""
+        out: Tensor = module(x, tokens)
+        return out
+
+    def text(self, length: int, seed: int = 0) -> Tensor:
+        """Ids of tokens."""
+        return torch.randint(VOCAB_SIZE, (BATCH, length), generator=self.generator(seed))
+
+    def dirty(self, x: Tensor, real: Tensor) -> list[tuple[Tensor, str]]:
+        """Other ids."""
+        return [(torch.where(real, x, (x + 7) % VOCAB_SIZE), "other ids")]
 
     def make(self, dropout: float = 0.0) -> Any:
         if self.can("stream") or self.can("masked"):
@@ -105,23 +117,6 @@ def sort(setup: BaselineSetup) -> None:
         must(callable(getattr(made, method, None)), f"a {type(made).__name__} has no {method}()")
 
 
-@check("baseline", needs="tokens")
-def padding_invariance(setup: BaselineSetup) -> None:
-    """Other ids in padding, or more padding, never change a text's logits."""
-    module = setup.build()
-    ids = torch.randint(VOCAB_SIZE, (BATCH, LENGTH), generator=setup.generator())
-    tokens, real = padded_tokens(LENGTH), padded_mask(LENGTH)
-    out = module(ids, tokens)
-    for text, alone in unpadded(ids, real):
-        expected = module(alone, Tokens.whole(alone.shape[1]))[0]
-        close(out[text], expected, f"text {text}: padded against unpadded", tolerance=1e-6)
-    dirty = torch.where(real, ids, (ids + 7) % VOCAB_SIZE)
-    close(module(dirty, tokens), out, "logits with other ids in padding", tolerance=1e-6)
-    more = torch.cat([dirty, dirty], dim=1)
-    longer = Tokens(torch.cat([real, torch.zeros_like(real)], dim=1), torch.arange(2 * LENGTH))
-    close(module(more, longer), out, "logits with more padding", tolerance=1e-6)
-
-
 def _fitted(setup: BaselineSetup) -> Any:
     model = setup.make()
     model.fit(list(TEXTS), list(LABELS))
@@ -150,25 +145,16 @@ def constant_class(setup: BaselineSetup) -> None:
 
 @check("baseline", needs="texts")
 def same_again(setup: BaselineSetup) -> None:
-    """Fitted twice it predicts the same, and for a single text the same as in a batch."""
-    predicted = []
-    for model in (_fitted(setup), _fitted(setup)):
-        unseen = ["the bank won the match", "rain", "words it never saw", *MIXED[:20]]
-        predicted.append([int(label) for label in model.predict(unseen)])
-        alone = [int(model.predict([text])[0]) for text in unseen]
-        must(alone == predicted[-1], f"labels {predicted[-1]} in a batch, {alone} one by one")
-    must(predicted[0] == predicted[1], f"labels {predicted[0]}, and {predicted[1]} after refitting")
-
-
-@check("baseline", needs="texts")
-def texts_untouched(setup: BaselineSetup) -> None:
-    """Fitting and predicting change neither the texts nor the labels that they are given."""
-    texts, labels = list(TEXTS), list(LABELS)
-    model = setup.make()
+    """A text gets the same label alone as in a batch, and texts and labels are left as they are."""
+    texts, labels, model = list(TEXTS), list(LABELS), setup.make()
     model.fit(texts, labels)
     model.predict(texts)
     must(texts == TEXTS, "the texts have changed")
     must(labels == LABELS, "the labels have changed")
+    unseen = ["the bank won the match", "rain", "words it never saw", *MIXED[:20]]
+    predicted = [int(label) for label in model.predict(unseen)]
+    alone = [int(model.predict([text])[0]) for text in unseen]
+    must(alone == predicted, f"labels {predicted} in a batch, {alone} one by one")
 
 
 @check("baseline", needs="token-texts")
@@ -190,19 +176,8 @@ def learns_tags(setup: BaselineSetup) -> None:
 
 
 @check("baseline", needs="stream")
-def shares(setup: BaselineSetup) -> None:
-    """The probabilities of all next tokens sum to one, whether seen in training or not."""
-    model = setup.make()
-    model.fit(np.tile(np.arange(VOCAB_SIZE - 2), 3))
-    for before in ([0, 1, 2], [2, 0, VOCAB_SIZE - 1], [VOCAB_SIZE - 1, 1, VOCAB_SIZE - 2]):
-        nats = [model.nats(np.array([*before, token]))[-1] for token in range(VOCAB_SIZE)]
-        total = float(np.exp(-np.array(nats)).sum())
-        must(abs(total - 1) < 1e-6, f"the probabilities after {before} sum to {total:.6f}")
-
-
-@check("baseline", needs="stream")
 def learns_stream(setup: BaselineSetup) -> None:
-    """Fitted to a repeating sequence of few tokens, it predicts better than by chance."""
+    """It learns a repeating sequence, from past tokens alone; all shares of a token sum to one."""
     # Most of it is one token, which a model of single tokens learns too.
     sequence = np.repeat([0, 1, 0, 2, 0, 3, 0, 4], [9, 1, 8, 2, 9, 1, 8, 2])
     model, ids = setup.make(), np.tile(sequence, 25)
@@ -211,33 +186,39 @@ def learns_stream(setup: BaselineSetup) -> None:
     must(nats.shape == (len(ids) - 1,), f"gives {nats.shape} for {len(ids)} tokens")
     mean = float(nats[len(sequence) :].mean())
     must(mean < 0.5 * np.log(VOCAB_SIZE), f"{mean:.2f} nats per token of a repeating sequence")
-
-
-@check("baseline", needs="masked")
-def mask_shares(setup: BaselineSetup) -> None:
-    """The probabilities of all tokens at a mask sum to one, whether seen in training or not."""
     model = setup.make()
-    model.fit(WINDOWS)
-    unseen = np.array([0, 1, 3, VOCAB_SIZE - 1, 3])
-    for ids, places in (PLACES, (unseen, np.array([2, 4]))):
-        found = model.log_probabilities(ids, places)
-        shape = (len(places), VOCAB_SIZE)
-        must(found.shape == shape, f"gives {found.shape} for {len(places)} masks, not {shape}")
-        totals = np.exp(found).sum(axis=1)
-        worst = float(totals[np.abs(totals - 1).argmax()])
-        must(abs(worst - 1) < 1e-6, f"the probabilities at a mask sum to {worst:.6f}")
+    model.fit(np.tile(np.arange(VOCAB_SIZE - 2), 6))
+    for before in ([0, 1, 2], [2, 0, VOCAB_SIZE - 1], [VOCAB_SIZE - 1, 1, VOCAB_SIZE - 2]):
+        last = [model.nats(np.array([*before, token]))[-1] for token in range(VOCAB_SIZE)]
+        total = float(np.exp(-np.array(last)).sum())
+        must(abs(total - 1) < 1e-6, f"the probabilities after {before} sum to {total:.6f}")
+    ids = np.random.default_rng(0).integers(VOCAB_SIZE - 2, size=40)
+    ids[:20] = np.arange(20)
+    whole = model.nats(ids)
+    for end in (2, 10, 25, 39):
+        off = float(np.abs(model.nats(ids[:end]) - whole[: end - 1]).max())
+        must(off < 1e-9, f"the nats of the first {end} tokens change by {off:.3g} with later ones")
 
 
 @check("baseline", needs="masked")
 def learns_masked(setup: BaselineSetup) -> None:
-    """Fitted to texts that count, it finds a masked number between its neighbours."""
+    """It finds masked numbers in texts that count; all tokens' shares at a mask sum to one."""
     model = setup.make()
     model.fit(WINDOWS)
     text, places = WINDOWS[5].copy(), np.array([3, 6, 9])
     targets = text[places]
     text[places] = 1  # no text has this id
-    found = model.log_probabilities(text, places).argmax(axis=1)
-    must((found == targets).all(), f"finds {found.tolist()} where {targets.tolist()} are masked")
+    unseen = np.array([0, 1, 3, VOCAB_SIZE - 1, 3])
+    for ids, at in ((text, places), PLACES, (unseen, np.array([2, 4]))):
+        found = model.log_probabilities(ids, at)
+        shape = (len(at), VOCAB_SIZE)
+        must(found.shape == shape, f"gives {found.shape} for {len(at)} masks, not {shape}")
+        totals = np.exp(found).sum(axis=1)
+        worst = float(totals[np.abs(totals - 1).argmax()])
+        must(abs(worst - 1) < 1e-6, f"the probabilities at a mask sum to {worst:.6f}")
+        guessed = found.argmax(axis=1)
+        right = ids is not text or (guessed == targets).all()
+        must(right, f"finds {guessed.tolist()} where {targets.tolist()} are masked")
 
 
 def _of_fitted(choice: Choice) -> str | None:
@@ -262,11 +243,11 @@ def _built(choice: Choice) -> Any:
 
 def _fit(choice: Choice, model: Any, *, turned: bool) -> None:
     """Fit to made-up data; turned: to data of the same sort with other answers."""
+    ids, step = np.tile(np.arange(VOCAB_SIZE), 6), -1 if turned else 1
     if choice.can("stream"):
-        ids = np.tile(np.arange(VOCAB_SIZE), 6)
-        model.fit(ids[::-1].copy() if turned else ids)
+        model.fit(ids[::step].copy())
     elif choice.can("masked"):
-        model.fit([ids[::-1].copy() for ids in WINDOWS] if turned else WINDOWS)
+        model.fit([ids[::step].copy() for ids in WINDOWS])
     elif choice.can("token-texts"):
         model.fit(TOKENS, [[2 - tag for tag in tags] for tags in TAGS] if turned else TAGS)
     else:
@@ -288,30 +269,13 @@ def _predicted(choice: Choice, model: Any) -> str:
 
 @check("baseline", applies=_of_fitted)
 def same_everywhere(setup: BaselineSetup) -> None:
-    """Fitted in processes with other hash seeds, folders and dates, it predicts the same."""
-    found = setup.elsewhere("zoo.conformance.baseline:fit_and_predict")
-    what = "two processes with other hash seeds, folders and dates give other predictions"
-    must(len(found) == 1, f"{what}: sort sets, and use no hash()")
-
-
-@check("baseline", applies=_of_fitted)
-def refitted(setup: BaselineSetup) -> None:
-    """Fitted again to other data, it is as if it had never seen the first."""
+    """Fitted again, after other data, or in other processes, folders and dates, it is the same."""
     expected, model = fit_and_predict(setup.choice), _built(setup.choice)
+    must(fit_and_predict(setup.choice) == expected, "fitted twice, it gives other predictions")
     _fit(setup.choice, model, turned=True)
     _fit(setup.choice, model, turned=False)
     found = _predicted(setup.choice, model)
     must(found == expected, "fitted a second time, it remembers the data of the first")
-
-
-@check("baseline", needs="stream")
-def looks_ahead(setup: BaselineSetup) -> None:
-    """What it says of a token depends on those before it, and never on later ones."""
-    model = setup.make()
-    model.fit(np.tile(np.arange(VOCAB_SIZE), 6))
-    ids = np.random.default_rng(0).integers(VOCAB_SIZE, size=40)
-    ids[:20] = np.arange(20)
-    whole = model.nats(ids)
-    for end in (2, 10, 25, 39):
-        off = float(np.abs(model.nats(ids[:end]) - whole[: end - 1]).max())
-        must(off < 1e-9, f"the nats of the first {end} tokens change by {off:.3g} with later ones")
+    others = setup.elsewhere("zoo.conformance.baseline:fit_and_predict")
+    what = "two processes with other hash seeds, folders and dates give other predictions"
+    must(len(others) == 1, f"{what}: sort sets, and use no hash()")

@@ -30,7 +30,6 @@ from zoo.conformance.setup import (
     padded_tokens,
     perturb,
     token_tensors,
-    unpadded,
     with_garbage,
 )
 from zoo.conformance.training import DRAWS, LITTLE_DROPOUT, same_scale
@@ -46,51 +45,43 @@ class BlockSetup(ModuleSetup, kind="block"):
     passes = ("attention", "ffn", "norm", "dropout", "cross", "make_ffn", *PLACE)
     contract = Block
 
-    def make(self, dropout: float = 0.0) -> Any:
-        def make_ffn() -> PlainFFN:
-            return PlainFFN(self.dim)
-
-        return self.choice.build(
-            Split(self.dim, self.heads),
-            make_ffn(),
-            lambda: nn.LayerNorm(self.dim),
-            dropout=dropout,
-            offered={**self.place, "make_ffn": make_ffn},
-        )
-
-    def block(
+    def make(
         self,
+        dropout: float = 0.0,
         *,
         ffn: bool = True,
         cross: bool = False,
-        norm: Callable[[], nn.Module] = lambda: nn.LayerNorm(DIM),
-        silent: bool = False,
-        dropout: float = 0.0,
+        norm: Callable[[], nn.Module] | None = None,
     ) -> Any:
-        """A block with or without some of its parts, in float64 and evaluation mode.
+        """Of plain parts, or without some of them."""
+
+        def make_ffn() -> PlainFFN | None:
+            return PlainFFN(self.dim) if ffn else None
+
+        attention = Split(self.dim, self.heads)
+        return self.choice.build(
+            attention,
+            make_ffn(),
+            norm or (lambda: nn.LayerNorm(self.dim)),
+            dropout=dropout,
+            offered={**self.place, "make_ffn": make_ffn},
+            **({"cross": Split(self.dim, self.heads)} if cross else {}),
+        )
+
+    def block(self, *, silent: bool = False, **options: Any) -> Any:
+        """What ``make`` makes, in float64 and evaluation mode.
 
         silent: with sub-layers that give zeros, and the block's own weights as initialised.
         """
         with seeded(self.settings.seed, "checks/build"):
-            attention, inner = Split(DIM, HEADS), PlainFFN() if ffn else None
-            more: dict[str, Any] = {"cross": Split(DIM, HEADS)} if cross else {}
-            others: list[PlainFFN] = []
-
-            def make_ffn() -> PlainFFN | None:
-                if ffn:
-                    others.append(PlainFFN())
-                return others[-1] if ffn else None
-
-            offered = {**self.place, "make_ffn": make_ffn}
-            block = self.choice.build(
-                attention, inner, norm, dropout=dropout, offered=offered, **more
-            )
+            block = self.make(**options)
             if not silent:
                 perturb(block)
-        networks = [network for network in (inner, *others) if network is not None]
-        for part in (attention.out, *networks) if silent else ():
-            for parameter in part.parameters():
-                nn.init.zeros_(parameter)
+        for module in block.modules() if silent else ():
+            part = module.out if isinstance(module, Split) else module
+            if isinstance(module, Split | PlainFFN):
+                for parameter in part.parameters():
+                    nn.init.zeros_(parameter)
         block.register_forward_pre_hook(_new_pass)
         return block.double().eval()
 
@@ -113,6 +104,19 @@ class BlockSetup(ModuleSetup, kind="block"):
             case("causal", replace(padded, causal=True)),
             case("few rows", replace(padded, read=slice(1, 3)), rows=2),
         ]
+
+    def call(
+        self, module: Any, x: Tensor, tokens: Tokens, *, causal: bool = False, cache: Any = None
+    ) -> Tensor:
+        """In a layer with an encoding."""
+        layer = replace(context_of(heads=self.heads, causal=causal, cache=cache), tokens=tokens)
+        out: Tensor = module(x, layer)
+        return out
+
+    @property
+    def causal_or_not(self) -> tuple[bool, ...]:
+        """Causal or not is the attention's affair."""
+        return (False, True)
 
     def hidden_states(self) -> Tensor:
         """Inputs (B, L, D)."""
@@ -147,35 +151,6 @@ def context_of(length: int = LENGTH, heads: int = HEADS, **more: Any) -> LayerCo
 
 
 @check("block")
-def layer_context(setup: BlockSetup) -> None:
-    """The attention mask, the encoding and the causal mask reach the attention."""
-    block, x, real = setup.block(), setup.hidden_states(), padded_mask(LENGTH)
-    padded = replace(context_of(), tokens=padded_tokens(LENGTH))
-    out, dirty = block(x, padded), block(with_garbage(x, real), padded)
-    close(dirty[real], out[real], "real rows with other values in padding")
-
-    encoded, plain = context_of(), LayerContext(Tokens.whole(LENGTH), ReferenceEncoding())
-    differ(block(x, encoded), block(x, plain), "the output with and without an encoding")
-    causal = replace(encoded, causal=True)
-    changed = torch.cat([x[:, :3], torch.randn_like(x[:, 3:])], dim=1)
-    past = block(x, causal)[:, :3]
-    close(block(changed, causal)[:, :3], past, "causal: rows 0 to 2 after changing the rest")
-
-
-@check("block")
-def cache(setup: BlockSetup) -> None:
-    """A cache reaches the attention: step by step equals the causal pass over the whole text."""
-    block, x = setup.block(), setup.hidden_states()
-    causal, filled = context_of(causal=True), KeyValues()
-    steps = []
-    for now in (slice(t, t + 1) for t in range(LENGTH)):
-        step = replace(causal, tokens=causal.tokens[now], cache=filled)
-        steps.append(block(x[:, now], step))
-    must(filled.used, "the cache is never used")
-    close(torch.cat(steps, dim=1), block(x, causal), "step by step")
-
-
-@check("block")
 def dropout_scale(setup: BlockSetup) -> None:
     """Dropout scales up what it leaves: the mean output in training is that of evaluation."""
 
@@ -194,18 +169,6 @@ def dropout_scale(setup: BlockSetup) -> None:
     with torch.no_grad():
         draws = [block(x, context_of()) - residual for _ in range(DRAWS)]
     same_scale(torch.stack(draws).mean(0), expected - residual)
-
-
-@check("block")
-def final_norm(setup: BlockSetup) -> None:
-    """If it has norms and its output grows with its input, `final_norm` is True."""
-    if not any(isinstance(module, nn.LayerNorm) for module in setup.block().modules()):
-        raise CheckSkipped("it has no norms")
-    block, x = setup.block(), setup.hidden_states()
-    small, large = (float(block(f * x, context_of()).detach().std()) for f in (1, 1000))
-    growth = large / small
-    what = f"a thousand times the input gives {growth:.3g} times the output"
-    must(growth < 10 or block.final_norm, f"{what}, and final_norm is False")
 
 
 @check("block")
@@ -278,42 +241,47 @@ def undeclared(setup: BlockSetup) -> None:
 
 @check("block")
 def residual(setup: BlockSetup) -> None:
-    """If `residual` is declared, and only then, the input is added to the sub-layers' output."""
+    """If `residual` is declared, and only then, its own input is added, and never dropped."""
     x = setup.hidden_states()
     out = setup.block(norm=nn.Identity, silent=True)(x, context_of()).detach()
-    if setup.can("residual"):
-        # Up to a factor, because some blocks weight the branches, and mostly, because a block may
-        # have a network of its own, which is not silent (Macaron).
-        likeness = float(nn.functional.cosine_similarity(out.flatten(), x.flatten(), dim=0))
-        what = f"the cosine of input and output is {likeness:.3g} where the sub-layers give zeros"
-        must(likeness > 0.5, f"declares 'residual', yet the input does not pass: {what}")
+    if not setup.can("residual"):
+        scale = float((out * x).sum() / x.square().sum())
+        passes = scale > 0.01 and largest(out - scale * x) < 1e-9
+        must(not passes, "the input passes: it must declare 'residual'")
         return
-    scale = float((out * x).sum() / x.square().sum())
-    passes = scale > 0.01 and largest(out - scale * x) < 1e-9
-    must(not passes, "the input passes: it must declare 'residual'")
-
-
-@check("block", needs="residual")
-def residual_of_input(setup: BlockSetup) -> None:
-    """With a final norm, what is added is the block's input itself, not its normed input."""
-    x, growths = setup.hidden_states(), []
-    for setup.place in (PLACE, LAST):  # some blocks arrange the first layers otherwise
-        block = setup.block(silent=True)
-        if not (block.final_norm and block.normed):
-            raise CheckSkipped("it has no norm of the stack's to rely on: final_norm is False")
-        small, large = (float(block(f * x, context_of()).detach().std()) for f in (1, 1000))
-        growths.append(large / small)
-    what = f"a thousand times the input gives {max(growths):.3g} times the output"
-    must(max(growths) > 10, f"{what}: add x to the sub-layer's output, not norm(x)")
-
-
-@check("block", needs="residual")
-def residual_without_dropout(setup: BlockSetup) -> None:
-    """Dropout acts on the sub-layers' outputs, never on the residual."""
-    block, x = setup.block(norm=nn.Identity, silent=True, dropout=DROPOUT), setup.hidden_states()
+    # Up to a factor, because some blocks weight the branches, and mostly, because a block may
+    # have a network of its own.
+    likeness = float(nn.functional.cosine_similarity(out.flatten(), x.flatten(), dim=0))
+    what = f"the cosine of input and output is {likeness:.3g} where the sub-layers give zeros"
+    must(likeness > 0.5, f"declares 'residual', yet the input does not pass: {what}")
+    block = setup.block(norm=nn.Identity, silent=True, dropout=DROPOUT)
     share = float((block.train()(x, context_of()) == 0).double().mean())
     what = f"{share:.0%} of the output's entries are dropped where the sub-layers give zeros"
     must(share < 0.05, f"{what}: drop before adding x")
+
+
+def _growth(block: Any, x: Tensor) -> float:
+    """How much a thousand times the input is in the output."""
+    small, large = (float(block(f * x, context_of()).detach().std()) for f in (1, 1000))
+    return large / small
+
+
+@check("block")
+def final_norm(setup: BlockSetup) -> None:
+    """`final_norm` is True where the output grows with the input; with `residual` it then does."""
+    if not any(isinstance(module, nn.LayerNorm) for module in setup.block().modules()):
+        raise CheckSkipped("it has no norms")
+    block, x, growths = setup.block(), setup.hidden_states(), []
+    growth = _growth(block, x)
+    what = f"a thousand times the input gives {growth:.3g} times the output"
+    must(growth < 10 or block.final_norm, f"{what}, and final_norm is False")
+    for place in (PLACE, LAST) if setup.can("residual") else ():
+        setup.place = place  # some blocks arrange the first layers otherwise
+        silent = setup.block(silent=True)
+        if silent.final_norm and silent.normed:
+            growths.append(_growth(silent, x))
+    what = f"a thousand times the input gives {max(growths, default=0):.3g} times the output"
+    must(not growths or max(growths) > 10, f"{what}: add x itself, not norm(x)")
 
 
 @check("block")
@@ -328,24 +296,22 @@ def norms_output_untouched(setup: BlockSetup) -> None:
 
 
 @check("block")
-def reads_later(setup: BlockSetup) -> None:
-    """Where the layer is not causal, a token's output depends on later tokens."""
-    block, x = setup.block(), setup.hidden_states()
-    changed = torch.cat([x[:, :3], torch.randn_like(x[:, 3:])], dim=1)
-    out, again = (block(given, context_of())[:, :3] for given in (x, changed))
-    differ(again, out, "rows 0 to 2 after changing the rest")
+def few_rows(setup: BlockSetup) -> None:
+    """Asked for a few rows of a long text, it gives what it does for all; an encoding acts."""
+    block, x = setup.block(), setup.normal(1, LONG, DIM)
+    for causal in (False, True):
+        layer = context_of(LONG, causal=causal)
+        out, few = block(x, layer), block(x, replace(layer, read=slice(150, 152)))
+        close(few, out[:, 150:152], f"rows 150 and 151{', causal' * causal}")
+        plain = replace(layer, position=ReferenceEncoding())
+        differ(block(x, plain), out, "the output with and without an encoding")
 
 
 @check("block")
-def long_input(setup: BlockSetup) -> None:
-    """In a text of hundreds of tokens too, padding is not read, and few rows are as in all."""
-    block, x, real = setup.block(), setup.normal(3, LONG, DIM), padded_mask(LONG)
-    for causal in (False, True):
-        context = context_of(LONG, causal=causal)
-        out = block(x, replace(context, tokens=padded_tokens(LONG)))
-        what = f"{LONG} tokens{', causal' * causal}"
-        for text, alone in unpadded(x, real):
-            expected = block(alone, context_of(alone.shape[1], causal=causal))[0]
-            close(out[text, real[text]], expected, f"{what}: text {text} against unpadded")
-        few = block(x[:1], replace(context, read=slice(150, 152)))
-        close(few, block(x[:1], context)[:, 150:152], f"{what}: rows 150 and 151")
+def gradients(setup: BlockSetup) -> None:
+    """Every weight of its attention, its network and its norms gets a gradient."""
+    block = setup.block()
+    block(setup.hidden_states(), context_of()).sin().sum().backward()
+    dead = [n for n, p in block.named_parameters() if p.grad is None or not p.grad.any()]
+    dead = [name for name in dead if not name.endswith("k.bias")]  # changes no softmax
+    must(not dead, f"no gradient reaches {', '.join(dead)}")

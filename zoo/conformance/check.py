@@ -23,7 +23,7 @@ Applies = Callable[[Choice], str | None]
 Body = TypeVar("Body", bound=Callable[..., None])
 # The modules with checks, in the order in which these are run and listed.
 _WITH_CHECKS = (
-    "registration modules training attention masking exactness pe position_wise block pool "
+    "modules training attention texts exactness pe position_wise block "
     "whole_models baseline experiment"
 )
 CHECK_MODULES = tuple(f"zoo.conformance.{name}" for name in _WITH_CHECKS.split())

@@ -15,7 +15,7 @@ from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import close, has_shape, largest, must
 from zoo.conformance.attention import AttentionSetup
 from zoo.conformance.check import check
-from zoo.conformance.reference import ReferenceEncoding, attention
+from zoo.conformance.reference import ReferenceEncoding, attention, hidden
 from zoo.conformance.setup import DIM, HEADS, normal
 
 TEXTS = 2
@@ -57,31 +57,6 @@ def _tokens(length: int, padded: bool) -> Tokens:
     return Tokens(real if padded else None, torch.arange(length))
 
 
-def _hidden(layer: LayerContext) -> Tensor:
-    """Which keys each query may not see: bool (B, 1, Lq, Lk)."""
-    queries, keys = layer.tokens.positions, layer.keys.positions
-    hidden = torch.zeros(TEXTS, 1, len(queries), len(keys), dtype=torch.bool)
-    if layer.keys.attention_mask is not None:
-        hidden = hidden | ~layer.keys.attention_mask[:, None, None, :]
-    return hidden | (keys > queries[:, None]) if layer.causal else hidden
-
-
-def _expected(
-    weights: CanonicalWeights, heads: int, x: Tensor, layer: LayerContext
-) -> tuple[Tensor, Tensor]:
-    """The reference's output and attention map."""
-    return attention(
-        weights,
-        heads,
-        x,
-        x if layer.context is None else layer.context,
-        hidden=_hidden(layer),
-        q_positions=layer.tokens.positions,
-        k_positions=layer.keys.positions,
-        position=layer.position,
-    )
-
-
 @check("attention", needs="exact")
 def exact(setup: AttentionSetup) -> None:
     """Output and gradients of inputs are softmax(QKᵀ/√d)V's in float64, in every declared slot."""
@@ -102,7 +77,7 @@ def exact(setup: AttentionSetup) -> None:
                 larger = (scale * x.detach()).requires_grad_()
                 what = f"{name}, width {dim}, {heads} heads, lengths {lengths}"
                 out = module(larger, layer)
-                expected, _ = _expected(weights, module.heads, larger, layer)
+                expected, _ = attention(weights, module.heads, larger, layer)
                 close(out, expected, f"{what}, {scale:g} times the input: output")
                 direction = torch.randn(out.shape, dtype=out.dtype)
                 inputs = [one for one in (larger, layer.context) if one is not None]
@@ -121,14 +96,14 @@ def attention_map(setup: AttentionSetup) -> None:
     if setup.can("exact"):
         module.load_canonical(weights)
     for name, x, layer in _calls(setup, module.heads):
-        shown, hidden = module.weights(x, layer), _hidden(layer)
-        has_shape(shown, (TEXTS, module.heads, *hidden.shape[2:]), f"{name}: map")
+        shown, unseen = module.weights(x, layer), hidden(layer)
+        has_shape(shown, (TEXTS, module.heads, *unseen.shape[2:]), f"{name}: map")
         real = layer.tokens.attention_mask  # rows of padding may be anything
-        counted = hidden if real is None else hidden & real[:, None, :, None]
+        counted = unseen if real is None else unseen & real[:, None, :, None]
         stray = largest(shown.masked_fill(~counted, 0))
         must(stray == 0, f"{name}: a hidden key has a weight of {stray:.3g}")
         if setup.can("exact"):
-            close(shown, _expected(weights, module.heads, x, layer)[1], f"{name}: map")
+            close(shown, attention(weights, module.heads, x, layer)[1], f"{name}: map")
         if isinstance(module, ProjectedAttention):
             for mixed, values in _mixed(module, x, layer):
                 what = f"{name}: the map's weight of a value, and what the value adds"

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -88,19 +88,6 @@ def corpus(setup: DataSetup) -> None:
 
 
 @check("data")
-def same_again(setup: DataSetup) -> None:
-    """Loading it again gives the same documents in the same order."""
-    loaded, again = setup.corpus(), setup.make()
-    for part in PARTS[type(loaded)]:
-        one, other = getattr(loaded, part), getattr(again, part)
-        must(len(one) == len(other), f"{len(other)} {part} instead of {len(one)}")
-        differing = [i for i, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
-        what = f"{len(differing)} of {len(one)} {part} differ, the first at {differing[:1]}"
-        must(not differing, what)
-    must(loaded.fingerprint == again.fingerprint, "the fingerprints differ")
-
-
-@check("data")
 def leakage(setup: DataSetup) -> None:
     """At most a tenth of the test documents are also in the training split."""
     loaded = setup.corpus()
@@ -128,57 +115,40 @@ def _labels(loaded: Any) -> list[tuple[str, list[int]]]:
 
 @check("task")
 def contract(setup: Setup) -> None:
-    """The factory builds a zoo.tasks.base.Task without any argument."""
-    _made(setup)
+    """It is a zoo.tasks.base.Task, whose options, needs, data and metrics can be had."""
+    from zoo.registry.loading import load
 
-
-@check("task")
-def options(setup: Setup) -> None:
-    """Its options are a pydantic model, and every field has a default."""
-    model = getattr(_made(setup), "options", None)
+    task = _made(setup)
+    model, needed, reads, names = (
+        getattr(task, name, None) for name in ("options", "needs", "reads", "metrics")
+    )
     if not (isinstance(model, type) and issubclass(model, BaseModel)):
         raise CheckFailed(f"options is {model!r}, no subclass of pydantic.BaseModel")
     required = [name for name, field in model.model_fields.items() if field.is_required()]
     must(not required, f"options without a default: {', '.join(required)}")
-
-
-@check("task")
-def needs(setup: Setup) -> None:
-    """It needs, by axis, capabilities that components of that axis can declare."""
-    needed = getattr(_made(setup), "needs", None)
     if not isinstance(needed, Mapping):
         raise CheckFailed(f"needs is {needed!r}, no mapping from axis to a set of capabilities")
     for axis, capabilities in needed.items():
         must(axis in AXES, f"needs names {axis!r}, which is no axis")
         found = type(capabilities).__name__
         must(isinstance(capabilities, set | frozenset), f"needs of {axis} are a {found}, no set")
-        unknown = sorted(set(capabilities) - set(CAPABILITIES[axis]))
-        must(not unknown, f"no {axis} can declare {', '.join(map(repr, unknown))}")
-
-
-@check("task")
-def reads(setup: Setup) -> None:
-    """The data that it reads are named by capabilities that data can declare."""
-    names = getattr(_made(setup), "reads", None)
-    if not isinstance(names, tuple):
-        raise CheckFailed(f"reads is {names!r}, no tuple of names")
-    unknown = sorted(set(names) - set(CAPABILITIES["data"]))
-    must(not unknown, f"no data can declare {', '.join(map(repr, unknown))}")
-
-
-@check("task")
-def metrics(setup: Setup) -> None:
-    """It has at least one metric, and all its metrics are registered."""
-    from zoo.registry.loading import load
-
-    names = getattr(_made(setup), "metrics", None)
-    must(isinstance(names, tuple) and bool(names), f"metrics is {names!r}, no tuple of names")
+        _can_be_declared(axis, capabilities)
+    if not isinstance(reads, tuple):
+        raise CheckFailed(f"reads is {reads!r}, no tuple of names")
+    _can_be_declared("data", reads)
+    if not (isinstance(names, tuple) and names):
+        raise CheckFailed(f"metrics is {names!r}, no tuple of names")
     registry = load(setup.files).registry
-    for name in names or ():
+    for name in names:
         try:
             registry.get("metric", name)
         except ZooError as error:
             raise CheckFailed(str(error)) from None
+
+
+def _can_be_declared(kind: str, capabilities: Iterable[str]) -> None:
+    unknown = sorted(set(capabilities) - set(CAPABILITIES[kind]))
+    must(not unknown, f"no {kind} can declare {', '.join(map(repr, unknown))}")
 
 
 @check("task")
@@ -200,61 +170,45 @@ def no_torch(setup: Setup) -> None:
 
 @check("metric", name="contract")
 def metric_contract(setup: Setup) -> None:
-    """The factory builds a zoo.tasks.base.Metric: a description, and a function of outputs."""
+    """It is a zoo.tasks.base.Metric: a description of the component's name, and a function."""
     from zoo.config.metric_description import MetricDescription
 
     metric = _made(setup)
     what = f"description is a {type(metric.description).__name__}, no MetricDescription"
     must(isinstance(metric.description, MetricDescription), what)
+    expected, named = setup.choice.component.name.replace("-", "_"), metric.description.name
+    must(named == expected, f"the description's name is '{named}' instead of '{expected}'")
     must(callable(metric.compute), f"compute is a {type(metric.compute).__name__}, no function")
 
 
-@check("metric")
-def name(setup: Setup) -> None:
-    """Its description has the component's name, with '_' in place of '-'."""
-    expected, named = setup.choice.component.name.replace("-", "_"), _made(setup).description.name
-    must(named == expected, f"the description's name is '{named}' instead of '{expected}'")
-
-
 def _made(setup: Setup) -> Any:
-    """The task or metric; CheckFailed where the factory gives something else."""
+    """What the factory builds, of its kind; CheckFailed where it gives something else."""
+    from zoo.execution.base import Executor
     from zoo.tasks.base import Metric, Task
+    from zoo.tracking import Tracker
 
-    made, expected = setup.make(), {"task": Task, "metric": Metric}[setup.choice.component.kind]
+    kinds = {"task": Task, "metric": Metric, "executor": Executor, "tracker": Tracker}
+    expected: Any = kinds[setup.choice.component.kind]
+    try:
+        made = setup.make()
+    except ZooError as error:
+        if expected is not Executor:
+            raise
+        raise CheckSkipped(f"it cannot run here: {error}") from None
     what = f"the factory gives a {type(made).__name__}, no {expected.__name__}"
     must(isinstance(made, expected), what)
     return made
 
 
-def _executor(setup: Setup) -> Any:
-    """The executor; CheckSkipped where it cannot run here, as without what it needs installed."""
-    try:
-        return setup.make()
-    except ZooError as error:
-        raise CheckSkipped(f"it cannot run here: {error}") from None
-
-
-@check("executor", name="contract")
-def executor_contract(setup: Setup) -> None:
-    """The factory builds a zoo.execution.base.Executor."""
-    from zoo.execution.base import Executor
-
-    executor = _executor(setup)
-    must(isinstance(executor, Executor), f"it builds a {type(executor).__name__}, not an Executor")
-
-
 @check("tracker", name="contract")
 def tracker_contract(setup: Setup) -> None:
     """The factory builds a zoo.tracking.Tracker, also where its library is not installed."""
-    from zoo.tracking import Tracker
-
-    tracker = setup.make()
-    must(isinstance(tracker, Tracker), f"it builds a {type(tracker).__name__}, not a Tracker")
+    _made(setup)
 
 
 @check("executor")
 def events(setup: Setup) -> None:
-    """Every job starts once and ends once, and its result names the machine that ran it."""
+    """An executor starts and ends every job once, and its result names the machine that ran it."""
     from zoo.config.request import Request
     from zoo.execution.base import Ended, InspectJob, JobSetup, Limits, Progress, Started
 
@@ -262,7 +216,7 @@ def events(setup: Setup) -> None:
     execution = request.execution.model_copy(update={"device": "cpu"})
     job_setup = JobSetup(request.task, {}, request.sizes, request.training, execution)
     jobs = [InspectJob(job_setup, f"job {number}", f"job-{number}") for number in range(2)]
-    executor = _executor(setup)
+    executor = _made(setup)
     try:
         executor.connect()
     except ZooError as error:
@@ -287,8 +241,15 @@ def events(setup: Setup) -> None:
 
 @check("data")
 def everywhere(setup: DataSetup) -> None:
-    """With another hash seed, folder, date and random state it gives the same documents."""
-    setup.corpus()
+    """Loaded again, or with another hash seed, folder and date, it gives the same documents."""
+    loaded, again = setup.corpus(), setup.make()
+    for part in PARTS[type(loaded)]:
+        one, other = getattr(loaded, part), getattr(again, part)
+        must(len(one) == len(other), f"loaded again: {len(other)} {part} instead of {len(one)}")
+        differing = [i for i, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
+        what = f"{len(differing)} of {len(one)} {part} differ, the first at {differing[:1]}"
+        must(not differing, f"loaded again: {what}")
+    must(loaded.fingerprint == again.fingerprint, "loaded again: the fingerprints differ")
     found = setup.elsewhere("zoo.conformance.elsewhere:fingerprint")
     what = "two processes with other hash seeds, folders, dates and random states load other data"
     must(len(found) == 1, f"{what}: sort sets, and draw from random.Random(seed)")

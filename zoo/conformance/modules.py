@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
+import inspect
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -12,15 +15,15 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from zoo.conformance.assertions import close, finite, has_shape, must, same
-from zoo.conformance.check import CheckSettings, CheckSkipped, check, checks_of
+from zoo.conformance.assertions import EXACT, close, finite, has_shape, must, same
+from zoo.conformance.check import CheckFailed, CheckSettings, CheckSkipped, check, checks_of
 from zoo.conformance.setup import (
     BATCH,
     Case,
     ModuleSetup,
     Setup,
 )
-from zoo.registry import AXES, Choice
+from zoo.registry import AXES, KINDS, Choice
 
 MODULES = (*AXES, "baseline")
 DROPOUT = 0.5
@@ -45,6 +48,61 @@ def of_modules(choice: Choice) -> str | None:
     return None
 
 
+@check(*KINDS)
+def parameters(setup: Setup) -> None:
+    """The registered parameters are the factory's own, with the same plain defaults."""
+    component = setup.choice.component
+    declared = dict(component.parameters)
+    for name, default in declared.items():
+        plain = None
+        with contextlib.suppress(ValueError, SyntaxError):
+            plain = ast.literal_eval(repr(default))
+        written = type(plain) is type(default) and plain == default
+        must(written, f"the default of '{name}' is no plain value: {default!r}")
+    taken = inspect.signature(component.resolve()).parameters.values()
+    rest = [p for p in taken if p.name not in setup.passes]
+    anything = any(p.kind is p.VAR_KEYWORD for p in rest)
+    named = {p.name: p.default for p in rest if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)}
+    for name, default in declared.items():
+        what = f"'{name}' is registered"
+        must(name not in setup.passes, f"{what}, but the contract passes it already")
+        must(name in named or anything, f"{what}, but the factory does not take it")
+        if name in named:
+            own = named[name]
+            found = "missing" if own is inspect.Parameter.empty else repr(own)
+            equal = type(own) is type(default) and own == default
+            must(equal, f"{what} with {default!r}, but the factory's default is {found}")
+    for name in named:
+        must(name in declared, f"the factory takes '{name}', which is not registered")
+
+
+@check(*AXES)
+def contract(setup: ModuleSetup) -> None:
+    """The factory builds what its kind's contract says, and a new one at every call."""
+    first, second = setup.make(0.0), setup.make(0.0)
+    expected: Any = setup.contract
+    if not isinstance(first, expected):
+        raise CheckFailed(
+            f"the factory gives a {type(first).__module__}.{type(first).__name__}, "
+            f"no {getattr(expected, '__module__', '')}.{getattr(expected, '__name__', expected)}"
+        )
+    must(first is None or first is not second, "the factory gives the same object twice")
+    if first is not None and second is not None:
+        shared = {id(p) for p in first.parameters()} & {id(p) for p in second.parameters()}
+        must(not shared, f"two of them share {len(shared)} parameters")
+
+
+@check(*AXES)
+def defaults(setup: ModuleSetup) -> None:
+    """Giving the registered defaults explicitly changes nothing."""
+    component = setup.choice.component
+    bare = type(setup)(replace(setup.choice, given={}), setup.settings)
+    explicit = type(setup)(replace(bare.choice, given=dict(component.parameters)), setup.settings)
+    for case in setup.cases(torch.float32):
+        one, other = (case(which.build(torch.float32)) for which in (explicit, bare))
+        same(one, other, f"{case.name}: output with the defaults given")
+
+
 @check(*MODULES, applies=of_modules)
 def shape_and_dtype(setup: ModuleSetup) -> None:
     """The output has the contract's shape and the input's dtype, in float32 and float64."""
@@ -63,19 +121,28 @@ def shape_and_dtype(setup: ModuleSetup) -> None:
 @check(*MODULES, applies=of_modules, unless="eager")
 def compiled(setup: ModuleSetup) -> None:
     """torch.compile gives the same output and gradients."""
-    module = setup.build()
-    cases = setup.cases()
+    module, cases = setup.build(), setup.cases()
     # Compiling takes seconds: of the cases, the one nearest to how models call it.
     for case in [case for case in cases if case.name == "padded"] or cases[:2]:
         torch.compiler.reset()
         run = torch.compile(case.call, backend=setup.settings.compile_backend)
-        (out, grads), (expected, expected_grads) = (
-            with_gradients(f, module, case) for f in (run, case.call)
-        )
-        close(out, expected, f"{case.name}: compiled output", tolerance=1e-6)
-        for name, grad in grads.items():
-            what = f"{case.name}: compiled gradient of {name}"
-            close(grad, expected_grads[name], what, tolerance=1e-6)
+        found, expected = (with_gradients(f, module, case) for f in (run, case.call))
+        all_close(found, expected, f"{case.name}, compiled", tolerance=1e-6)
+
+
+def all_close(
+    found: tuple[Tensor, dict[str, Tensor]],
+    expected: tuple[Tensor, dict[str, Tensor]],
+    what: str,
+    tolerance: float = EXACT,
+) -> None:
+    """Fail unless output and gradients, as ``with_gradients`` gives them, agree."""
+    close(found[0], expected[0], f"{what}: output", tolerance=tolerance)
+    absent = sorted(expected[1].keys() - found[1].keys())
+    must(not absent, f"{what}: no gradient reaches {', '.join(absent)}")
+    for name, gradient in found[1].items():
+        wanted = expected[1].get(name, torch.zeros_like(gradient))
+        close(gradient, wanted, f"{what}: gradient of {name}", tolerance=tolerance)
 
 
 @check(*MODULES, applies=of_modules)
@@ -104,35 +171,28 @@ def with_gradients(
 
 @check(*MODULES, applies=of_modules)
 def no_state(setup: ModuleSetup) -> None:
-    """In evaluation a call gives the same again, after any other call, and changes no state."""
+    """No call, trained, evaluated or without grad, changes weights, inputs or a later output."""
     module = setup.build(dropout=DROPOUT if "dropout" in setup.passes else 0.0)
     state = {name: value.clone() for name, value in module.state_dict().items()}
-    others = [*setup.cases(seed=1, length=9), *setup.cases(seed=2, texts=slice(0, 1))]
-    for case in setup.cases():
-        first = case(module).clone()
-        same(case(module), first, f"{case.name}: output of the same call again")
-        for other in others:
-            other(module)
-            same(case(module), first, f"{case.name}: output after a call in between ({other.name})")
-    for name, value in module.state_dict().items():
-        same(value, state[name], f"{name} after calls in evaluation")
-
-
-@check(*MODULES, applies=of_modules)
-def inputs_untouched(setup: ModuleSetup) -> None:
-    """Inputs, masks and positions are never changed in place: trained, evaluated, without grad."""
-    module = setup.build()
-    for training, gradients in ((False, True), (True, True), (False, False)):
-        module.train(training)
-        for case in setup.cases():
-            tensors = (*case.inputs, *case.fixed)
+    cases, few = setup.cases(), setup.cases(seed=2, texts=slice(0, 1))
+    expected = [case(module).detach().clone() for case in cases]
+    for training, gradients in ((False, True), (False, False), (True, True)):
+        mode = ", in training" * training + ", under torch.no_grad" * (not gradients)
+        for called in (*cases, *setup.cases(seed=1, length=9), *few):
+            tensors = (*called.inputs, *called.fixed)
             before = [tensor.clone() for tensor in tensors]
             with torch.set_grad_enabled(gradients):
-                case(module)
-            mode = "" if gradients else ", under torch.no_grad"
+                out = called(module.train(training))
+            if training and out.requires_grad:
+                out.sin().sum().backward()
             for number, (now, then) in enumerate(zip(tensors, before, strict=True)):
-                which = "input" if number < len(case.inputs) else "mask or positions"
-                same(now, then, f"{case.name}: {which} {number} after the call{mode}")
+                which = "input" if number < len(called.inputs) else "mask or positions"
+                same(now, then, f"{called.name}: {which} {number} after the call{mode}")
+            for case, first in zip(cases, expected, strict=True):
+                what = f"output in evaluation after a call in between ({called.name}{mode})"
+                same(case(module.eval()), first, f"{case.name}: {what}")
+        for name, value in module.state_dict().items():
+            same(value, state[name], f"{name} after calls in between{mode}")
 
 
 @check(*MODULES, applies=of_modules)

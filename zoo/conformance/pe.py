@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -144,39 +145,48 @@ def slots(setup: EncodingSetup) -> None:
 
 @check("pe")
 def positions(setup: EncodingSetup) -> None:
-    """It uses the positions given: a subset, another order, or each text's own."""
-    encoding, (x, heads) = setup.build(), setup.inputs()
-    whole = torch.arange(LENGTH)
-    each = torch.stack([whole, whole + 2, whole * 3])  # (B, L)
-
-    def compare(some: Sequence[int], which: str) -> None:
-        given = torch.tensor(some)
-        for what, slot, x in by_slot:
-            moved = slot(x[..., given, :], given)
-            close(moved, slot(x, whole)[..., given, :], f"{what} {which}")
-
+    """It uses the positions given: a few, in another order, of a long text, or each text's own."""
+    encoding, k_of = setup.build(), partial(torch.flip, dims=(1,))
+    # All of a text in another order show a result that is cached by length.
+    given = {LENGTH: ([4, 1, 3], [5, 2, 0, 4, 1, 3]), LONG: (SOME, SOME[2:5])}
+    for length, some in given.items():
+        x, q = setup.normal(BATCH, length, DIM), setup.normal(BATCH, HEADS, length, HEAD_DIM)
+        whole, causal = torch.arange(length), torch.ones(length, length, dtype=torch.bool).tril()
+        by_slot = (
+            ("embed", encoding.embed, x),
+            ("rotate", encoding.rotate, q),
+            ("rotate_keys", encoding.rotate_keys, q),
+        )
+        full = as_scores(encoding, whole)
+        content = content_scores(encoding, q, k_of(q), whole, mask=causal).masked_fill(~causal, 0)
+        finite(content, "content bias")
+        for at in map(torch.tensor, some):
+            which = f"at positions {at.tolist()} of {length}"
+            for what, slot, x in by_slot:
+                close(slot(x[..., at, :], at), slot(x, whole)[..., at, :], f"{what} {which}")
+            close(as_scores(encoding, at), full[..., at, :][..., at], f"bias {which}")
+            close(as_scores(encoding, at, whole), full[..., at, :], f"bias of queries {which}")
+            close(as_scores(encoding, whole, at), full[..., at], f"bias of keys {which}")
+            few = content_scores(encoding, q[..., at, :], k_of(q), at, whole, mask=causal[at])
+            few = few.masked_fill(~causal[at], 0)
+            close(few, content[..., at, :], f"content bias of queries {which}")
+    x, q = setup.inputs()
+    whole, causal = torch.arange(LENGTH), torch.ones(LENGTH, LENGTH, dtype=torch.bool).tril()
+    each, which = torch.stack([whole, whole + 2, whole * 3]), "of one text among positions (B, L)"
     by_slot = (
         ("embed", encoding.embed, x),
-        ("rotate", encoding.rotate, heads),
-        ("rotate_keys", encoding.rotate_keys, heads),
+        ("rotate", encoding.rotate, q),
+        ("rotate_keys", encoding.rotate_keys, q),
     )
-    compare((4, 1, 3), "at positions 4, 1, 3")
-    full, some = as_scores(encoding, whole), torch.tensor([4, 1, 3])
-    close(as_scores(encoding, some, whole), full[..., some, :], "bias of queries 4, 1, 3")
-    close(as_scores(encoding, whole, some), full[..., some], "bias of keys 4, 1, 3")
-    # The same length in another order: shows a result cached by length.
-    other = [5, 2, 0, 4, 1, 3]
-    compare(other, "in another order")
-    reordered = full[..., other, :][..., other]
-    close(as_scores(encoding, torch.tensor(other)), reordered, "bias in another order")
-    for text in range(BATCH):
-        one, which = slice(text, text + 1), "of one text among positions (B, L)"
+    for text, its in enumerate(each):
+        one = slice(text, text + 1)
         for what, slot, x in by_slot:
-            close(slot(x, each)[one], slot(x[one], each[text]), f"{what} {which}")
-        if setup.can("bias"):
-            shape = (BATCH, HEADS, LENGTH, LENGTH)
-            biased = as_scores(encoding, each).expand(shape)[text]
-            close(biased, as_scores(encoding, each[text]), f"bias {which}")
+            close(slot(x, each)[one], slot(x[one], its), f"{what} {which}")
+        biased = as_scores(encoding, each).expand(BATCH, HEADS, LENGTH, LENGTH)[text]
+        close(biased, as_scores(encoding, its), f"bias {which}")
+        among = content_scores(encoding, q, k_of(q), each, mask=causal)[one]
+        alone = content_scores(encoding, q[one], k_of(q[one]), its, mask=causal)
+        close(among[..., causal], alone[..., causal], f"content bias {which}")
 
 
 @check("pe")
@@ -273,31 +283,6 @@ def bias_direction(setup: EncodingSetup) -> None:
     must(off > 1e-9 or not directed, "declares 'directed', yet its bias is symmetric")
 
 
-@check("pe", needs="content-bias")
-def content_bias(setup: EncodingSetup) -> None:
-    """The bias of each query and key is its own: for a subset, another order, each text's own."""
-    encoding, (_, q) = setup.build(), setup.inputs()
-    k = q.flip(1)
-    whole, causal = torch.arange(LENGTH), torch.ones(LENGTH, LENGTH, dtype=torch.bool).tril()
-    full = content_scores(encoding, q, k, whole, mask=causal)
-    finite(full[..., causal], "content bias")
-    some = torch.tensor([4, 1, 3])
-    few = content_scores(encoding, q[..., some, :], k, some, whole, mask=causal[some])
-    kept = causal[some]
-    close(few[..., kept], full[..., some, :][..., kept], "content bias of queries 4, 1, 3")
-    each = torch.stack([whole, whole + 2, whole * 3])  # (B, L)
-    for text in range(BATCH):
-        one = slice(text, text + 1)
-        alone = content_scores(encoding, q[one], k[one], each[text], mask=causal)
-        among = content_scores(encoding, q, k, each, mask=causal)[one]
-        what = "content bias of one text among positions (B, L)"
-        close(among[..., causal], alone[..., causal], what)
-    if not setup.can("absolute"):
-        later = content_scores(encoding, q, k, whole + SHIFT, mask=causal)
-        what = f"content bias {SHIFT} positions later"
-        close(later[..., causal], full[..., causal], what, tolerance=1e-6)
-
-
 @check("pe", unless="absolute", name="far-positions")
 def far_encodings(setup: EncodingSetup) -> None:
     """At every position up to 5000, rotation and bias depend on the offset alone."""
@@ -317,6 +302,12 @@ def far_encodings(setup: EncodingSetup) -> None:
         if bias is not None:
             what = f"bias of keys {OFFSET} tokens from their queries"
             close(bias, bias[:1].expand_as(bias), what, tolerance=1e-5)
+    if setup.can("content-bias"):
+        q, whole = setup.inputs()[1], torch.arange(LENGTH)
+        found, later = (
+            content_scores(encoding, q, q.flip(1), whole + start) for start in (0, SHIFT)
+        )
+        close(later, found, f"content bias {SHIFT} positions later", tolerance=1e-6)
 
 
 @check("pe")
@@ -335,19 +326,3 @@ def head_width(setup: EncodingSetup) -> None:
     if setup.can("content-bias"):
         found = content_scores(encoding, q, k, positions)
         has_shape(found, (BATCH, HEADS, length, length), f"content bias of queries {width} wide")
-
-
-@check("pe", name="long-input")
-def long_positions(setup: EncodingSetup) -> None:
-    """In a text of hundreds of tokens, each position gives what it gives among few."""
-    encoding, every, some = setup.build(), torch.arange(LONG), torch.tensor(SOME)
-    x, heads = setup.normal(1, LONG, DIM), setup.normal(1, HEADS, LONG, DIM // HEADS)
-    close(encoding.embed(x, every)[:, SOME], encoding.embed(x[:, SOME], some), "embed")
-    for rotate in (encoding.rotate, encoding.rotate_keys):
-        few = rotate(heads[..., SOME, :], some)
-        close(rotate(heads, every)[..., SOME, :], few, f"rotation at positions {SOME}")
-    full, few = as_scores(encoding, every), some[2:5]  # neither the first nor the last positions
-    close(as_scores(encoding, some), full[..., some, :][..., some], f"bias at positions {SOME}")
-    what = f"bias of queries {few.tolist()}"
-    close(as_scores(encoding, few, every), full[..., few, :], what)
-    close(as_scores(encoding, every, few), full[..., few], what.replace("queries", "keys"))

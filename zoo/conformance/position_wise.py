@@ -1,35 +1,34 @@
-"""Checks of norms and feed-forward networks: (B, L, D) to (B, L, D)."""
+"""Checks of the small parts: norms, feed-forward networks and pools."""
 
 from __future__ import annotations
 
 import itertools
-from functools import partial
+from functools import cached_property
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from zoo.components.layer_context import Cache, LayerContext
+from zoo.components.pool.base import Pool
 from zoo.components.tokens import Tokens
-from zoo.conformance.assertions import close, differ, finite, has_shape, must
+from zoo.conformance.assertions import close, finite, has_shape, must
 from zoo.conformance.check import CheckSkipped, check
 from zoo.conformance.reference import ReferenceEncoding
 from zoo.conformance.setup import (
     BATCH,
     DIM,
+    GARBAGE,
     HEADS,
     HIDDEN,
     LONG,
     PLACE,
-    SOME,
     Case,
     Draw,
     ModuleSetup,
     padded_mask,
     padded_tokens,
     token_tensors,
-    unpadded,
-    with_garbage,
 )
 from zoo.registry import Choice
 
@@ -48,6 +47,11 @@ class NormSetup(ModuleSetup, kind="norm"):
     def make(self, dropout: float = 0.0) -> Any:
         return self.choice.build(self.dim, offered=self.place)
 
+    def call(self, module: Any, x: Tensor, tokens: Tokens, **more: Any) -> Tensor:
+        """Of x alone."""
+        out: Tensor = module(x)
+        return out
+
     def _cases(self, draw: Draw, length: int) -> list[Case]:
         x = 1 + 2 * draw(length, self.dim)
         return [Case("plain", (x,), lambda module, x: module(x), x.shape)]
@@ -58,6 +62,14 @@ class FFNSetup(NormSetup, kind="ffn"):
 
     passes = ("dim", "hidden", "dropout", *PLACE)
     contract = nn.Module | None
+
+    def call(self, module: Any, x: Tensor, tokens: Tokens, **more: Any) -> Tensor:
+        """In a layer with these tokens."""
+        return feed(module, x, tokens, **more)
+
+    def padded_sides(self, module: Any) -> tuple[str, ...]:
+        """A network that reads neighbours may count from either side."""
+        return ("right", "left")
 
     def make(self, dropout: float = 0.0) -> Any:
         return self.choice.build(self.dim, self.hidden, dropout, offered=self.place)
@@ -73,6 +85,45 @@ class FFNSetup(NormSetup, kind="ffn"):
 
         cases = [case("plain", Tokens.whole(length)), case("padded", padded)]
         return [*cases, case("causal", padded, True)] if self.can("causal") else cases
+
+
+class PoolSetup(ModuleSetup, kind="pool"):
+    """Builds ``Pool(dim)`` and calls it with and without a mask."""
+
+    passes = ("dim",)
+    contract = Pool
+    per_text = True
+
+    def call(self, module: Any, x: Tensor, tokens: Tokens, **more: Any) -> Tensor:
+        """Of x and its mask."""
+        out: Tensor = module(x, tokens.attention_mask)
+        return out
+
+    def dirty(self, x: Tensor, real: Tensor) -> list[tuple[Tensor, str]]:
+        """Infinities too: they must be left out, not multiplied by zero."""
+        padding = ~real[..., None]
+        return [(x.masked_fill(padding, v), str(v)) for v in (torch.nan, torch.inf, GARBAGE)]
+
+    def padded_sides(self, module: Any) -> tuple[str, ...]:
+        """Left too, where it reads every row."""
+        return ("right", "left") if module.reads is None else ("right",)
+
+    def make(self, dropout: float = 0.0) -> Any:
+        return self.choice.build(self.dim)
+
+    def _cases(self, draw: Draw, length: int) -> list[Case]:
+        x, mask = draw(length, self.dim), padded_mask(length)[draw.texts]
+        shape = (len(x), self.width)
+        return [
+            Case("plain", (x,), lambda module, x: module(x, None), shape),
+            Case("padded", (x,), lambda module, x: module(x, mask), shape, (mask,)),
+        ]
+
+    @cached_property
+    def width(self) -> int:
+        """The width of its output."""
+        own = getattr(self.build(), "width", None)
+        return self.dim if own is None else int(own)
 
 
 def feed(
@@ -102,38 +153,6 @@ def _of_known_statistics(choice: Choice) -> str | None:
     return "it declares none of " + ", ".join(map(repr, STATISTICS))
 
 
-@check("ffn", needs="neighbours", name="padding-invariance")
-def ffn_padding(setup: FFNSetup) -> None:
-    """Neither values in padding nor its amount, on either side, change a real token's output."""
-    module = setup.build()
-    for causal in (False, True) if setup.can("causal") else (False,):
-        for side in ("right", "left"):
-            real = padded_mask(LENGTH) if side == "right" else padded_mask(LENGTH).flip(1)
-            tokens = Tokens(real, (real.cumsum(dim=1) - 1).clamp_min(0))
-            x = setup.normal(BATCH, LENGTH, DIM).requires_grad_()
-            out = feed(module, x, tokens, causal=causal)
-            what = f"padding on the {side}{', causal' * causal}"
-            for text, alone in unpadded(x, real):
-                expected = feed(module, alone, causal=causal)[0]
-                close(out[text, real[text]], expected, f"{what}: text {text} against unpadded")
-            dirty = feed(module, with_garbage(x, real), tokens, causal=causal)
-            close(dirty[real], out[real], f"{what}: other values in it")
-            (leak,) = torch.autograd.grad(out[real].sin().sum(), x)
-            must(float(leak[~real].abs().max()) == 0, f"{what}: it gets a gradient")
-
-
-@check("ffn", needs="neighbours causal")
-def causality(setup: FFNSetup) -> None:
-    """In a causal layer no output depends on later tokens, and some depend on earlier ones."""
-    module, x = setup.build(), setup.normal(BATCH, LENGTH, DIM)
-    out = feed(module, x, causal=True)
-    for now in range(LENGTH - 1):
-        alone = feed(module, x[:, : now + 1], causal=True)
-        close(alone, out[:, : now + 1], f"tokens up to {now} without a future")
-    changed = torch.cat([torch.randn_like(x[:, :1]), x[:, 1:]], dim=1)
-    differ(feed(module, changed, causal=True)[:, 1:], out[:, 1:], "after changing the first token")
-
-
 @check("norm", needs="scale-invariant")
 def scale_invariance(setup: NormSetup) -> None:
     """Scaling the input changes nothing."""
@@ -147,7 +166,7 @@ def scale_invariance(setup: NormSetup) -> None:
 @check("norm", applies=_of_known_statistics)
 def statistics(setup: NormSetup) -> None:
     """A newly built norm's outputs have the mean, variance or mean square that it declares."""
-    module = setup.build(jitter=False)
+    module = setup.build(jitter=0)
     out = module(1 + 2 * setup.normal(3, 4, DIM))
     one = torch.ones(out.shape[:-1], dtype=out.dtype)
     if setup.can("unit-rms"):
@@ -208,20 +227,6 @@ def hidden(setup: FFNSetup) -> None:
     must(counts[0] < counts[1], f"{what}: use `hidden`")
 
 
-@check("norm", "ffn", name="long-input")
-def long_rows(setup: NormSetup) -> None:
-    """In a text of hundreds of tokens, each is computed as in a short one."""
-    module, x = setup.build(), setup.normal(BATCH, LONG, DIM)
-    if setup.can("neighbours"):
-        real = padded_mask(LONG)
-        out = feed(module, x, Tokens(real, torch.arange(LONG)))
-        for text, alone in unpadded(x, real):
-            close(out[text, real[text]], feed(module, alone)[0], f"text {text} against unpadded")
-        return
-    call = partial(feed, module) if setup.choice.component.kind == "ffn" else module
-    close(call(x)[:, SOME], call(x[:, SOME]), f"tokens {SOME} by themselves")
-
-
 @check("ffn")
 def matrices_learn(setup: FFNSetup) -> None:
     """Every weight matrix gets gradients in more than one direction."""
@@ -242,3 +247,35 @@ def matrices_learn(setup: FFNSetup) -> None:
         parallel = float(torch.cosine_similarity(one, other, dim=0).abs())
         what = f"gradients of {name} for two inputs are multiples of each other"
         must(parallel < 1 - 1e-7, f"{what}: its entries cannot learn apart")
+
+
+@check("pool")
+def reads(setup: PoolSetup) -> None:
+    """It reads the rows that `reads` gives and no others; all rows where that is None."""
+    pool = setup.build()
+    # Many texts, so that for a max pool every row is the greatest in some.
+    x = setup.normal(50, LENGTH, DIM).requires_grad_()
+    out = pool(x, None)
+    # Several lengths, so that a pool of the last token reads every row in some text.
+    lengths = 1 + torch.arange(len(x)) % LENGTH
+    total = out.sin().sum()
+    if pool.reads is None:
+        total = total + pool(x, torch.arange(LENGTH) < lengths[:, None]).sin().sum()
+    (gradient,) = torch.autograd.grad(total, x)
+    read = gradient.abs().amax(dim=(0, 2)) > 0  # (L)
+    declared = torch.zeros(LENGTH, dtype=torch.bool)
+    declared[slice(None) if pool.reads is None else pool.reads] = True
+    extra, missed = (
+        rows.nonzero().flatten().tolist() for rows in (read & ~declared, declared & ~read)
+    )
+    must(not extra, f"reads rows {extra}, though reads = {pool.reads}")
+    must(not missed, f"does not read rows {missed}, though reads = {pool.reads}")
+    if pool.reads is not None:
+        close(pool(x[:, pool.reads], None), out, f"output from the rows {pool.reads} alone")
+
+
+@check("pool", needs="first")
+def first(setup: PoolSetup) -> None:
+    """With `first`, `reads` is the first position, so that the last layer need give no other."""
+    reads = setup.build().reads
+    must(reads == slice(0, 1), f"reads = {reads} instead of slice(0, 1)")

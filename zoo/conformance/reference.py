@@ -12,25 +12,16 @@ import torch
 from torch import Tensor
 
 from zoo.components.attention.projections import CanonicalWeights
+from zoo.components.layer_context import LayerContext
 from zoo.components.pe.base import PositionalEncoding
 
 
 def attention(
-    weights: CanonicalWeights,
-    heads: int,
-    x: Tensor,
-    context: Tensor,
-    *,
-    hidden: Tensor,
-    q_positions: Tensor,
-    k_positions: Tensor,
-    position: PositionalEncoding,
+    weights: CanonicalWeights, heads: int, x: Tensor, layer: LayerContext
 ) -> tuple[Tensor, Tensor]:
     """Concat(head_1 .. head_H) W_o, head = softmax(Q Kᵀ / √Dh + bias) V.
 
-    Vaswani et al. 2017, section 3.2.2. x: (B, Lq, D); context: (B, Lk, D); hidden: which keys a
-    query may not attend to, bool (B, 1, Lq, Lk); one that may attend to none attends to all.
-    Returns (B, Lq, D) and the attention map (B, H, Lq, Lk).
+    Vaswani et al. 2017, section 3.2.2. x: (B, Lq, D). Gives (B, Lq, D), the map (B, H, Lq, Lk).
     """
 
     def project(x: Tensor, matrix: Tensor, bias: Tensor) -> Tensor:
@@ -38,16 +29,29 @@ def attention(
         per_head = matrix.unflatten(0, (heads, -1))  # (H, Dh, D)
         return torch.einsum("bld,hed->bhle", x, per_head) + bias.view(heads, 1, -1)
 
-    q = position.rotate(project(x, weights.wq, weights.bq), q_positions)
-    k = position.rotate(project(context, weights.wk, weights.bk), k_positions)
+    position, context = layer.position, x if layer.context is None else layer.context
+    queries, keys = layer.tokens.positions, layer.keys.positions
+    q = position.rotate(project(x, weights.wq, weights.bq), queries)
+    k = position.rotate(project(context, weights.wk, weights.bk), keys)
     v = project(context, weights.wv, weights.bv)
     scores = torch.einsum("bhie,bhje->bhij", q, k) / math.sqrt(q.shape[-1])
-    if (bias := position.bias(q_positions, k_positions)) is not None:
+    if (bias := position.bias(queries, keys)) is not None:
         scores = scores + bias
-    scores = scores.masked_fill(hidden & ~hidden.all(-1, keepdim=True), -torch.inf)
+    scores = scores.masked_fill(hidden(layer), -torch.inf)
     shares = scores.softmax(dim=-1)
     mixed = torch.einsum("bhij,bhje->bihe", shares, v).flatten(2)
     return mixed @ weights.wo.T + weights.bo, shares
+
+
+def hidden(layer: LayerContext) -> Tensor:
+    """Which keys a query may not see, bool (1 or B, 1, Lq, Lk); one that may see none sees all."""
+    queries, keys = layer.tokens.positions, layer.keys.positions
+    unseen = torch.zeros(1, 1, len(queries), len(keys), dtype=torch.bool)
+    if layer.keys.attention_mask is not None:
+        unseen = unseen | ~layer.keys.attention_mask[:, None, None, :]
+    if layer.causal:
+        unseen = unseen | (keys > queries[:, None])
+    return unseen & ~unseen.all(-1, keepdim=True)
 
 
 class ReferenceEncoding(PositionalEncoding):

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from zoo.components.tokens import Tokens
+from zoo.conformance.assertions import EXACT
 from zoo.conformance.check import CheckFailed, CheckSettings, CheckSkipped
 from zoo.conformance.elsewhere import elsewhere
 from zoo.models.seeding import seeded
@@ -108,11 +109,41 @@ class Setup:
 class ModuleSetup(Setup, ABC):
     """For the kinds whose components are torch modules.
 
-    dim, heads, hidden, place: what they are built with.
+    dim, heads, hidden, place: what they are built with. lengths: of the texts that checks of
+    padding and the future try. per_text: whether it gives one output a text, not one a token.
+    tolerance: of two ways of computing the same.
     """
 
     dim, heads, hidden = DIM, HEADS, HIDDEN
     place: Mapping[str, int] = PLACE
+    lengths: ClassVar[tuple[int, ...]] = (6, LONG)
+    per_text: ClassVar[bool] = False
+    tolerance: ClassVar[float] = EXACT
+
+    def call(
+        self, module: Any, x: Tensor, tokens: Tokens, *, causal: bool = False, cache: Any = None
+    ) -> Tensor:
+        """What it gives for texts x whose tokens these are."""
+        raise NotImplementedError
+
+    def text(self, length: int, seed: int = 0) -> Tensor:
+        """A batch of texts, as ``call`` takes them."""
+        return self.normal(BATCH, length, DIM, seed=seed)
+
+    def dirty(self, x: Tensor, real: Tensor) -> list[tuple[Tensor, str]]:
+        """The same texts with other padding, and what that is."""
+        return [(with_garbage(x, real), "other values")]
+
+    def padded_sides(self, module: Any) -> tuple[str, ...]:
+        """Where padding may be."""
+        return ("right",)
+
+    @property
+    def causal_or_not(self) -> tuple[bool, ...]:
+        """The values of ``causal`` that it takes."""
+        if self.can("causal-only"):
+            return (True,)
+        return (False, True) if self.can("causal") else (False,)
 
     def at(self, dim: int, heads: int, hidden: int = HIDDEN) -> Self:
         """The same set-up for components of other sizes."""
@@ -157,11 +188,11 @@ class ModuleSetup(Setup, ABC):
         *,
         seed: int = 0,
         dropout: float = 0.0,
-        jitter: bool = True,
+        jitter: float = JITTER,
     ) -> Any:
         """The component in evaluation mode, its weights drawn from the seed.
 
-        jitter: add noise to every weight, so that no check passes only because a weight is
+        jitter: the size of noise added to every weight, so that no check passes only because one is
         initialised to zero or one. Raises CheckSkipped where the factory gives None and may.
         """
         with seeded(self.settings.seed + seed, "checks/build"):
@@ -171,7 +202,7 @@ class ModuleSetup(Setup, ABC):
             if not isinstance(module, self.contract):
                 raise CheckFailed(f"the factory gives a {type(module).__name__}: see 'contract'")
             if jitter:
-                perturb(module)
+                perturb(module, jitter)
         return module.to(dtype).eval()
 
     def generator(self, seed: int = 0) -> torch.Generator:

@@ -15,18 +15,26 @@ from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
 from zoo.conformance.assertions import close, finite, has_shape, must
 from zoo.conformance.check import CheckFailed, CheckSkipped, check
-from zoo.conformance.modules import DROPOUT, MODULES, of_modules
-from zoo.conformance.registration import ENCODINGS, PLAIN
+from zoo.conformance.modules import DROPOUT
 from zoo.conformance.setup import DIM, HEADS, HIDDEN, PLACE, ModuleSetup, padded_mask, perturb
 from zoo.conformance.training import agrees
 from zoo.models.architectures import LanguageModel
 from zoo.models.build import build_classifier, build_language_model
 from zoo.models.seeding import seeded
-from zoo.registry import AXES, Pattern
+from zoo.registry import AXES, Choice, Pattern
 from zoo.registry.cell import Cell
 from zoo.registry.loading import built_ins
 from zoo.training.trainer import AuxiliaryLosses, after_step, undecayed
 
+# A plain encoding that needs the slot, and the other plain parts of a model.
+ENCODINGS = {"embed": "sin", "rotate": "rope", "bias": "alibi"}
+PLAIN = {"attention": "naive", "norm": "layer", "ffn": "gelu", "block": "pre", "pool": "mean"}
+# The second finds components that work only with the numbers of the first, which all other checks
+# use; its number of heads is no power of two.
+ASSEMBLED = (
+    Sizes(dim=DIM, layers=2, heads=HEADS, ffn_dim=HIDDEN, max_length=12, vocab_size=50),
+    Sizes(dim=36, layers=1, heads=3, ffn_dim=60, max_length=12, vocab_size=50),
+)
 SIZES = Sizes(dim=DIM, layers=3, heads=HEADS, ffn_dim=HIDDEN, max_length=14, vocab_size=50)
 # Ids, tokens of the longest text, more of padding, and tokens of the longest prompt.
 VOCAB, LENGTH, MORE, PROMPT = 50, 9, 4, 5
@@ -38,76 +46,72 @@ SMALL = (1e-9, 1e-13)  # below the usual limits of a denominator
 WIDE = (64, 2, 80)  # heads so wide that encodings have several frequencies
 
 
-@check(*MODULES, applies=of_modules)
-def gradients(setup: ModuleSetup) -> None:
-    """Every parameter gets a finite gradient that is not zero, and so does the input."""
-    module = setup.build()
-    names = [name for name, p in module.named_parameters() if p.requires_grad]
-    largest = dict.fromkeys(names, 0.0)
-    reached = 0.0
-    for case in setup.cases():
-        inputs = case.leaves()
-        out = case.call(module, *inputs)
-        if not out.requires_grad:
-            continue  # parameters that no case reaches are reported below
-        direction = torch.randn(out.shape, dtype=out.dtype)
-        module.zero_grad()
-        (out * direction).sum().backward()
-        for x in inputs:
-            if x.grad is not None:
-                finite(x.grad, f"{case.name}: gradient of the input")
-                reached = max(reached, float(x.grad.abs().max()))
-        for name, parameter in module.named_parameters():
+@check(*AXES)
+def assembles(setup: ModuleSetup) -> None:
+    """Planning refuses what it does not declare; every model that planning allows trains."""
+    kind, trained = setup.choice.component.kind, 0
+    reasons = []
+    for slot, encoding in ENCODINGS.items() if kind == "attention" else [("embed", "sin")]:
+        plain = Cell.parse(built_ins(), {**PLAIN, "pe": encoding})
+        cell = replace(plain, **{kind: Pattern((setup.choice,))})
+        reason = cell.refusal(ASSEMBLED[0], {"attention": {"padding"}})
+        if kind == "attention":
+            able = slot == "embed" or setup.can(slot)
+            must(able or bool(reason), f"planning allows an encoding that needs {slot!r}")
+        if reason:
+            reasons.append(reason)
+            continue
+        for sizes in ASSEMBLED:
+            try:
+                _train(cell, slot, sizes)
+            except ValueError as error:  # refuses these sizes, which a plan then says
+                reasons.append(str(error))
+            else:
+                trained += 1
+    if not trained:
+        raise CheckSkipped(f"planning allows no model with it: {reasons[0]}")
+
+
+def _train(cell: Cell, slot: str, sizes: Sizes) -> None:
+    """A step, and one under autocast, on texts of several lengths, an empty one among them."""
+    model = build_classifier(cell, sizes, vocab_size=50, classes=3, seed=0, dropout=0.1)
+    ids = torch.randint(50, (4, 12))
+    real = torch.arange(12) < torch.tensor([12, 5, 1, 0])[:, None]
+    for mixed in (False, True):
+        what = f"a model with an encoding that needs {slot!r}{', under autocast' * mixed}"
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=mixed):
+            logits = model(ids, Tokens(real, torch.arange(12)))
+        has_shape(logits, (4, 3), f"logits of {what}")
+        finite(logits, f"logits of {what}")
+        loss = torch.nn.functional.cross_entropy(logits.float(), torch.tensor([0, 1, 2, 0]))
+        loss.backward()
+        for name, parameter in model.named_parameters():
             if parameter.grad is not None:
-                finite(parameter.grad, f"{case.name}: gradient of {name}")
-                largest[name] = max(largest[name], float(parameter.grad.abs().max()))
-    # Exactly zero, because a key's bias changes no softmax and its gradient is rounding error. A
-    # gradient that is merely too small is found by gradcheck.
-    dead = [name for name in names if largest[name] == 0]
-    if dead and setup.choice.component.kind in AXES:
-        dead = _dead_in_a_model(setup, dead)
-    must(not dead, f"no gradient reaches {', '.join(dead)} in any case")
-    floating = any(x.is_floating_point() for case in setup.cases() for x in case.inputs)
-    must(reached > 0 or not floating, "no gradient reaches the input in any case")
-
-
-def _dead_in_a_model(setup: ModuleSetup, names: list[str]) -> list[str]:
-    """Those that no gradient reaches in any of three layers; the first may leave some unused."""
-    try:
-        model = _model(setup, build_classifier, classes=3, pool="mean")
-    except CheckSkipped:
-        return names
-    ids, real = _texts()
-    model(ids, Tokens(real, torch.arange(LENGTH))).square().sum().backward()
-    reached = [n for n, p in model.named_parameters() if p.grad is not None and p.grad.any()]
-    return [name for name in names if not any(n.endswith(f".{name}") for n in reached)]
+                finite(parameter.grad, f"gradient of {name} in {what}")
 
 
 @check(*AXES)
 def in_a_model(setup: ModuleSetup) -> None:
-    """In a model of three layers, texts keep to themselves, and gradients and losses are right."""
-    model = _model(setup, build_classifier, classes=3, pool="mean")
-    ids, real = _texts()
-    garbage = torch.where(real, ids, (ids + 7) % VOCAB)
-    longer = torch.cat([garbage, garbage[:, :MORE]], dim=1)
-    mask = torch.cat([real, torch.zeros(len(real), MORE, dtype=torch.bool)], dim=1)
+    """In models of three layers, and of long texts, texts keep to themselves; losses are right."""
+    model, sizes = _any_model(setup), SIZES.model_copy(update={"layers": 1, "max_length": LONG})
     for training in (False, True) if setup.quiet_training else (False,):
         model.train(training)
-        mode = "training" if training else "evaluation"
-        logits, losses = _with_losses(model, ids, real)
-        for text, kept in enumerate(real):
-            alone = model(ids[text : text + 1, kept], Tokens.whole(int(kept.sum())))
-            close(alone, logits[text : text + 1], f"text {text} alone, {mode}")
-        again, others = _with_losses(model, longer, mask)
-        close(again, logits, f"more padding, with other tokens in it, {mode}")
-        for name, value in losses.items():
-            has_shape(value, (), f"the loss '{name}'")
-            finite(value, f"the loss '{name}'")
-            close(others[name], value, f"the loss '{name}' with more padding, {mode}")
+        _apart(model, *_texts(), ", in training" * training)
+    ids = torch.randint(VOCAB, (3, LONG), generator=torch.Generator().manual_seed(1))
+    real = torch.arange(LONG) < torch.tensor([LONG, 41, 90])[:, None]
+    with torch.no_grad():
+        _apart(_any_model(setup, sizes=sizes), ids, real, f", {LONG} tokens")
+        ids, tokens = _padded_texts(MANY // 3)
+        whole = model.eval()(ids, tokens)
+        for first in (0, 63, MANY - 3):  # multiples of three, as lengths recur
+            few = slice(first, first + 3)
+            same = model(ids[few], Tokens(padded_mask(LENGTH), tokens.positions))
+            close(same, whole[few], f"texts {first} to {first + 2} among {MANY} and by themselves")
+    ids, tokens = _padded_texts(1)
 
     def logits_again() -> Tensor:
         torch.manual_seed(setup.settings.seed)
-        out: Tensor = model(ids, Tokens(real, torch.arange(LENGTH)))
+        out: Tensor = model(ids, tokens)
         return out
 
     model.train()
@@ -116,6 +120,34 @@ def in_a_model(setup: ModuleSetup) -> None:
     undecayed(model)
     after_step(model)
     finite(logits_again(), "logits after after_step()")
+    if setup.choice.component.kind != "pool" and not setup.can("causal-only"):
+        few, whole = (
+            _model(setup, build_classifier, classes=3, pool="cls", all_positions=every)(ids, tokens)
+            for every in (False, True)
+        )
+        close(few, whole, "logits of few rows against those of all")
+
+
+def _apart(model: nn.Module, ids: Tensor, real: Tensor, mode: str) -> None:
+    """Fail unless each text gives the same alone, and with more padding, as do the losses."""
+    garbage = torch.where(real, ids, (ids + 7) % VOCAB)
+    longer = torch.cat([garbage, garbage[:, :MORE]], dim=1)
+    mask = torch.cat([real, torch.zeros(len(real), MORE, dtype=torch.bool)], dim=1)
+    most = ids.shape[1] if mode.endswith("tokens") else None  # as long as the model is built for
+    logits, losses = _with_losses(model, ids, real)
+    again, others = _with_losses(model, longer[:, :most], mask[:, :most])
+    if logits.dim() == 3:  # of tokens
+        again = again[:, : ids.shape[1]]
+        logits, again = (x.masked_fill(~real[..., None], 0) for x in (logits, again))
+    close(again, logits, f"more padding, with other tokens in it{mode}")
+    for text, kept in enumerate(real):
+        alone = model(ids[text : text + 1, kept], Tokens.whole(int(kept.sum())))[0]
+        expected = logits[text, kept] if logits.dim() == 3 else logits[text]
+        close(alone, expected, f"text {text} of {int(kept.sum())} tokens alone{mode}")
+    for name, value in losses.items():
+        has_shape(value, (), f"the loss '{name}'")
+        finite(value, f"the loss '{name}'")
+        close(others[name], value, f"the loss '{name}' with more padding{mode}")
 
 
 def outputs_in_a_model(setup: ModuleSetup) -> list[Tensor]:
@@ -124,25 +156,19 @@ def outputs_in_a_model(setup: ModuleSetup) -> list[Tensor]:
     None where planning allows no model with it.
     """
     try:
-        if setup.can("causal-only"):
-            model = _model(setup, build_language_model, "causal", pool="mean")
-        else:
-            model = _model(setup, build_classifier, classes=3, pool="mean")
+        model = _any_model(setup).train()
     except CheckSkipped:
         return []
     torch.manual_seed(setup.settings.seed)
-    with AuxiliaryLosses(model.train()).collected() as found:
+    with AuxiliaryLosses(model).collected() as found:
         logits = model(*_padded_texts(2))
     return [logits.detach(), *(one.weight * one.value.detach() for one in found)]
 
 
 @check(*AXES)
 def learns(setup: ModuleSetup) -> None:
-    """From its own initial weights, every parameter gets a gradient within a few steps."""
-    if setup.can("causal-only"):
-        model: nn.Module = _model(setup, build_language_model, "causal", pool="mean", noise=False)
-    else:
-        model = _model(setup, build_classifier, classes=3, pool="mean", noise=False)
+    """From its own initial weights, every parameter gets a finite gradient within a few steps."""
+    model = _any_model(setup, noise=False)
     parameters = {name: p for name, p in model.named_parameters() if p.requires_grad}
     optimizer = torch.optim.AdamW(parameters.values(), lr=0.01)
     reached: set[str] = set()
@@ -154,122 +180,56 @@ def learns(setup: ModuleSetup) -> None:
             out = model(ids, tokens)
         loss = (out * torch.randn_like(out)).mean() + sum(one.weight * one.value for one in found)
         loss.backward()
-        reached |= {n for n, p in parameters.items() if p.grad is not None and p.grad.any()}
+        for name, p in parameters.items():
+            if p.grad is not None:
+                finite(p.grad, f"gradient of {name}")
+                reached |= {name} if p.grad.any() else set()
         optimizer.step()
         after_step(model)
+    own = [name for name, p in setup.build().named_parameters() if p.requires_grad]
     dead = [
         name
-        for name, p in setup.build().named_parameters()
-        if p.requires_grad
-        and any(n.endswith(f".{name}") for n in parameters)
+        for name in own
+        if any(n.endswith(f".{name}") for n in parameters)
         and not any(n.endswith(f".{name}") for n in reached)
     ]
     what = f"in {STEPS} steps no gradient reaches {', '.join(dead)} in any layer"
     must(not dead, f"{what}: initial values, two of them zero, may keep each other from learning")
 
 
-@check("attention", "pe", "norm", "ffn", "block")
-def long_texts_in_a_model(setup: ModuleSetup) -> None:
-    """A long text gives the same beside others, and read in parts with a cache, as alone."""
-    sizes = SIZES.model_copy(update={"layers": 1, "max_length": LONG})
-    ids = torch.randint(VOCAB, (3, LONG), generator=torch.Generator().manual_seed(1))
-    real = torch.arange(LONG) < torch.tensor([LONG, 41, 90])[:, None]
-    skipped = []
-    try:
-        model = _model(setup, build_classifier, classes=3, pool="mean", sizes=sizes)
-        with torch.no_grad():
-            whole = model(ids, Tokens(real, torch.arange(LONG)))
-            for text, kept in enumerate(real):
-                alone = model(ids[text : text + 1, kept], Tokens.whole(int(kept.sum())))
-                what = f"a text of {int(kept.sum())} tokens alone and beside longer ones"
-                close(alone, whole[text : text + 1], what)
-    except CheckSkipped as error:
-        skipped.append(str(error))
-    if not _decodes(setup):
-        skipped.append("it does not declare 'causal' and 'cache'")
-    else:
-        try:
-            decoder = cast(
-                LanguageModel,
-                _model(setup, build_language_model, "causal", pool="mean", sizes=sizes),
-            )
-        except CheckSkipped as error:
-            skipped.append(str(error))
-        else:
-            _in_parts(decoder, ids)
-    if len(skipped) > 1:
-        raise CheckSkipped(skipped[0])
-
-
-@torch.no_grad()
-def _in_parts(model: LanguageModel, ids: Tensor) -> None:
-    """Texts without padding: their beginnings, and parts with a cache, give what the whole does."""
-    tokens = Tokens.whole(LONG)
-    whole = model(ids, tokens)
-    begin = model(ids[:, :BEGIN], tokens[slice(BEGIN)])
-    close(begin, whole[:, :BEGIN], f"logits of the first {BEGIN} tokens without the rest")
-    cache = model.decoder.new_cache()
-    for first, end in itertools.pairwise((0, BEGIN, BEGIN + 1, BEGIN + 4, LONG)):
-        now = slice(first, end)
-        step = model(ids[:, now], tokens[now], cache=cache)
-        close(step, whole[:, now], f"logits of tokens {first} to {end - 1}, with a cache")
-
-
-@check(*AXES)
-@torch.no_grad()
-def many_texts_in_a_model(setup: ModuleSetup) -> None:
-    """In a batch of more than a hundred texts, each gives what it gives in one of three."""
-    if setup.can("causal-only"):
-        model: nn.Module = _model(setup, build_language_model, "causal", pool="mean")
-    else:
-        model = _model(setup, build_classifier, classes=3, pool="mean")
-    ids, tokens = _padded_texts(MANY // 3)
-    whole = model(ids, tokens)
-    for first in (0, 63, MANY - 3):  # multiples of three, as lengths recur
-        few = slice(first, first + 3)
-        same = model(ids[few], Tokens(padded_mask(LENGTH), tokens.positions))
-        close(same, whole[few], f"texts {first} to {first + 2} among {MANY} and by themselves")
-
-
-def _decodes(setup: ModuleSetup) -> bool:
+def _decodes(choice: Choice) -> str | None:
     """Whether a decoder can be made of it, as far as it declares."""
-    asked = setup.choice.component.kind == "attention" or setup.can("neighbours")
-    return setup.can("causal", "cache") if asked else True
+    asked = choice.component.kind == "attention" or choice.can("neighbours")
+    able = not asked or choice.can("causal", "cache")
+    return None if able else "it does not declare 'causal' and 'cache'"
 
 
-@check("attention", "pe", "norm", "ffn", "block")
-def rows_in_a_model(setup: ModuleSetup) -> None:
-    """A model whose last layer gives the first position alone gives what one with all rows does."""
-    ids, real = _texts()
-    tokens = Tokens(real, torch.arange(LENGTH))
-    few, whole = (
-        _model(setup, build_classifier, classes=3, pool="cls", all_positions=every)(ids, tokens)
-        for every in (False, True)
-    )
-    close(few, whole, "logits of few rows against those of all")
-
-
-@check("attention", "pe", "norm", "ffn", "block")
+@check("attention", "pe", "norm", "ffn", "block", applies=_decodes)
+@torch.no_grad()
 def decoding_in_a_model(setup: ModuleSetup) -> None:
-    """In a decoder of three layers, padded prompts are continued as each text is alone."""
-    if not _decodes(setup):
-        raise CheckSkipped("it does not declare 'causal' and 'cache'")
-    model = cast(LanguageModel, _model(setup, build_language_model, "causal", pool="mean"))
-    ids, _ = _texts()
-    prompts = padded_mask(PROMPT)  # of 5, 3 and 1 tokens; all go on with real ones
-    for side, prompt in (("right", prompts), ("left", prompts.flip(1))):
-        real = torch.cat([prompt, torch.ones(len(ids), LENGTH - PROMPT, dtype=torch.bool)], dim=1)
-        positions = (real.cumsum(1) - 1).clamp_min(0)
-        alone = torch.zeros(*ids.shape, VOCAB, dtype=torch.float64)
-        for text, kept in enumerate(real):
-            one = model(ids[text : text + 1, kept], Tokens.whole(int(kept.sum())))
-            alone[text, kept] = one[0].detach()
-        cache = model.decoder.new_cache()
-        for begin, end in itertools.pairwise((0, PROMPT, PROMPT + 1, PROMPT + 2, LENGTH)):
-            now = slice(begin, end)
-            step = model(ids[:, now], Tokens(real[:, now], positions[:, now]), cache=cache)
-            what = f"logits of tokens {begin} to {end - 1}, prompts padded on the {side}"
-            close(step[real[:, now]], alone[:, now][real[:, now]], what)
+    """In decoders, padded prompts, long ones too, are continued as each text is alone."""
+    for layers, length, begin in ((3, LENGTH, PROMPT), (1, LONG, BEGIN)):
+        sizes = SIZES.model_copy(update={"layers": layers, "max_length": length})
+        model = cast(
+            LanguageModel,
+            _model(setup, build_language_model, "causal", pool="mean", sizes=sizes),
+        )
+        ids = torch.randint(VOCAB, (3, length), generator=torch.Generator().manual_seed(1))
+        prompts = padded_mask(begin)  # a whole one, half of one, and one token
+        for side, prompt in (("right", prompts), ("left", prompts.flip(1))):
+            real = torch.cat([prompt, torch.ones(3, length - begin, dtype=torch.bool)], dim=1)
+            positions = (real.cumsum(1) - 1).clamp_min(0)
+            alone = torch.zeros(*ids.shape, VOCAB, dtype=torch.float64)
+            for text, kept in enumerate(real):
+                one = model(ids[text : text + 1, kept], Tokens.whole(int(kept.sum())))
+                alone[text, kept] = one[0]
+            cache = model.decoder.new_cache()
+            ends = (0, begin, begin + 1, begin + 2, length)
+            for first, end in itertools.pairwise(ends):
+                now = slice(first, end)
+                step = model(ids[:, now], Tokens(real[:, now], positions[:, now]), cache=cache)
+                what = f"logits of tokens {first} to {end - 1}, prompts padded on the {side}"
+                close(step[real[:, now]], alone[:, now][real[:, now]], what)
 
 
 def _texts() -> tuple[Tensor, Tensor]:
@@ -290,6 +250,13 @@ def _with_losses(model: nn.Module, ids: Tensor, real: Tensor) -> tuple[Tensor, d
     with AuxiliaryLosses(model).collected() as found:
         logits = model(ids, Tokens(real, torch.arange(ids.shape[1])))
     return logits, {f"{one.name} {number}": one.value for number, one in enumerate(found)}
+
+
+def _any_model(setup: ModuleSetup, **options: Any) -> nn.Module:
+    """A classifier; of what is causal by nature a language model."""
+    if setup.can("causal-only"):
+        return _model(setup, build_language_model, "causal", pool="mean", **options)
+    return _model(setup, build_classifier, classes=3, pool="mean", **options)
 
 
 def _model(
@@ -370,7 +337,7 @@ def _differ(one: ModuleSetup, other: ModuleSetup) -> bool:
 
 def _seen(setup: ModuleSetup) -> Iterator[Tensor]:
     """Weights, and what every case gives: short, tiny, long and large, evaluated and trained."""
-    module = setup.build(jitter=False, dropout=DROPOUT if "dropout" in setup.passes else 0.0)
+    module = setup.build(jitter=0, dropout=DROPOUT if "dropout" in setup.passes else 0.0)
     yield torch.tensor(sum(p.numel() for p in module.parameters()))
     yield from module.state_dict().values()
     module = setup.build(dropout=DROPOUT if "dropout" in setup.passes else 0.0)

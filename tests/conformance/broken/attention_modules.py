@@ -22,7 +22,7 @@ def zoo_register(register: Register) -> None:
     broken.register(register)
 
 
-@broken.caught_by("rows-in-a-model", "logits of few rows against those of all:")
+@broken.caught_by("in-a-model", "logits of few rows against those of all:")
 class ContextIgnored(Split):
     def forward(self, x, layer):
         return super().forward(x, replace(layer, context=None, context_tokens=None))
@@ -139,7 +139,7 @@ class RemembersTheLastCall(Split):
         return out
 
 
-@broken.caught_by("inputs-untouched", "input 0 after the call")
+@broken.caught_by("no-state", "input 0 after the call")
 class CentresInPlace(Split):
     def forward(self, x, layer):
         with torch.no_grad():
@@ -147,7 +147,7 @@ class CentresInPlace(Split):
         return super().forward(x, layer)
 
 
-@broken.caught_by("inputs-untouched", "mask or positions")
+@broken.caught_by("no-state", "mask or positions|output in evaluation after a call in between")
 class FlipsPaddingInPlace(Split):
     def forward(self, x, layer):
         out = super().forward(x, layer)
@@ -192,7 +192,7 @@ class FeaturesByHash(Split):
         return super().forward(x, layer) * self.features
 
 
-@broken.caught_by("compiled", "compiled output")
+@broken.caught_by("compiled", "padded, compiled: output")
 class OtherwiseWhenCompiled(Split):
     def attend(self, q, k, v, mask, bias):
         return v if torch.compiler.is_compiling() else super().attend(q, k, v, mask, bias)

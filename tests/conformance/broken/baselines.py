@@ -73,14 +73,14 @@ class LooksAtTheOthers(Fitted):
         return [max(set(found), key=found.count) for _ in found]
 
 
-@texts.caught_by("texts-untouched", "the labels have changed")
+@texts.caught_by("same-again", "the labels have changed")
 class SortsLabels(Fitted):
     def fit(self, texts, labels):
         super().fit(texts, labels)
         labels.sort()
 
 
-@texts.caught_by("texts-untouched", "the texts have changed")
+@texts.caught_by("same-again", "the texts have changed")
 class LowersTexts(Fitted):
     def predict(self, texts):
         found = super().predict(texts)
@@ -100,7 +100,9 @@ class UnknownClass(Fitted):
 
 
 @texts.caught_by(
-    "refitted", "fitted a second time, it remembers the data of the first", also=("deterministic",)
+    "same-everywhere",
+    "fitted a second time, it remembers the data of the first",
+    also=("deterministic",),
 )
 class DependsOnTheSeed(Fitted):
     def fit(self, texts, labels):
@@ -129,13 +131,13 @@ class Bag(nn.Module):
         return x.masked_fill(~real, 0).sum(dim=1) / real.sum(dim=1).clamp_min(1).to(x.dtype)
 
 
-@tokens.caught_by("padding-invariance", "padded against unpadded")
+@tokens.caught_by("padding-invariance", "6 tokens, padding on the right: text 1 against unpadded")
 class PaddingIgnored(Bag):
     def mean(self, x, tokens):
         return x.mean(dim=1)
 
 
-@tokens.caught_by("padding-invariance", "padded against unpadded")
+@tokens.caught_by("padding-invariance", "6 tokens, padding on the right: text 1 against unpadded")
 class CountsPadding(Bag):
     def mean(self, x, tokens):
         return (
@@ -151,7 +153,7 @@ class NoHead(Bag):
         return self.mean(self.embedding(ids), tokens) + 0 * self.head.weight.sum()
 
 
-@tokens.caught_by("gradients", "no gradient reaches embedding.weight")
+@tokens.caught_by("gradcheck", "by finite differences")
 class EmbeddingFrozenByMistake(Bag):
     def forward(self, ids, tokens):
         return self.head(self.mean(self.embedding(ids).detach(), tokens))
@@ -164,7 +166,7 @@ class NoisyInEvaluation(Bag):
         return out + 0.1 * torch.randn_like(out)
 
 
-@streams.caught_by("shares", "sum to 1.1")
+@streams.caught_by("learns-stream", "sum to 1.1")
 class SharesTooMuch(NGram):
     def nats(self, ids):
         return super().nats(ids) - 0.1
@@ -215,7 +217,7 @@ class VotesByHash(Fitted):
         return [hash(text) % 3 for text in texts]
 
 
-@tagged.caught_by("refitted", "remembers the data of the first", also=("deterministic",))
+@tagged.caught_by("same-everywhere", "remembers the data of the first", also=("deterministic",))
 class CountsGoOn(FrequentTag):
     """Adds what it is fitted to, and so mixes the splits of two runs."""
 
@@ -229,7 +231,7 @@ class CountsGoOn(FrequentTag):
         super().fit(self.texts[: len(self.texts) - half], self.answers[: len(self.texts) - half])
 
 
-@texts.caught_by("refitted", "remembers the data of the first", also=("deterministic",))
+@texts.caught_by("same-everywhere", "remembers the data of the first", also=("deterministic",))
 class FittedOnlyOnce(Fitted):
     done = False
 
@@ -239,7 +241,7 @@ class FittedOnlyOnce(Fitted):
         self.done = True
 
 
-@streams.caught_by("looks-ahead", "change by .* with later ones")
+@streams.caught_by("learns-stream", "change by .* with later ones")
 class KnowsTheNextToken(NGram):
     """Gives a token more where it stands again right after itself."""
 
@@ -265,7 +267,7 @@ class GoesOnFromTheTextBefore:
         return found
 
 
-@masked.caught_by("mask-shares", "sum to 1.1")
+@masked.caught_by("learns-masked", "sum to 1.1")
 class MaskSharesTooMuch(NeighbourNGram):
     def log_probabilities(self, ids, places):
         return super().log_probabilities(ids, places) + 0.1

@@ -63,7 +63,7 @@ class BiasOfInfinity(Alibi):
         return found.masked_fill(found < -0.1, -torch.inf)
 
 
-@bias.caught_by("positions", "bias of queries 4, 1, 3")
+@bias.caught_by("positions", "bias at positions \\[4, 1, 3\\] of 6")
 class BiasByRow(Alibi):
     def bias(self, q_positions, k_positions):
         q, k = (torch.arange(p.shape[-1]) for p in (q_positions, k_positions))
@@ -103,7 +103,7 @@ class TurnsBySquares(Rotary):
         return super().rotate(x, positions**2)
 
 
-@rotary.caught_by("positions", "rotate at positions 4, 1, 3")
+@rotary.caught_by("positions", "rotate at positions \\[4, 1, 3\\] of 6")
 class TurnsByRow(Rotary):
     def rotate(self, x, positions):
         return super().rotate(x, torch.arange(x.shape[-2]))
@@ -152,7 +152,7 @@ class GrowsWithUse(Sinusoidal):
         return super().embed(x, positions) * self.calls
 
 
-@added.caught_by("inputs-untouched", "input 0")
+@added.caught_by("no-state", "input 0")
 class AddsInPlace(Learned):
     def embed(self, x, positions):
         with torch.no_grad():
@@ -160,20 +160,20 @@ class AddsInPlace(Learned):
         return x
 
 
-@added.caught_by("gradients", "no gradient reaches table.weight")
+@added.caught_by("learns", "no gradient reaches table.weight")
 class TableDetached(Learned):
     def embed(self, x, positions):
         return x + self.table(positions).detach()
 
 
-@added.caught_by("gradients", "no gradient reaches unused")
+@added.caught_by("learns", "no gradient reaches unused")
 class ParameterUnused(Learned):
     def __init__(self, **sizes):
         super().__init__(**sizes)
         self.unused = nn.Parameter(torch.ones(3))
 
 
-@rotary.caught_by("positions", "rotate in another order")
+@rotary.caught_by("positions", "rotate at positions \\[5, 2, 0, 4, 1, 3\\] of 6")
 class AnglesKeptByLength(Rotary):
     def rotate(self, x, positions):
         if not hasattr(self, "content"):
@@ -193,7 +193,7 @@ class BeginsAgain(Sinusoidal):
         return super().embed(x, positions % 16)
 
 
-@content.caught_by("content-bias", "queries 4, 1, 3")
+@content.caught_by("positions", "content bias of queries at positions \\[4, 1, 3\\] of 6")
 class ContentByRow(PositionalEncoding):
     def content_bias(self, q, k, q_positions, k_positions, mask):
         rows, columns = torch.arange(q.shape[-2]), torch.arange(k.shape[-2])

@@ -17,13 +17,13 @@ def zoo_register(register: Register) -> None:
     broken.register(register)
 
 
-@broken.caught_by("contract", "a NoExecutor, not an Executor")
+@broken.caught_by("events", "the factory gives a NoExecutor, no Executor")
 class NoExecutor:
     def run(self, jobs, *, limits, directory):
         return iter(())
 
 
-@broken.caught_by("contract", "abstract")
+@broken.caught_by("events", "abstract")
 class CannotRun(Executor):
     pass
 

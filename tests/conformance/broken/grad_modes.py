@@ -98,7 +98,9 @@ class ProjectedOnce(Learned):
         return x + made[positions]
 
 
-@attentions.caught_by("after-inference", "trained after a call under torch.no_grad: gradient of")
+@attentions.caught_by(
+    "after-inference", "trained after a call under torch.no_grad: no gradient reaches"
+)
 class FrozenByEvaluation(Split):
     frozen = False
 

@@ -42,20 +42,20 @@ class MapOfOtherScores(Split):
         return super().attend(F.normalize(q, dim=-1), k, v, mask, bias)
 
 
-@attentions.caught_by("in-a-model", "text 0 alone")
+@attentions.caught_by("in-a-model", "more padding, with other tokens in it")
 class ValuesOfAnotherText(Split):
     def adjust(self, q, k, v, layer):
         before = layer.shared.setdefault("another text's", v)
         return q, k, v if before is v else v + before.roll(1, dims=0)
 
 
-@attentions.caught_by("many-texts-in-a-model", "among 129 and by themselves")
+@attentions.caught_by("in-a-model", "among 129 and by themselves")
 class MeanOfLargeBatches(Split):
     def adjust(self, q, k, v, layer):
         return q, k, v + 0.01 * v.mean(0) if len(v) > 32 else v
 
 
-@attentions.caught_by("rows-in-a-model", "few rows against those of all", without=("cache",))
+@attentions.caught_by("in-a-model", "few rows against those of all", without=("cache",))
 class LastRowsOfTheLayerBefore(Split):
     def adjust(self, q, k, v, layer):
         before = layer.shared.setdefault("queries", q)
@@ -79,7 +79,11 @@ class LerpInOneDtype(Split):
         return q, k, v if first is v else torch.lerp(v, first, self.share)
 
 
-@attentions.caught_by("any-weights", "other values in padding", without=("map",))
+@attentions.caught_by(
+    "padding-invariance",
+    "6 tokens, padding on the right: text 1 against unpadded",
+    without=("map",),
+)
 class MaskBeforeMixing(Split):
     """Hidden scores are finite, and are then mixed by weights that may be negative."""
 
@@ -105,7 +109,7 @@ class VarianceInOnePass(nn.Module):
         return (x - mean) * (variance.clamp_min(0) + 1e-5).rsqrt()
 
 
-@attentions.caught_by("long-text-in-bfloat16", "off by", only=("padding", "cross"))
+@attentions.caught_by("in-bfloat16", "off by", only=("padding", "cross"))
 class DistancesInBfloat16(Split):
     def mask_and_bias(self, q, k, layer):
         mask, _ = super().mask_and_bias(q, k, layer)
@@ -160,7 +164,7 @@ class NetworkBeforeOfFewRows(Pre):
         return super().forward(x + self.feed_forward(x, layer), layer)
 
 
-@pools.caught_by("padding-invariance", "padding on its left")
+@pools.caught_by("padding-invariance", "6 tokens, padding on the left: text 1 against unpadded")
 class LastByCount(Pool):
     def forward(self, x, attention_mask):
         if attention_mask is None:
@@ -180,7 +184,11 @@ class GainOfTwoZeros(Split):
         return (1 + self.gain.prod(dim=0)) * super().attend(q, k, v, mask, bias)
 
 
-@attentions.caught_by("long-texts-in-a-model", "a text of 41 tokens alone", without=("map",))
+@attentions.caught_by(
+    "padding-invariance",
+    "149 tokens, padding on the right: text 1 against unpadded",
+    without=("map",),
+)
 class ScaledByLongTexts(Split):
     def attend(self, q, k, v, mask, bias):
         return super().attend(q, k, v, mask, bias) * max(1.0, k.shape[2] / 100)

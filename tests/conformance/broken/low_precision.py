@@ -114,7 +114,7 @@ class SumsInHalf(nn.Module):
 
 
 @attentions.caught_by(
-    "long-text-in-bfloat16", "tokens 900 to 1199 are off", only=("causal", "causal-only", "order")
+    "in-bfloat16", "tokens 900 to 1199 are off", only=("causal", "causal-only", "order")
 )
 class SumsInTheTypeOfTheValues(Split):
     def mix(self, q, k, v, layer):

@@ -38,6 +38,6 @@ def computed_before():
     return described("computed_before", compute=0.5)
 
 
-@broken.caught_by("name", "name is 'share' instead of 'another_name'")
+@broken.caught_by("contract", "name is 'share' instead of 'another_name'")
 def another_name():
     return described("share")

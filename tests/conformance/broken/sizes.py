@@ -86,7 +86,7 @@ class HiddenIgnored(GELU):
         super().__init__(dim, 40, dropout)
 
 
-@ffns.caught_by("long-input", "by themselves")
+@ffns.caught_by("padding-invariance", "300 tokens, padding on the left: text 1 against unpadded")
 class FirstHundredTokens(GELU):
     def forward(self, x, layer):
         out = super().forward(x, layer)
@@ -95,7 +95,7 @@ class FirstHundredTokens(GELU):
         return torch.cat([out[..., :100, :], 0 * out[..., 100:, :]], dim=-2)
 
 
-@norms.caught_by("long-input", "by themselves")
+@norms.caught_by("padding-invariance", "300 tokens, padding on the right: text 1 against unpadded")
 class ScaledByPosition(LayerNorm):
     def __init__(self, dim):
         super().__init__(dim)
@@ -105,7 +105,7 @@ class ScaledByPosition(LayerNorm):
         return out if x.dim() < 2 or x.shape[-2] < 128 else out * (128 / x.shape[-2])
 
 
-@pools.caught_by("long-input", "300 tokens against unpadded")
+@pools.caught_by("padding-invariance", "300 tokens, padding on the right: text 1 against unpadded")
 class MaskOf128(Mean):
     def forward(self, x, attention_mask):
         if attention_mask is not None and attention_mask.shape[1] > 128:
@@ -113,7 +113,7 @@ class MaskOf128(Mean):
         return super().forward(x, attention_mask)
 
 
-@biased.caught_by("long-input", "bias at positions")
+@biased.caught_by("positions", "bias at positions")
 class BiasByBlocks(Alibi):
     """Beyond 128 tokens, all of a block of 128 keys have one bias."""
 
@@ -148,7 +148,7 @@ class SharesWithoutMaximum(Pool):
         return (powers * x).sum(1) / powers.sum(1).clamp_min(1e-20)
 
 
-@attentions.caught_by("masks-in-bfloat16", "under autocast: rows up to 259")
+@attentions.caught_by("in-bfloat16", "under autocast: rows up to 259")
 class PositionsInHalf(Split):
     """Compares positions in the type of the queries: above 256 some are rounded to one number."""
 
@@ -164,7 +164,7 @@ class PositionsInHalf(Split):
         return self.attend(q, k, v, mask, bias)
 
 
-@attentions.caught_by("far-positions", "output 1021 positions later|output 509 positions later")
+@attentions.caught_by("positions", "output 1021 positions later|output 509 positions later")
 class PositionsBeginAgain(Split):
     def rotate(self, q, k, layer):
         tokens, keys = (Tokens(None, x.positions % 512) for x in (layer.tokens, layer.keys))

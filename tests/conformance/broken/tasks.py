@@ -40,12 +40,12 @@ def no_task():
     return {}
 
 
-@broken.caught_by("options", "no subclass of pydantic.BaseModel")
+@broken.caught_by("contract", "no subclass of pydantic.BaseModel")
 class OptionsInADict(Sound):
     options: ClassVar = {"size": 3}
 
 
-@broken.caught_by("options", "options without a default: width")
+@broken.caught_by("contract", "options without a default: width")
 class RequiredOption(Sound):
     class Wide(Options):
         width: int
@@ -53,47 +53,47 @@ class RequiredOption(Sound):
     options = Wide
 
 
-@broken.caught_by("needs", "no mapping from axis")
+@broken.caught_by("contract", "no mapping from axis")
 class NeedsAList(Sound):
     needs: ClassVar = ["causal"]
 
 
-@broken.caught_by("needs", "'atention', which is no axis")
+@broken.caught_by("contract", "'atention', which is no axis")
 class NeedsOfNoAxis(Sound):
     needs: ClassVar = {"atention": {"causal"}}
 
 
-@broken.caught_by("needs", "needs of attention are a str, no set")
+@broken.caught_by("contract", "needs of attention are a str, no set")
 class NeedsText(Sound):
     needs: ClassVar = {"attention": "causal"}
 
 
-@broken.caught_by("needs", "no attention can declare 'flies'")
+@broken.caught_by("contract", "no attention can declare 'flies'")
 class NeedsTheImpossible(Sound):
     needs: ClassVar = {"attention": {"flies", "causal"}}
 
 
-@broken.caught_by("reads", "reads is 'pairs', no tuple")
+@broken.caught_by("contract", "reads is 'pairs', no tuple")
 class ReadsText(Sound):
     reads = "pairs"
 
 
-@broken.caught_by("reads", "no data can declare 'pictures'")
+@broken.caught_by("contract", "no data can declare 'pictures'")
 class ReadsPictures(Sound):
     reads = ("text-labels", "pictures")
 
 
-@broken.caught_by("metrics", r"metrics is \(\), no tuple of names")
+@broken.caught_by("contract", "metrics is \\(\\), no tuple of names")
 class NothingMeasured(Sound):
     metrics = ()
 
 
-@broken.caught_by("metrics", "metrics is 'share', no tuple of names")
+@broken.caught_by("contract", "metrics is 'share', no tuple of names")
 class MetricsInText(Sound):
     metrics = "share"
 
 
-@broken.caught_by("metrics", "no metric 'shrae'; did you mean 'share'")
+@broken.caught_by("contract", "no metric 'shrae'; did you mean 'share'")
 class UnknownMetric(Sound):
     metrics = ("share", "shrae")
 

@@ -16,7 +16,7 @@ def zoo_register(register: Register) -> None:
     broken.register(register)
 
 
-@broken.caught_by("contract", "it builds a LooksLikeOne, not a Tracker")
+@broken.caught_by("contract", "the factory gives a LooksLikeOne, no Tracker")
 class LooksLikeOne:
     def start(self, run):
         pass
