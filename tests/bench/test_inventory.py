@@ -47,7 +47,7 @@ def own_names(registry: Registry) -> Iterable[tuple[str, str]]:
 
 
 def test_a_part_counts_if_all_its_checks_were_run_and_none_failed(registry: Registry):
-    done = results("pool/mean") + results("pool/cls", gradients="failed")
+    done = results("pool/mean") + results("pool/cls", gradcheck="failed")
     done += results("norm/rms")[1:]
     parts = {(p.kind, p.name): p for p in find_parts(registry, done)}
     assert parts["pool", "mean"].counts
