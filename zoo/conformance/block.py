@@ -305,13 +305,3 @@ def few_rows(setup: BlockSetup) -> None:
         close(few, out[:, 150:152], f"rows 150 and 151{', causal' * causal}")
         plain = replace(layer, position=ReferenceEncoding())
         differ(block(x, plain), out, "the output with and without an encoding")
-
-
-@check("block")
-def gradients(setup: BlockSetup) -> None:
-    """Every weight of its attention, its network and its norms gets a gradient."""
-    block = setup.block()
-    block(setup.hidden_states(), context_of()).sin().sum().backward()
-    dead = [n for n, p in block.named_parameters() if p.grad is None or not p.grad.any()]
-    dead = [name for name in dead if not name.endswith("k.bias")]  # changes no softmax
-    must(not dead, f"no gradient reaches {', '.join(dead)}")

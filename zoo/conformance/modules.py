@@ -175,24 +175,30 @@ def no_state(setup: ModuleSetup) -> None:
     module = setup.build(dropout=DROPOUT if "dropout" in setup.passes else 0.0)
     state = {name: value.clone() for name, value in module.state_dict().items()}
     cases, few = setup.cases(), setup.cases(seed=2, texts=slice(0, 1))
-    expected = [case(module).detach().clone() for case in cases]
+    expected = [_leaves_inputs(module, case, "").detach().clone() for case in cases]
     for training, gradients in ((False, True), (False, False), (True, True)):
         mode = ", in training" * training + ", under torch.no_grad" * (not gradients)
         for called in (*cases, *setup.cases(seed=1, length=9), *few):
-            tensors = (*called.inputs, *called.fixed)
-            before = [tensor.clone() for tensor in tensors]
             with torch.set_grad_enabled(gradients):
-                out = called(module.train(training))
+                out = _leaves_inputs(module.train(training), called, mode)
             if training and out.requires_grad:
                 out.sin().sum().backward()
-            for number, (now, then) in enumerate(zip(tensors, before, strict=True)):
-                which = "input" if number < len(called.inputs) else "mask or positions"
-                same(now, then, f"{called.name}: {which} {number} after the call{mode}")
             for case, first in zip(cases, expected, strict=True):
                 what = f"output in evaluation after a call in between ({called.name}{mode})"
                 same(case(module.eval()), first, f"{case.name}: {what}")
         for name, value in module.state_dict().items():
             same(value, state[name], f"{name} after calls in between{mode}")
+
+
+def _leaves_inputs(module: nn.Module, case: Case, mode: str) -> Tensor:
+    """The output of a case, whose inputs, mask and positions must be afterwards as before."""
+    tensors = (*case.inputs, *case.fixed)
+    before = [tensor.clone() for tensor in tensors]
+    out = case(module)
+    for number, (now, then) in enumerate(zip(tensors, before, strict=True)):
+        which = "input" if number < len(case.inputs) else "mask or positions"
+        same(now, then, f"{case.name}: {which} {number} after the call{mode}")
+    return out
 
 
 @check(*MODULES, applies=of_modules)

@@ -43,6 +43,7 @@ class NormSetup(ModuleSetup, kind="norm"):
 
     passes: ClassVar[tuple[str, ...]] = ("dim", *PLACE)
     contract: ClassVar[Any] = nn.Module
+    lonely = " (a norm takes each token by itself)"
 
     def make(self, dropout: float = 0.0) -> Any:
         return self.choice.build(self.dim, offered=self.place)
@@ -62,6 +63,13 @@ class FFNSetup(NormSetup, kind="ffn"):
 
     passes = ("dim", "hidden", "dropout", *PLACE)
     contract = nn.Module | None
+
+    @property
+    def lonely(self) -> str:  # type: ignore[override]
+        """Why a token must not depend on others, where it must not."""
+        return (
+            "" if self.can("neighbours") else " (one that reads other tokens declares 'neighbours')"
+        )
 
     def call(self, module: Any, x: Tensor, tokens: Tokens, **more: Any) -> Tensor:
         """In a layer with these tokens."""

@@ -111,7 +111,7 @@ class ModuleSetup(Setup, ABC):
 
     dim, heads, hidden, place: what they are built with. lengths: of the texts that checks of
     padding and the future try. per_text: whether it gives one output a text, not one a token.
-    tolerance: of two ways of computing the same.
+    tolerance: of two ways of computing the same. lonely: a hint, where tokens do not mix.
     """
 
     dim, heads, hidden = DIM, HEADS, HIDDEN
@@ -119,6 +119,7 @@ class ModuleSetup(Setup, ABC):
     lengths: ClassVar[tuple[int, ...]] = (6, LONG)
     per_text: ClassVar[bool] = False
     tolerance: ClassVar[float] = EXACT
+    lonely = ""
 
     def call(
         self, module: Any, x: Tensor, tokens: Tokens, *, causal: bool = False, cache: Any = None

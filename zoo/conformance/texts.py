@@ -75,7 +75,7 @@ def padding_invariance(setup: ModuleSetup) -> None:
     for (module, length), causal, side in ways:
         if side not in setup.padded_sides(module):
             continue
-        real, x = padded_mask(length), setup.text(length)
+        real, x, hint = padded_mask(length), setup.text(length), setup.lonely
         real = real.flip(1) if side == "left" else real
         tokens = Tokens(real, (real.cumsum(dim=1) - 1).clamp_min(0))
         x.requires_grad_(x.is_floating_point())
@@ -89,7 +89,7 @@ def padding_invariance(setup: ModuleSetup) -> None:
         for text, alone in unpadded(x, real):
             expected = setup.call(module, alone, Tokens.whole(alone.shape[1]), causal=causal)[0]
             found = out[text] if setup.per_text else out[text, real[text]]
-            same(found, expected, f"text {text} against unpadded")
+            same(found, expected, f"text {text} against unpadded{hint}")
         for dirty, which in setup.dirty(x, real):
             again = setup.call(module, dirty, tokens, causal=causal)
             same(again if setup.per_text else again[real], kept, f"{which} in padding")
@@ -144,7 +144,7 @@ def causality(setup: ModuleSetup) -> None:
     out = setup.call(module, x, whole, causal=True)
     # A network may read only the past in every layer, as one that shifts its input does.
     if False in setup.causal_or_not and setup.choice.component.kind != "ffn":
-        differ(setup.call(module, x, whole), out, "a causal call against another")
+        differ(setup.call(module, x, whole), out, "a call that is not causal against a causal one")
     changed = torch.cat([torch.randn_like(x[:, :1]), x[:, 1:]], dim=1)
     past = setup.call(module, changed, whole, causal=True)
     differ(past[:, 1:], out[:, 1:], "the later rows after changing row 0")
@@ -168,6 +168,7 @@ def cache_padding(setup: ModuleSetup) -> None:
             setup.call(module, dirty[:, r], tokens[r], causal=True, cache=filled) for r in PIECES
         ]
         out = torch.cat(steps, dim=1)
+        must(filled.used, "the cache that it is given is never used")
         for text, alone in unpadded(x, real):
             expected = setup.call(module, alone, Tokens.whole(alone.shape[1]), causal=True)[0]
             what = f"prompts padded {side}, step by step: text {text} against alone"

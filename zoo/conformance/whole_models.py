@@ -139,11 +139,11 @@ def _apart(model: nn.Module, ids: Tensor, real: Tensor, mode: str) -> None:
     if logits.dim() == 3:  # of tokens
         again = again[:, : ids.shape[1]]
         logits, again = (x.masked_fill(~real[..., None], 0) for x in (logits, again))
-    close(again, logits, f"more padding, with other tokens in it{mode}")
     for text, kept in enumerate(real):
         alone = model(ids[text : text + 1, kept], Tokens.whole(int(kept.sum())))[0]
         expected = logits[text, kept] if logits.dim() == 3 else logits[text]
         close(alone, expected, f"text {text} of {int(kept.sum())} tokens alone{mode}")
+    close(again, logits, f"more padding, with other tokens in it{mode}")
     for name, value in losses.items():
         has_shape(value, (), f"the loss '{name}'")
         finite(value, f"the loss '{name}'")

@@ -61,7 +61,7 @@ class CacheOfValuesAlone(Split):
         return super().forward(x, layer)
 
 
-@broken.caught_by("cache-padding", "prompts padded on the left, step by step: text")
+@broken.caught_by("cache-padding", "the cache that it is given is never used")
 class CacheIgnored(Split):
     def forward(self, x, layer):
         return super().forward(x, replace(layer, cache=None))
@@ -147,7 +147,7 @@ class CentresInPlace(Split):
         return super().forward(x, layer)
 
 
-@broken.caught_by("no-state", "mask or positions|output in evaluation after a call in between")
+@broken.caught_by("no-state", "padded: mask or positions 1 after the call")
 class FlipsPaddingInPlace(Split):
     def forward(self, x, layer):
         out = super().forward(x, layer)

@@ -38,7 +38,7 @@ class FinalNormForgotten(Pre):
     final_norm = False
 
 
-@broken.caught_by("few-rows", "rows 150 and 151")
+@broken.caught_by("few-rows", "rows 150 and 151: ")
 class ResidualOfTheFirstRows(Pre):
     def arrange(self, x, sublayer, norm, rows):
         out = self.drop(sublayer(norm(x)))
@@ -69,7 +69,7 @@ class CausalForgotten(Post):
         return super().forward(x, replace(layer, causal=False))
 
 
-@broken.caught_by("cache-padding", "step by step: text 0 against alone")
+@broken.caught_by("cache-padding", "the cache that it is given is never used")
 class CacheForgotten(Pre):
     def forward(self, x, layer):
         return super().forward(x, replace(layer, cache=None))
@@ -149,13 +149,13 @@ class DropoutNotMadeUpFor(Pre):
         return x * (torch.rand_like(x) >= self.dropout) if self.training else x
 
 
-@broken.caught_by("causality", "a causal call against another: differs by 0")
+@broken.caught_by("causality", "a call that is not causal against a causal one: differs by 0")
 class AlwaysCausal(Pre):
     def attend(self, h, layer):
         return super().attend(h, replace(layer, causal=True))
 
 
-@broken.caught_by("few-rows", "rows 150 and 151, causal")
+@broken.caught_by("few-rows", "rows 150 and 151, causal: ")
 class FewRowsForgetCausal(Pre):
     def attend(self, h, layer):
         return super().attend(h, replace(layer, causal=layer.causal and layer.read is None))

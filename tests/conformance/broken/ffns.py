@@ -28,7 +28,10 @@ class GatedAtFullWidth(SwiGLU):
         super().__init__(dim, hidden, dropout, matched=False)
 
 
-@broken.caught_by("padding-invariance", "6 tokens, padding on the right: text 1 against unpadded")
+@broken.caught_by(
+    "padding-invariance",
+    "text 1 against unpadded \\(one that reads other tokens declares 'neighbours'\\)",
+)
 class LooksAtItsNeighbour(GELU):
     def forward(self, x, layer):
         return super().forward(x + x.roll(1, dims=-2) if x.dim() > 1 else x, layer)
@@ -46,7 +49,7 @@ class DropoutForgotten(GELU):
         super().__init__(dim, hidden)
 
 
-@broken.caught_by("training", "in training .*output")
+@broken.caught_by("training", "plain, in training without dropout: output")
 class DropoutOfItsOwn(GELU):
     def forward(self, x, layer):
         return F.dropout(super().forward(x, layer), 0.1, self.training)

@@ -99,7 +99,8 @@ class ProjectedOnce(Learned):
 
 
 @attentions.caught_by(
-    "after-inference", "trained after a call under torch.no_grad: no gradient reaches"
+    "after-inference",
+    "trained after a call under torch.no_grad: no gradient reaches project.q.bias",
 )
 class FrozenByEvaluation(Split):
     frozen = False

@@ -42,7 +42,7 @@ class MapOfOtherScores(Split):
         return super().attend(F.normalize(q, dim=-1), k, v, mask, bias)
 
 
-@attentions.caught_by("in-a-model", "more padding, with other tokens in it")
+@attentions.caught_by("in-a-model", "text 0 of 9 tokens alone")
 class ValuesOfAnotherText(Split):
     def adjust(self, q, k, v, layer):
         before = layer.shared.setdefault("another text's", v)

@@ -95,7 +95,9 @@ class FirstHundredTokens(GELU):
         return torch.cat([out[..., :100, :], 0 * out[..., 100:, :]], dim=-2)
 
 
-@norms.caught_by("padding-invariance", "300 tokens, padding on the right: text 1 against unpadded")
+@norms.caught_by(
+    "padding-invariance", "300 tokens, padding on the right: text 1 against unpadded \\(a norm"
+)
 class ScaledByPosition(LayerNorm):
     def __init__(self, dim):
         super().__init__(dim)
@@ -113,7 +115,7 @@ class MaskOf128(Mean):
         return super().forward(x, attention_mask)
 
 
-@biased.caught_by("positions", "bias at positions")
+@biased.caught_by("positions", "bias at positions \\[0, 63, 64, 127, 128, 255, 256, 299\\] of 300")
 class BiasByBlocks(Alibi):
     """Beyond 128 tokens, all of a block of 128 keys have one bias."""
 

@@ -35,13 +35,16 @@ def zoo_register(register: Register) -> None:
         specimens.register(register)
 
 
-@attentions.caught_by("training", "in training .*no gradient reaches pr")
+@attentions.caught_by(
+    "training",
+    "plain, in training without dropout: no gradient reaches project.k.bias, project.k.weight",
+)
 class KeysFrozenInTraining(Split):
     def adjust(self, q, k, v, layer):
         return q, k.detach() if self.training else k, v
 
 
-@rotary.caught_by("training", "rotate, in training .*output")
+@rotary.caught_by("training", "rotate, in training without dropout: output")
 class RandomStartInTraining(Rotary):
     """Shifts positions in training alone, and queries by other amounts than keys."""
 
@@ -49,13 +52,13 @@ class RandomStartInTraining(Rotary):
         return super().rotate(x, 2 * positions if self.training else positions)
 
 
-@biased.caught_by("training", "bias, in training .*output")
+@biased.caught_by("training", "bias, in training without dropout: output")
 class NoBiasInTraining(Alibi):
     def bias(self, q_positions, k_positions):
         return None if self.training else super().bias(q_positions, k_positions)
 
 
-@embedded.caught_by("training", "embed, in training .*output")
+@embedded.caught_by("training", "embed, in training without dropout: output")
 class PositionDropout(Learned):
     """Leaves positions out by chance, with a probability that is no ``dropout`` of the model."""
 
@@ -64,7 +67,7 @@ class PositionDropout(Learned):
         return x + self.table(positions) * kept if self.training else super().embed(x, positions)
 
 
-@norms.caught_by("training", "in training .*output")
+@norms.caught_by("training", "plain, in training without dropout: output")
 class LargerEpsilonInTraining(RMSNorm):
     def __init__(self, dim):
         super().__init__(dim)
@@ -73,13 +76,15 @@ class LargerEpsilonInTraining(RMSNorm):
         return super().forward(x) * (0.99 if self.training else 1)
 
 
-@pools.caught_by("training", "in training .*no gradient reaches input 0")
+@pools.caught_by("training", "plain, in training without dropout: no gradient reaches input 0")
 class StopsGradientsInTraining(Mean):
     def forward(self, x, attention_mask):
         return super().forward(x.detach() if self.training else x, attention_mask)
 
 
-@norms.caught_by("no-state", "output in evaluation after a call in between .*in training")
+@norms.caught_by(
+    "no-state", "output in evaluation after a call in between \\(plain, in training\\)"
+)
 class WarmsUp(RMSNorm):
     """Counts training passes, and its scale depends on how many there were."""
 
