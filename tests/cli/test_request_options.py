@@ -272,6 +272,7 @@ BAD: list[tuple[str, str]] = [
     ("scale --out=", "'--out': it is empty"),
     ("train --save=", "'--save': it is empty"),
     ("train --save file/model", "cannot write to file/model"),
+    ("bench --out file/out", "cannot write to"),
 ]
 CASES = [
     (text.replace("every", command, 1), says)

@@ -20,10 +20,13 @@ from zoo.execution.base import Ended
 from zoo.registry.loading import load
 from zoo.sweep.carry_out import directory_names
 from zoo.sweep.make_request import make_requests
+from zoo.sweep.records import RecordFile
 
 ORDER = "order(train=60,test=12,max_distance=1)"
 RECALL = "recall(pairs=4,values=2,train=60,test=12)"
 SETTINGS: dict[str, Any] = {**SIZES, "epochs": 1, "max_length": 24, "phases": "train"}
+SETTINGS |= {"on": "inline", "seeds": 1}
+OTHERS = ["order(train=60,test=12,max_distance=2)", "order(train=60,test=12,max_distance=3)"]
 DATA = [
     {"name": ORDER, "vocab_size": 120},
     {"name": RECALL, "baseline": "none", "attention": "fused"},
@@ -77,7 +80,7 @@ def test_bad_lists_of_data_are_one_line(data: object, says: str) -> None:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, pd.DataFrame]:
     out = tmp_path_factory.mktemp("run")
-    result = zoo.bench(["fused", "naive"], data=DATA, on="inline", out=out, seeds=1, **SETTINGS)
+    result = zoo.bench(["fused", "naive"], data=DATA, out=out, **SETTINGS)
     return out, result.table
 
 
@@ -95,16 +98,9 @@ def test_each_data_set_has_a_directory_with_records_and_tables(
 
 def test_the_profile_has_every_record_and_no_other_score(run: tuple[Path, pd.DataFrame]) -> None:
     out, table = run
-    records = [
-        json.loads(line)
-        for file in out.glob("*/records.jsonl")
-        for line in file.read_text().splitlines()
-    ]
+    records = [record for place in out.glob("*/") for record in RecordFile(place).read()]
     expected = {
-        (
-            r["baseline"] or "+".join(r["cell"].values()),
-            r["config"]["data"]["name"],
-        ): r["metrics"][r["metric_descriptions"][0]["name"]]
+        (r.name, r.config["data"]["name"]): r.metrics[r.metric_descriptions[0].name]
         for r in records
     }
     found = {(line["name"], line["data"]): line["mean"] for _, line in table.iterrows()}
@@ -125,52 +121,40 @@ def test_reports_of_all_are_made_again_from_records(run: tuple[Path, pd.DataFram
     assert len(list(out.glob("*/report.html"))) == 2
 
 
-def test_a_second_run_trains_nothing_more(run: tuple[Path, pd.DataFrame]) -> None:
+def test_a_second_run_trains_nothing_more_and_runs_are_compared_data_set_by_data_set(
+    run: tuple[Path, pd.DataFrame],
+) -> None:
     out, table = run
     sizes = {file: file.stat().st_size for file in out.glob("*/records.jsonl")}
-    again = zoo.bench(["fused", "naive"], data=DATA, on="inline", out=out, seeds=1, **SETTINGS)
+    again = zoo.bench(["fused", "naive"], data=DATA, out=out, **SETTINGS)
     assert {file: file.stat().st_size for file in out.glob("*/records.jsonl")} == sizes
     pd.testing.assert_frame_equal(again.table, table)
-
-
-def test_two_runs_are_compared_data_set_by_data_set(run: tuple[Path, pd.DataFrame]) -> None:
-    out, _ = run
     result = CliRunner().invoke(compare, [str(out), str(out), "--json"])
     assert result.exit_code == 0, result.output
-    found = json.loads(result.output)
-    assert [Path(one["before"]).name for one in found] == sorted(
-        p.parent.name for p in out.glob("*/records.jsonl")
-    )
+    found = [Path(one["before"]).name for one in json.loads(result.output)]
+    assert found == sorted(file.parent.name for file in sizes)
 
 
-def test_other_settings_are_not_mixed_into_one_profile(run: tuple[Path, pd.DataFrame]) -> None:
-    """Refused before anything is trained, and nothing is written."""
-    out, _ = run
-    before = {file: file.read_bytes() for file in out.rglob("*") if file.is_file()}
-    others = ["order(train=60,test=12,max_distance=2)", "order(train=60,test=12,max_distance=3)"]
-    settings = {**SETTINGS, "on": "inline", "out": out, "seeds": 1, "vocab_size": 120}
-    with pytest.raises(ZooError, match=r"holds data set order-\S+ with epochs=1, not 2: one pro"):
-        zoo.bench("fused", data=others, **{**settings, "epochs": 2})
-    assert {file: file.read_bytes() for file in out.rglob("*") if file.is_file()} == before
-
-
-def test_more_data_sets_with_the_same_settings_join_the_profile(
+def test_only_data_sets_with_the_same_settings_join_the_profile(
     run: tuple[Path, pd.DataFrame], tmp_path: Path
 ) -> None:
+    """Others are refused before anything is trained, and nothing is written."""
     out = shutil.copytree(run[0], tmp_path / "out")
-    others = ["order(train=60,test=12,max_distance=2)", "order(train=60,test=12,max_distance=3)"]
-    settings = {**SETTINGS, "on": "inline", "out": out, "seeds": 1, "vocab_size": 120}
-    result = zoo.bench("fused", data=others, **settings)
-    assert result.table["data"].nunique() == 4
+    before = {file: file.read_bytes() for file in out.rglob("*") if file.is_file()}
+    settings = {**SETTINGS, "out": out, "vocab_size": 120}
+    with pytest.raises(ZooError, match=r"holds data set order-\S+ with epochs=1, not 2: one pro"):
+        zoo.bench("fused", data=OTHERS, **{**settings, "epochs": 2})
+    assert {file: file.read_bytes() for file in out.rglob("*") if file.is_file()} == before
+    assert zoo.bench("fused", data=OTHERS, **settings).table["data"].nunique() == 4
 
 
 def test_one_data_set_and_several_do_not_share_a_directory(
     run: tuple[Path, pd.DataFrame], tmp_path: Path
 ) -> None:
-    settings = {**SETTINGS, "on": "inline", "seeds": 1, "vocab_size": 120}
+    settings = {**SETTINGS, "vocab_size": 120}
     zoo.bench("fused", data=ORDER, out=tmp_path / "one", baseline="none", **settings)
     with pytest.raises(ZooError, match="holds a run on one data set, and this one is on 2"):
-        zoo.bench("fused", data=DATA, out=tmp_path / "one", **SETTINGS, on="inline", seeds=1)
+        zoo.bench("fused", data=DATA, out=tmp_path / "one", **SETTINGS)
     assert [path.name for path in (tmp_path / "one").iterdir() if path.is_dir()] == []
     with pytest.raises(ZooError, match=r"holds a run on several data sets \(order-"):
         zoo.bench("fused", data=ORDER, out=run[0], **settings)
@@ -178,9 +162,8 @@ def test_one_data_set_and_several_do_not_share_a_directory(
 
 
 def test_tables_of_what_is_recorded_are_written_where_a_run_is_interrupted(tmp_path: Path) -> None:
-    settings = {**SETTINGS, "on": "inline", "seeds": 1, "vocab_size": 120, "baseline": "none"}
-    others = ["order(train=60,test=12,max_distance=2)", "order(train=60,test=12,max_distance=3)"]
-    for data, tables in ((ORDER, ["table.csv"]), (others, ["profile.csv", "*/table.csv"])):
+    settings = {**SETTINGS, "vocab_size": 120, "baseline": "none"}
+    for data, tables in ((ORDER, ["table.csv"]), (OTHERS, ["profile.csv", "*/table.csv"])):
         out = tmp_path / str(len(tables))
         with pytest.raises(Stop):
             zoo.bench("fused,naive", data=data, out=out, progress=StopAfter(Ended), **settings)

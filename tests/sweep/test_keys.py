@@ -48,7 +48,8 @@ def hashes(file: Path) -> dict[str, str]:
     return plugin_hashes([registry.choose("attention", "mine"), registry.choose("norm", "mine")])
 
 
-def test_a_plugin_is_known_by_its_content(tmp_path: Path) -> None:
+def test_a_plugin_is_known_by_the_content_of_its_file(tmp_path: Path, registry: Registry) -> None:
+    assert plugin_hashes([registry.choose("attention", "fused")]) == {}  # the zoo's own
     file = tmp_path / "mine.py"
     file.write_text(PLUGIN)
     first = hashes(file)
@@ -68,10 +69,6 @@ def test_every_component_of_a_pattern_counts(tmp_path: Path) -> None:
     request = make_request({"norm": "layer/one/other", "layers": 3}, registry)
     (row,) = [row for row in make_plan(request, registry).rows if not row.model.baseline]
     assert {"one.py", "other.py"} == set(plugin_hashes(row.choices))
-
-
-def test_built_in_components_need_no_hash(registry: Registry) -> None:
-    assert plugin_hashes([registry.choose("attention", "fused")]) == {}
 
 
 def test_the_file_of_a_partial_is_that_of_what_it_wraps() -> None:
@@ -199,12 +196,16 @@ def test_keys_follow_the_code_that_makes_the_number(
     assert [kind for kind in before if after[kind] != before[kind]] == changed.split()
 
 
-def test_a_file_that_is_added_or_renamed_changes_the_key(package: Path) -> None:
-    first = all_keys()
+def test_files_that_are_added_or_renamed_and_descriptions_change_the_key(package: Path) -> None:
+    keys = [all_keys()]
     (package / "training" / "more.py").write_text("X = 1\n")
-    second = all_keys()
+    keys.append(all_keys())
     (package / "training" / "more.py").rename(package / "training" / "other.py")
-    assert len({first["train"], second["train"], all_keys()["train"]}) == 3
+    keys.append(all_keys())
+    (package / "data" / "built_in.toml").write_text("[order]\nparameters = { seed = 1 }\n")
+    keys.append(all_keys())
+    for kind in keys[0]:
+        assert len({found[kind] for found in keys}) == 4, kind
 
 
 def test_a_file_that_is_not_python_still_counts(tmp_path: Path) -> None:
@@ -214,13 +215,6 @@ def test_a_file_that_is_not_python_still_counts(tmp_path: Path) -> None:
     file.write_text("def broken(:  # changed\n")
     hash_of.cache_clear()
     assert hash_of(file) != first
-
-
-def test_the_description_of_components_changes_the_key(package: Path) -> None:
-    first = all_keys()
-    (package / "data" / "built_in.toml").write_text("[order]\nparameters = { seed = 1 }\n")
-    second = all_keys()
-    assert all(first[kind] != second[kind] for kind in first)
 
 
 def test_a_digest_depends_on_content_and_not_on_order() -> None:

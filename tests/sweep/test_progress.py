@@ -37,21 +37,6 @@ JOB = TrainJob(SETUP, "some", "key", model=cell())
 METRICS = [macro_f1().description, accuracy().description]
 
 
-def test_without_a_terminal_each_job_that_ends_is_a_plain_line(
-    tmp_path: Path, small: dict[str, Any], capsys
-) -> None:
-    words = flags({**small, "pe": "sin", "phases": "train", "out": tmp_path})
-    assert main(["bench", "--on", "inline", *words]) == 0
-    printed = capsys.readouterr()
-    assert "\x1b" not in printed.err
-    lines = printed.err.splitlines()
-    assert lines[0] == "train: 2 to run"
-    assert lines[1].startswith("train 1/2 fused+sin+layer+gelu+pre+mean seed 0: accuracy 0.")
-    assert lines[2].startswith("train 2/2 tfidf-logreg(choose=False) seed 0: accuracy ")
-    assert len(lines) == 3
-    assert printed.out.splitlines()[0].split()[:2] == ["attention", "pe"]
-
-
 def test_on_a_terminal_cells_epoch_loss_and_time_left_are_shown(
     tmp_path: Path, small: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -114,7 +114,7 @@ def _hold(directory: str, ready: object, release: object) -> None:
         release.wait(60)  # type: ignore[attr-defined]
 
 
-def test_two_processes_do_not_write_one_directory(tmp_path: Path):
+def test_two_processes_do_not_write_one_directory_and_a_killed_one_frees_it(tmp_path: Path):
     context = multiprocessing.get_context("spawn")
     ready, release = context.Event(), context.Event()
     other = context.Process(target=_hold, args=(str(tmp_path), ready, release))
@@ -127,21 +127,9 @@ def test_two_processes_do_not_write_one_directory(tmp_path: Path):
         ):
             pass
     finally:
-        release.set()
+        other.kill()
         other.join()
     with RecordFile(tmp_path).lock():  # free again
-        pass
-
-
-def test_the_lock_of_a_killed_process_is_free(tmp_path: Path):
-    context = multiprocessing.get_context("spawn")
-    ready, release = context.Event(), context.Event()
-    other = context.Process(target=_hold, args=(str(tmp_path), ready, release))
-    other.start()
-    assert ready.wait(60)
-    other.kill()
-    other.join()
-    with RecordFile(tmp_path).lock():
         pass
 
 

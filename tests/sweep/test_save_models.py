@@ -9,11 +9,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from small_runs import CLASSIFY, Stop, StopAfter, flags, result_of
+from small_runs import CLASSIFY, Stop, StopAfter, result_of
 
 import zoo
 from zoo.api import run_bench
-from zoo.cli import main
 from zoo.execution.base import Ended
 from zoo.registry.loading import load
 from zoo.report.run_report import RunReport
@@ -27,11 +26,11 @@ BEST = {**PAIR, "pe": "sin,none", "attention": "fused", "epochs": 1, "save_model
 
 
 def run(out: Path, corpus: Path, **options: Any) -> Run:
-    progress, fresh = options.pop("progress", Silent()), options.pop("fresh", False)
+    progress = options.pop("progress", Silent())
     loaded = load()
     request = make_request({**PAIR, "data": str(corpus), **options}, loaded.registry)
     on = loaded.registry.choose("executor", "inline")
-    settings = {"name": "", "on": on, "out": out, "fresh": fresh}
+    settings = {"name": "", "on": on, "out": out, "fresh": False}
     (done,) = run_bench([request], loaded, progress, **settings).runs
     return done
 
@@ -45,53 +44,39 @@ def names(out: Path) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def everything(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> tuple[Path, str]:
-    """A run that kept all models, and what the command printed."""
+def everything(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Path:
+    """The directory of a run that kept all models."""
     out = tmp_path_factory.mktemp("all") / "out"
-    words = [*flags({**PAIR, "data": corpus, "out": out}), "--save-models", "all", "--on", "inline"]
-    with pytest.MonkeyPatch.context() as patch:
-        said: list[str] = []
-        patch.setattr("click.echo", lambda text="", **_: said.append(str(text)))
-        assert main(["bench", *words]) == 0
-    return out, "\n".join(said)
+    run(out, corpus, save_models="all")
+    return out
 
 
 @pytest.fixture
-def copied(everything: tuple[Path, str], tmp_path: Path) -> Path:
-    return Path(shutil.copytree(everything[0], tmp_path / "copied"))
+def copied(everything: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(everything, tmp_path / "copied"))
 
 
-def test_every_model_predicts_what_its_record_says(everything: tuple[Path, str], corpus: Path):
-    out, _ = everything
-    records = [record for record in RecordFile(out).read() if record.cell]
+def test_every_model_predicts_what_its_record_says_and_tables_say_where_it_is(
+    everything: Path, corpus: Path
+):
+    records = [record for record in RecordFile(everything).read() if record.cell]
     assert len({record.model for record in records}) == 4
     test = pd.read_csv(corpus / "test.csv")
     for record in records:
-        model = zoo.load(out / record.model)
+        model = zoo.load(everything / record.model)
         assert (model.card.key, model.card.seed) == (record.key, record.seed)
         assert model.card.metrics["accuracy"] == record.metrics["accuracy"]
         predicted = [p.label for p in model.predict(test.text)]
         wrong = [row for row, label in enumerate(test.label) if label != predicted[row]]
         assert wrong == [error[0] for error in record.metrics["errors"]]
-
-
-def test_the_tables_say_where_the_models_are(everything: tuple[Path, str]):
-    out, _ = everything
-    table = pd.read_csv(out / "table.csv")
+    table = pd.read_csv(everything / "table.csv")
     kept = table[table.baseline.isna()].model
-    assert all((out / place / "model.safetensors").is_file() for place in kept)
-    best = RunReport(RecordFile(out).read()).best
+    assert all((everything / place / "model.safetensors").is_file() for place in kept)
+    best = RunReport(records).best
     assert best is not None
     note = "4 models kept in this directory, for zoo predict; of the best row: "
-    assert note + best.trained[0].model in (out / "table.md").read_text()
-    assert best.trained[0].model in (out / "table.md").read_text()
-    assert not (out / "unfinished").exists()
-
-
-def test_without_the_option_nothing_is_kept_and_no_column_says_so(tmp_path: Path, corpus: Path):
-    outcome = run(tmp_path / "out", corpus, attention="fused", seeds=1)
-    assert not {path.name for path in (tmp_path / "out").iterdir()} & {"models", "unfinished"}
-    assert "model" not in RunReport(outcome.records).table.columns
+    assert note + best.trained[0].model in (everything / "table.md").read_text()
+    assert not (everything / "unfinished").exists()
 
 
 def test_best_keeps_the_row_that_the_answer_names_and_nothing_else(tmp_path: Path, corpus: Path):
@@ -112,7 +97,8 @@ def test_a_run_that_kept_no_models_trains_again_only_what_it_keeps_now(
 ):
     out = tmp_path / "out"
     before = run(out, corpus)
-    assert not (out / "models").exists()
+    assert not {path.name for path in out.iterdir()} & {"models", "unfinished"}
+    assert "model" not in RunReport(before.records).table.columns
     after = run(out, corpus, save_models="best")
     assert after.trained == 2
     assert {r.name for r in cells(after) if r.model} == {RunReport(after.records).best.name}  # type: ignore[union-attr]
