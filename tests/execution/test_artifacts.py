@@ -5,9 +5,8 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-import pytest
 import torch
-from small_runs import SIZES, bench, cell
+from small_runs import cell
 
 from zoo.config.settings import Execution, Training
 from zoo.config.sizes import Sizes
@@ -46,15 +45,6 @@ def test_jobs_that_end_never_disturb_one_that_is_about_to_write(tmp_path: Path) 
 
 
 TENSORS = {"weight": torch.zeros(2)}
-
-
-@pytest.mark.slow
-def test_short_trainings_two_at_once_are_never_recorded_as_crashed(tmp_path: Path) -> None:
-    options = {**SIZES, "task": "seq2seq", "data": "copy(train=24,test=8,shortest=2,longest=3)"}
-    options |= {"dim": 8, "ffn_dim": 8, "max_length": 8, "epochs": 3, "beam": 1, "seeds": 12}
-    outcome = bench(tmp_path, {**options, "phases": "train", "jobs": 2}, on="local")
-    assert [(record.status, record.reason) for record in outcome.records] == [("ok", "")] * 12
-    assert not (tmp_path / "unfinished").exists()
 
 
 def test_what_unfinished_jobs_left_stays_until_they_end(tmp_path: Path) -> None:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from pydantic import Field
-from small_runs import zoo
 
 from zoo.errors import ZooError
 from zoo.execution import choose_executor, executor_options
@@ -60,11 +57,3 @@ def test_one_training_has_all_cores_unless_asked(monkeypatch: pytest.MonkeyPatch
     local, cores = LocalExecutor(), own_cores()
     assert local.default_limits(Limits(0, 0)) == Limits(1, cores)
     assert local.default_limits(Limits(2, 0)) == Limits(2, cores)
-
-
-def test_no_suite_may_say_where_jobs_run(tmp_path: Path) -> None:
-    suite = tmp_path / "suite.toml"
-    suite.write_text('on = "local"\n')
-    done = zoo("bench", "--suite", suite, "--plan")
-    assert done.returncode == 2
-    assert "no option 'on'" in done.stderr

@@ -30,7 +30,6 @@ from small_runs import (
     seconds_of_first_epoch,
 )
 
-from zoo.errors import ZooError
 from zoo.execution.base import Ended, Event, Limits, Notice, Progress, Started, TrainJob
 from zoo.execution.local import InlineExecutor, LocalExecutor
 from zoo.execution.process import Worker
@@ -105,27 +104,6 @@ def test_a_training_that_one_began_is_resumed_by_the_other(
     assert record.curve[0]["seconds"] == interrupted
     assert by_key(resumed.records) == by_key(whole.records)
     assert not (out / "unfinished").exists()
-
-
-def test_fresh_does_not_resume(small: dict[str, Any], tmp_path: Path) -> None:
-    options = {**small, "baseline": "none", "phases": "train"}
-    with pytest.raises(Stop):
-        bench(tmp_path, options, progress=StopAfter(Progress))
-    (checkpoint,) = tmp_path.glob("unfinished/*/checkpoint.safetensors")
-    interrupted = seconds_of_first_epoch(checkpoint)
-    (record,) = bench(tmp_path, options, fresh=True).records
-    assert record.curve[0]["seconds"] != interrupted
-
-
-@pytest.mark.parametrize("limit", [{"jobs": 2}, {"timeout": 60.0}, {"memory_limit": 4000}])
-def test_inline_refuses_limits_that_take_other_processes(
-    limit: dict[str, Any], small: dict[str, Any], tmp_path: Path
-) -> None:
-    with pytest.raises(ZooError, match="--on inline") as caught:
-        bench(tmp_path, {**small, **limit})
-    assert f"--{next(iter(limit)).replace('_', '-')}" in str(caught.value)
-    assert "--on local" in str(caught.value)
-    assert RecordFile(tmp_path).read() == []
 
 
 @pytest.mark.parametrize("executor", [InlineExecutor, LocalExecutor])

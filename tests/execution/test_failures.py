@@ -40,7 +40,8 @@ def trainings(run_directory: Path, corpus: Path) -> dict[str, Record]:
 EXPECTED = [
     ("raises", "crashed", "RuntimeError: no such luck (failing.py:", "in attend\n    raise"),
     ("exits", "crashed", "the process exited with status 7", "last words"),
-    ("segfaults", "crashed", "the process was killed by SIGSEGV", "Fatal Python error: Segm"),
+    # faulthandler names the line of a crash in native code.
+    ("segfaults", "crashed", "the process was killed by SIGSEGV", 'failing.py", line'),
     ("hangs", "timeout", "took longer than {timeout} s", ""),
     ("hungry", "oom", "out of memory", "torch.ones"),
     ("diverges", "diverged", "the loss became nan in epoch 1", "DivergedError"),
@@ -58,18 +59,11 @@ def test_each_failure_is_recorded_with_its_reason_and_traceback(
     assert trace in record.traceback
 
 
-def test_faulthandler_names_the_line_of_a_crash_in_native_code(
-    trainings: dict[str, Record],
+def test_records_name_the_file_of_a_component_and_nothing_of_finished_jobs_is_left(
+    trainings: dict[str, Record], run_directory: Path
 ) -> None:
-    assert 'failing.py", line' in trainings["segfaults"].traceback
-
-
-def test_records_name_the_file_that_a_component_came_from(trainings: dict[str, Record]) -> None:
     for attention, record in trainings.items():
         assert set(record.plugins) == (set() if attention == "fused" else {"failing.py"})
-
-
-def test_nothing_of_finished_jobs_is_left(trainings: dict[str, Record], run_directory: Path):
     assert sorted(path.name for path in run_directory.iterdir()) == [".lock", "records.jsonl"]
 
 

@@ -13,12 +13,8 @@ from small_runs import CLASSIFY, LM, bench, cell, prepared, write_book, write_co
 
 from zoo.data.cache import cache_directory
 from zoo.execution.base import (
-    CostJob,
-    CostMember,
     DataReference,
-    Ended,
     Event,
-    InspectJob,
     Job,
     Limits,
     Result,
@@ -132,16 +128,3 @@ def test_data_that_differ_from_those_of_the_submitting_machine_are_refused(
     failed = result(train_job(data=other), tmp_path)
     assert failed.rejected
     assert "are not the same here as where the run was started" in failed.reason
-
-
-def test_every_kind_of_job_survives_pickling() -> None:
-    setup = prepared({**CLASSIFY, "data": "newswire(train=24,test=8)"}).setup
-    jobs = [
-        InspectJob(setup, "here", "1", models=(cell(),)),
-        TrainJob(setup, "a cell", "2", model=cell(pe="sin"), seed=3, save_weights=True),
-        CostJob(setup, "group", "3", members=(CostMember(cell(), full_length=2),), rounds=1),
-    ]
-    for job in jobs:
-        assert pickle.loads(pickle.dumps(job)) == job
-    ended = Ended(jobs[0], Result("oom", "out of memory", members=(Result(),)))
-    assert pickle.loads(pickle.dumps(ended)) == ended

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -81,18 +82,20 @@ def test_the_main_module_stays_as_it_is_while_a_worker_starts(tmp_path: Path) ->
     assert others == []
 
 
-@pytest.mark.parametrize("forks", [True, False])
+ENDS = [
+    ("os:_exit", (3,), "exited with status 3"),
+    ("os:abort", (), "killed by SIGABRT"),
+    ("sys:exit", (4,), "exited with status 4"),
+]
+
+
+@pytest.mark.parametrize(("forks", "ends"), [(True, ENDS), (False, ENDS[:1])])
 def test_a_process_that_ends_says_how(
-    forks: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    forks: bool, ends: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(process, "FORKS", forks)
-    for call, argument, how in (
-        ("os:_exit", 3, "exited with status 3"),
-        ("os:abort", None, "killed by SIGABRT"),
-        ("sys:exit", 4, "exited with status 4"),
-    ):
+    for call, arguments, how in ends:
         with Worker(Limits(), tmp_path / "log") as worker:
-            arguments = () if argument is None else (argument,)
             with pytest.raises(JobError, match=how) as failed:
                 worker.call(call, *arguments)
             assert failed.value.status == "crashed"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+import re
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,8 +38,6 @@ def zoo_register(register):
              capabilities=("padding", "rotate", "bias"))
 '''
 COMMENTED = SOURCE.replace("as the fused one does.", "in other words.") + "# a comment\n"
-# Every way of executing a job; two processes for one, none for the other.
-EXECUTORS = [InlineExecutor, LocalExecutor]
 
 
 @pytest.fixture(autouse=True)
@@ -86,13 +86,6 @@ def refusal(executor: Executor, job: Job, directory: Path) -> str:
     return refused.reason
 
 
-@pytest.fixture(params=EXECUTORS)
-def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
-    made = request.param()
-    yield made
-    made.close()
-
-
 def test_a_job_names_its_distributions(job: TrainJob, site: SitePackages) -> None:
     own, mine = job.setup.code
     assert (own.distribution, own.version) == (BUILT_IN, __version__)
@@ -103,45 +96,44 @@ def test_a_job_names_its_distributions(job: TrainJob, site: SitePackages) -> Non
 
 @pytest.mark.parametrize("source", [SOURCE, COMMENTED], ids=["same", "comment"])
 def test_a_machine_with_the_same_code_does_the_job(
-    source: str, job: TrainJob, executor: Executor, tmp_path: Path
+    source: str, job: TrainJob, tmp_path: Path
 ) -> None:
-    with machine(tmp_path, source).on_the_path():
+    executor = LocalExecutor() if source == COMMENTED else InlineExecutor()
+    with machine(tmp_path, source).on_the_path(), contextlib.closing(executor):
         done = result(executor, job, tmp_path)
     assert (done.status, done.reason) == ("ok", "")
 
 
-def test_another_version_is_refused(job: TrainJob, executor: Executor, tmp_path: Path) -> None:
-    with machine(tmp_path, SOURCE, version="2.0").on_the_path():
-        line = refusal(executor, job, tmp_path)
-    assert line.startswith("the job needs zoo-mine 1.0, and ")
-    assert line.endswith(" has zoo-mine 2.0; install it there: pip install zoo-mine==1.0")
+OTHER_CODE = "with the code that it has where the run was started"
 
 
-def test_a_missing_distribution_is_refused(
-    job: TrainJob, executor: Executor, tmp_path: Path
-) -> None:
-    line = refusal(executor, job, tmp_path)
-    assert line.startswith("the job needs zoo-mine 1.0, which is not installed on ")
-    assert line.endswith("; install it there: pip install zoo-mine==1.0")
-
-
+@pytest.mark.parametrize("executor", [InlineExecutor, LocalExecutor])
 @pytest.mark.parametrize(
-    "edited",
+    ("source", "version", "says"),
     [
-        SOURCE.replace("(Fused):", "(Fused):\n    scale = 2.0\n"),
-        SOURCE.replace("parameters={}", 'parameters={"dropout": 0.1}'),  # in what registers it
+        (SOURCE, "2.0", ", and .* has zoo-mine 2.0; install it there: pip install zoo-mine==1.0"),
+        ("", "", ", which is not installed on .*; install it there: pip install zoo-mine==1.0"),
+        (SOURCE.replace("(Fused):", "(Fused):\n    scale = 2.0\n"), "1.0", OTHER_CODE),
+        (SOURCE.replace("parameters={}", 'parameters={"dropout": 0.1}'), "1.0", OTHER_CODE),
     ],
-    ids=["component", "registration"],
+    ids=["another version", "missing", "other component", "other registration"],
 )
-def test_other_code_of_the_same_version_is_refused(
-    edited: str, job: TrainJob, executor: Executor, tmp_path: Path
+def test_another_machine_refuses_the_job(
+    source: str,
+    version: str,
+    says: str,
+    executor: type[LocalExecutor | InlineExecutor],
+    job: TrainJob,
+    tmp_path: Path,
 ) -> None:
-    with machine(tmp_path, edited).on_the_path():
-        line = refusal(executor, job, tmp_path)
-    (module,) = job.setup.code[1].modules
-    assert "the job needs zoo-mine 1.0 with the code that it has where the run was started" in line
-    assert "it has other code in zoo_mine (hash " in line
-    assert f"expected {module.code}); install the same code there" in line
+    there = machine(tmp_path, source, version).on_the_path() if version else nullcontext()
+    with there, contextlib.closing(executor()) as one:
+        line = refusal(one, job, tmp_path)
+    assert re.match(f"the job needs zoo-mine 1.0.*{says}", line)
+    if says == OTHER_CODE:
+        (module,) = job.setup.code[1].modules
+        assert "it has other code in zoo_mine (hash " in line
+        assert f"expected {module.code}); install the same code there" in line
 
 
 def test_a_cost_measurement_is_refused_as_a_whole(job: TrainJob, tmp_path: Path) -> None:

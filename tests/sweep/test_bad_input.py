@@ -49,6 +49,7 @@ USAGE = [
     (["--pe", "sin(base=-1.0)"], "base"),
     (["--jobs", "2"], "--on inline runs one job at a time"),
     (["--timeout", "2"], "--on inline cannot stop a job"),
+    (["--memory-limit", "4000"], "--on inline cannot stop a job"),
 ]
 # Of a task: options of another one, or without effect, and data that it does not read.
 TASKS = [

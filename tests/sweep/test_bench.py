@@ -14,10 +14,20 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from small_runs import CLASSIFY, SEQ2SEQ, bench, executor_plugin, flags, result_of
+from small_runs import (
+    CLASSIFY,
+    SEQ2SEQ,
+    Stop,
+    StopAfter,
+    bench,
+    executor_plugin,
+    flags,
+    result_of,
+    seconds_of_first_epoch,
+)
 
 from zoo.cli import main
-from zoo.execution.base import CostJob, Ended, Event, Job, Limits, Result
+from zoo.execution.base import CostJob, Ended, Event, Job, Limits, Progress, Result
 from zoo.execution.local import InlineExecutor
 from zoo.report.run_report import RunReport
 from zoo.sweep.records import Record, RecordFile
@@ -186,13 +196,19 @@ def test_a_run_begins_with_how_long_what_is_left_takes(
     assert re.fullmatch(r"in all about \d+ s", said[2])
 
 
-def test_fresh_runs_again_what_is_there(tmp_path: Path, small: dict[str, Any]) -> None:
+def test_fresh_runs_again_what_is_there_and_resumes_nothing(
+    tmp_path: Path, small: dict[str, Any]
+) -> None:
     options = {**small, "phases": "train", "baseline": "none"}
-    bench(tmp_path, options)
+    with pytest.raises(Stop):
+        bench(tmp_path, options, progress=StopAfter(Progress))
+    (checkpoint,) = tmp_path.glob("unfinished/*/checkpoint.safetensors")
+    interrupted = seconds_of_first_epoch(checkpoint)
+    bench(tmp_path, options, fresh=True)
     bench(tmp_path, options, fresh=True)
     first, second = RecordFile(tmp_path).read()
-    assert first.key == second.key
-    assert result_of(first) == result_of(second)
+    assert interrupted not in [first.curve[0]["seconds"], second.curve[0]["seconds"]]
+    assert (first.key, result_of(first)) == (second.key, result_of(second))
 
 
 class MadeUpCosts(InlineExecutor):
