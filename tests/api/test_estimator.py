@@ -1,8 +1,7 @@
 """``ZooClassifier`` is an estimator of scikit-learn, by scikit-learn's own checks.
 
-Their X are numbers, which a text classifier refuses. So they run twice: on the estimator itself,
-where checks that train on numbers are expected to fail, each with its reason; and, all of them, on
-one that spells numbers as words.
+Their X are numbers, which a text classifier refuses, so they run on one that spells numbers as
+words.
 """
 
 from __future__ import annotations
@@ -40,30 +39,6 @@ TINY = {
     "device": "cpu",
     "random_state": 0,
 }
-NUMBERS = "it trains on numbers, and a text classifier takes texts"
-TABLE = "it passes a table of numbers, and a text classifier takes one column of texts"
-OTHER_ERROR = "it expects an error about numbers; a text classifier says that X holds no texts"
-REASONS = {
-    NUMBERS: "fit_score_takes_y estimators_overwrite_params estimators_fit_returns_self "
-    "readonly_memmap_input n_features_in_after_fitting positive_only_tag_during_fit "
-    "estimators_dtypes dtype_object pipeline_consistency estimators_pickle "
-    "classifier_data_not_an_array classifiers_one_label classifiers_classes classifiers_train "
-    "supervised_y_2d fit_idempotent fit_check_is_fitted n_features_in",
-    TABLE: "dont_overwrite_parameters f_contiguous_array_estimator methods_subset_invariance "
-    "methods_sample_order_invariance fit2d_1sample fit2d_1feature dict_unchanged fit2d_predict1d",
-    OTHER_ERROR: "estimators_empty_data_messages estimators_nan_inf "
-    "estimator_sparse_tag estimator_sparse_array estimator_sparse_matrix",
-}
-EXPECTED = {f"check_{name}": why for why, names in REASONS.items() for name in names.split()}
-
-
-class EveryCheck(ZooClassifier):
-    """Says that it takes tables, without which scikit-learn runs none of its checks."""
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = True
-        return tags
 
 
 class OfNumbers(ZooClassifier):
@@ -92,15 +67,8 @@ def spelled(X: Any) -> list[str]:
     ]
 
 
-@parametrize_with_checks([EveryCheck(**TINY)], expected_failed_checks=lambda _: EXPECTED)
-def test_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
-    check(estimator)
-
-
 @parametrize_with_checks([OfNumbers(**TINY)])
-def test_checks_of_scikit_learn_with_numbers_as_words(
-    estimator: Any, check: Any, request: pytest.FixtureRequest
-) -> None:
+def test_checks_of_scikit_learn(estimator: Any, check: Any, request: pytest.FixtureRequest) -> None:
     if "check_classifiers_train" in str(check):  # must learn, which takes some seconds
         if not request.config.getoption("--slow"):
             pytest.skip("slow; run with --slow")

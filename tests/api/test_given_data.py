@@ -92,14 +92,6 @@ def test_tags_are_lists_too(small: dict[str, Any], tmp_path: Path) -> None:
     assert result.table.token_accuracy_mean.notna().all()
 
 
-def test_workers_in_other_processes_find_the_data(
-    frames: dict[str, pd.DataFrame], small: dict[str, Any], tmp_path: Path
-) -> None:
-    options = {**small, **ROWS, "data": frames["train"], "on": "local"}
-    result = zoo.bench("fused", out=tmp_path / "out", **options)
-    assert list(result.table.status) == ["ok"]
-
-
 def test_several_data_sets_may_be_given_in_python(
     frames: dict[str, pd.DataFrame], small: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -139,34 +131,30 @@ def test_values_that_json_lacks_are_written_as_they_are_read() -> None:
     )
 
 
+TEXTS = pd.DataFrame({"text": ["a", "b"] * 4, "label": [0, 1] * 4})
+
+
 @pytest.mark.parametrize(
-    ("data", "says"),
+    ("data", "more", "says"),
     [
-        (7, "data is a int"),
-        (pd.DataFrame({"body": ["a", "b"], "label": [0, 1]}), "no column 'text'"),
-        (pd.DataFrame({"text": ["a", None] * 4, "label": [0, 1] * 4}), "'text' is missing"),
-        ((["a", "b"], ["x"]), "2 texts but 1 labels"),
-        ({"test": (["a"], ["x"])}, "there must be train"),
-        (pd.DataFrame({"text": [], "label": []}), "empty"),
+        (7, {}, "data is a int"),
+        (TEXTS.assign(text=["a", None] * 4), {}, "'text' is missing"),
+        ((["a", "b"], ["x"]), {}, "2 texts but 1 labels"),
+        ({"test": (["a"], ["x"])}, {}, "there must be train"),
+        (TEXTS[:0], {}, "empty"),
+        # What is wrong with a frame is said of the frame.
+        (TEXTS.rename(columns={"text": "body"}), {}, "^the DataFrame has no column 'text'"),
+        (
+            {"train": TEXTS, "test": TEXTS.assign(text=["a"] * 7 + [""])},
+            {},
+            "^test of the DataFrame, line 8: 'text' is empty",
+        ),
+        (TEXTS, {"delimiter": ";"}, "^--delimiter: for files, and the DataFrame is none"),
     ],
-    ids=["number", "column", "missing", "lengths", "no train", "empty"],
+    ids=["number", "missing", "lengths", "no train", "empty", "column", "line", "delimiter"],
 )
 def test_data_that_do_not_fit_are_one_line(
-    data: Any, says: str, small: dict[str, Any], tmp_path: Path
+    data: Any, more: dict[str, str], says: str, small: dict[str, Any], tmp_path: Path
 ) -> None:
     with pytest.raises(zoo.ZooError, match=says):
-        zoo.bench("fused", out=tmp_path / "out", **{**small, **ROWS, "data": data})
-
-
-def test_what_is_wrong_with_a_frame_is_said_of_the_frame(
-    small: dict[str, Any], tmp_path: Path
-) -> None:
-    frame = pd.DataFrame({"text": ["a", "b"] * 4, "label": [0, 1] * 4})
-    wrong, empty = frame.rename(columns={"text": "body"}), frame.assign(text=["a"] * 7 + [""])
-    with pytest.raises(zoo.ZooError, match=r"^the DataFrame has no column 'text'"):
-        zoo.bench("fused", out=tmp_path / "out", **{**small, **ROWS, "data": wrong})
-    splits = {"train": frame, "test": empty}
-    with pytest.raises(zoo.ZooError, match=r"^test of the DataFrame, line 8: 'text' is empty"):
-        zoo.bench("fused", out=tmp_path / "out", **{**small, **ROWS, "data": splits})
-    with pytest.raises(zoo.ZooError, match=r"^--delimiter: for files, and the DataFrame is none"):
-        zoo.bench("fused", **{**small, **ROWS, "data": frame, "delimiter": ";"})
+        zoo.bench("fused", out=tmp_path / "out", **{**small, **ROWS, **more, "data": data})

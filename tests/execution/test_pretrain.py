@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file
-from small_runs import CLASSIFY, MLM, Stop, bench, by_key, cell, prepared
+from small_runs import CLASSIFY, MLM, Stop, bench, by_key, cell, flags, prepared
 
 from zoo.cli import main
 from zoo.data.encoding import windows
@@ -50,9 +50,8 @@ def options(corpus: Path) -> dict[str, Any]:
 def encoder(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of a masked language model with the sizes of the others."""
     directory = tmp_path_factory.mktemp("encoder") / "enc"
-    words = [f"--{name.replace('_', '-')}={value}" for name, value in MLM.items()]
-    words += ["--data", str(corpus), "--on", "inline", "--save", str(directory)]
-    assert main(["train", *words]) == 0
+    words = flags({**MLM, "data": corpus, "save": directory})
+    assert main(["train", *words, "--on", "inline"]) == 0
     return directory
 
 
@@ -167,32 +166,25 @@ def test_trainings_that_differ_in_what_comes_after_the_stage_share_it(
     assert done["other share"][1]["pretraining"]["texts"] == 54
 
 
-class StopAfterSteps(Silent):
-    """Interrupts a run, like Ctrl-C, after so many steps."""
-
-    def __init__(self, count: int) -> None:
-        self.left = count
-
-    def event(self, event: Event, metrics: object = ()) -> None:
-        if isinstance(event, Progress):
-            self.left -= 1
-            if not self.left:
-                raise Stop
-
-
 class Steps(Silent):
-    """Notes the steps that were done."""
+    """Notes the steps that were done, and interrupts a run, like Ctrl-C, after so many."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = 0) -> None:
         self.done: list[int] = []
+        self.most = most
 
     def event(self, event: Event, metrics: object = ()) -> None:
         if isinstance(event, Progress):
             self.done.append(event.step.done)
+            if len(self.done) == self.most:
+                raise Stop
 
 
-@pytest.mark.parametrize(("first", "second"), [("inline", "local"), ("local", "inline")])
-@pytest.mark.parametrize("steps", [1, 4], ids=["in the stage", "in the training"])
+@pytest.mark.parametrize(
+    ("steps", "first", "second"),
+    [(1, "inline", "local"), (4, "local", "inline"), (1, "inline", "inline")],
+    ids=["in the stage", "in the training", "in this process"],
+)
 def test_a_job_that_is_interrupted_goes_on_in_either_stage_on_either_executor(
     options: dict[str, Any],
     own_cache: Callable[[], None],
@@ -202,11 +194,11 @@ def test_a_job_that_is_interrupted_goes_on_in_either_stage_on_either_executor(
     steps: int,
 ) -> None:
     own_cache()
-    whole = bench(tmp_path / "whole", options, on=second)
+    whole = bench(tmp_path / "whole", options)
     own_cache()
     out, rest = tmp_path / "out", Steps()
     with pytest.raises(Stop):
-        bench(out, options, on=first, progress=StopAfterSteps(steps))
+        bench(out, options, on=first, progress=Steps(steps))
     left = {path.name for path in out.glob("unfinished/*/*.safetensors")}
     assert (CHECKPOINT in left, FINISHED in left) == (steps == 1, steps == 4)
     own_cache()  # on another machine, whose cache has nothing of the stage

@@ -8,17 +8,14 @@ from typing import Any
 
 import pytest
 import torch
-import torch.nn.functional as F
-from paper_models import with_papers
 from small_runs import CLASSIFY, bench
+from token_splits import RUNTIME, split
 from torch import nn
 
 from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import Tokens
 from zoo.config.settings import Training
 from zoo.config.sizes import Sizes
-from zoo.data.batches import PaddedSplit
-from zoo.data.token_arrays import TokenArrays
 from zoo.errors import DivergedError
 from zoo.models.build import build_ensemble
 from zoo.registry import Owner, Register, Registry
@@ -27,10 +24,8 @@ from zoo.report.run_report import RunReport
 from zoo.tasks.base import TaskSetup
 from zoo.tasks.classify import Classify, ClassifyOptions
 from zoo.training import checkpoint
-from zoo.training.device import Runtime
-from zoo.training.trainer import AuxiliaryLosses, Trainer, make_optimizer
+from zoo.training.trainer import Trainer, make_optimizer
 
-RUNTIME = Runtime(torch.device("cpu"), "fp32")
 SIZES = Sizes(dim=8, layers=2, heads=2, ffn_dim=12, max_length=16, vocab_size=40)
 USUAL = {"attention": "fused", "pe": "rope", "norm": "layer", "block": "pre", "pool": "mean"}
 
@@ -63,17 +58,6 @@ def parts(registry: Registry) -> Registry:
     return registry
 
 
-def split(texts: int = 12) -> PaddedSplit:
-    lengths = [3 + i % 5 for i in range(texts)]
-    ids = torch.randint(2, 40, (sum(lengths),), generator=torch.Generator().manual_seed(0))
-    offsets = [0, *torch.tensor(lengths).cumsum(0).tolist()]
-    labels = torch.arange(texts) % 3
-    return PaddedSplit(
-        TokenArrays(ids.int().numpy(), torch.tensor(offsets).numpy(), {"labels": labels.numpy()}),
-        RUNTIME.device,
-    )
-
-
 def trainer(registry: Registry, members: int = 1, **settings: Any) -> Trainer:
     training = Training(**{"epochs": 2, "batch_size": 5, "lr": 0.01, "dropout": 0.0, **settings})
     cell = Cell.parse(registry, {**USUAL, "ffn": "weighed"})
@@ -82,7 +66,7 @@ def trainer(registry: Registry, members: int = 1, **settings: Any) -> Trainer:
         Classify(), ClassifyOptions(ensemble=members), SIZES, training, 40, ["a", "b", "c"]
     )
     loss = functools.partial(Classify().loss, setup)
-    return Trainer(model, split(), loss, training, RUNTIME, seed=1)
+    return Trainer(model, split([3 + i % 5 for i in range(12)]), loss, training, RUNTIME, seed=1)
 
 
 def weighed(model: nn.Module) -> list[Weighed]:
@@ -115,17 +99,12 @@ def test_an_epoch_reports_the_mean_before_its_weight(parts: Registry) -> None:
     assert epoch.auxiliary["tokens"] == pytest.approx(sum(lengths) / 12)
     assert epoch.entry["auxiliary: size"] == epoch.auxiliary["size"]
     assert one.run_epoch().auxiliary["size"] == pytest.approx(sum(sizes) / 2, rel=1e-5)
-
-
-def test_nothing_is_collected_outside_of_training(parts: Registry) -> None:
-    one = trainer(parts)
-    one.run_epoch()
-    stack = one.model.encoder
-    assert stack.losses is None
+    # Nothing is collected outside of training.
+    assert one.model.encoder.losses is None
     one.model.eval()
     with torch.inference_mode():
         one.model(torch.ones(1, 3, dtype=torch.long), Tokens.whole(3))
-    assert stack.losses is None
+    assert one.model.encoder.losses is None
     assert one.auxiliary.sums == {}
 
 
@@ -179,26 +158,6 @@ def test_a_resumed_training_with_such_parts_ends_with_the_same_bits(
         assert torch.equal(one, other)
 
 
-@pytest.mark.slow
-def test_a_compiled_model_collects_the_same(registry: Registry) -> None:
-    names = {**USUAL, "attention": "value-residual", "pe": "none", "ffn": "experts(experts=2)"}
-    cell = Cell.parse(with_papers(registry), names)
-    model = build_ensemble(cell, SIZES, members=1, seed=0, vocab_size=40, classes=3).train()
-    batch = torch.ones(2, 3, dtype=torch.long), Tokens.whole(3)
-    found: list[list[float]] = []
-    collector = AuxiliaryLosses(model)
-    for compiled in (False, True):
-        if compiled:
-            torch.compiler.reset()
-            model.compile(backend="eager", fullgraph=True, dynamic=True)
-        for _ in range(2):
-            with collector.collected() as losses:
-                out = model(*batch)
-            found.append([*out.flatten().tolist(), *(one.value.item() for one in losses)])
-    assert len(found[0]) == 6 + SIZES.layers
-    assert all(one == pytest.approx(found[0], rel=1e-5) for one in found)
-
-
 PLUGIN = """
 from paper_attention import register_attentions
 from paper_parts import register_parts
@@ -216,6 +175,7 @@ def test_a_bench_reports_an_auxiliary_loss_as_a_column_of_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("ZOO_PLUGINS", "")
     (tmp_path / "papers.py").write_text(PLUGIN, "utf-8")
     options = {
         **CLASSIFY,
@@ -247,25 +207,3 @@ def test_a_bench_reports_an_auxiliary_loss_as_a_column_of_its_own(
     assert losses["gelu"] == ""
     assert 0.9 < float(losses["experts(experts=2)"]) < 2.0
     assert any(note.startswith("balance loss: ") for note in report.notes)
-
-
-def test_balance_is_that_of_the_paper() -> None:
-    from paper_parts import Experts
-
-    torch.manual_seed(0)
-    experts = Experts(6, 8, experts=3).double().train()
-    x, mask = torch.randn(2, 4, 6).double(), torch.tensor([[True] * 4, [True, False, False, False]])
-    layer = LayerContext(Tokens(mask, torch.arange(4)), losses=[])
-    out = experts(x, layer)
-    shares, counts = torch.zeros(3).double(), torch.zeros(3).double()
-    for text, token in mask.nonzero().tolist():
-        own = F.softmax(experts.router.weight @ x[text, token], dim=0)
-        best = int(own.argmax())
-        shares += own / 5
-        counts[best] += 1 / 5
-        assert torch.allclose(
-            out[text, token], own[best] * experts.experts[best](x[text, token], layer)
-        )
-    (loss,) = layer.losses or []
-    assert (loss.name, loss.weight) == ("balance", 0.01)
-    assert torch.allclose(loss.value, 3 * (shares * counts).sum())

@@ -6,15 +6,13 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
+from token_splits import split
 from torch.profiler import ProfilerActivity, profile, record_function
 
 from zoo.config.settings import Training
 from zoo.config.sizes import Sizes
-from zoo.data.batches import PaddedSplit
-from zoo.data.token_arrays import TokenArrays
 from zoo.models.build import build_classifier
 from zoo.registry import Registry
 from zoo.registry.cell import Cell
@@ -34,11 +32,6 @@ def trainer(registry: Registry, device: str, attention: str) -> Trainer:
     """Of a cell with everything that a step can do: padding, clipping, all sorts of dropout."""
     names = {"attention": attention, "pe": "rope", "norm": "layer", "ffn": "gelu"}
     cell = Cell.parse(registry, {**names, "block": "pre", "pool": "mean"})
-    draw, documents = np.random.default_rng(0), 8 * STEPS
-    lengths = draw.integers(5, SIZES.max_length, documents)
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    ids = draw.integers(1, SIZES.vocab_size, offsets[-1]).astype(np.int32)
-    texts = TokenArrays(ids, offsets, {"labels": draw.integers(0, 3, documents)})
     training = Training(batch_size=8, label_smoothing=0.1)
     options = ClassifyOptions(token_dropout=0.1, token_deletion=0.1)
     setup = TaskSetup(Classify(), options, SIZES, training, SIZES.vocab_size, ["a", "b", "c"])
@@ -47,8 +40,8 @@ def trainer(registry: Registry, device: str, attention: str) -> Trainer:
         cell, SIZES, vocab_size=SIZES.vocab_size, classes=3, seed=0, dropout=0.1
     )
     runtime = Runtime(torch.device(device), "bf16" if device == "cuda" else "fp32")
-    split = PaddedSplit(texts, runtime.device)
-    return Trainer(model.to(device), split, loss, training, runtime, seed=0)
+    texts = split([5 + 3 * i % 19 for i in range(8 * STEPS)], runtime.device)
+    return Trainer(model.to(device), texts, loss, training, runtime, seed=0)
 
 
 def waits(steps: Iterator[object], device: str) -> list[str]:
