@@ -10,12 +10,61 @@ def test_conforms(check):
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zoo.conformance.check import CheckSettings, ComponentCheck, checks_for, select_choices
+from zoo.conformance.check import (
+    CheckResult,
+    CheckSettings,
+    ComponentCheck,
+    checks_for,
+    select_choices,
+)
 
-__all__ = ["ComponentCheck", "component_checks", "parametrize_with_checks"]
+__all__ = ["ComponentCheck", "ComponentChecks", "component_checks", "parametrize_with_checks"]
+
+
+@dataclass(frozen=True)
+class ComponentChecks:
+    """The checks that apply to one component, as one test: call it to run them.
+
+    component: ``kind/name(params)``.
+    """
+
+    component: str
+    checks: tuple[ComponentCheck, ...]
+
+    def __str__(self) -> str:
+        return self.component
+
+    def __call__(self) -> None:
+        """Run all of them; the test fails with every check that failed.
+
+        It is expected to fail (xfailed) where all that fails is, and skipped where nothing was
+        checked.
+        """
+        import pytest
+
+        found: dict[str, list[CheckResult]] = {}
+        for check in self.checks:
+            result = check.run()
+            found.setdefault(result.status, []).append(result)
+        if failed := found.get("failed"):
+            title = f"{self.component} ({failed[0].owner}): {len(failed)} of {len(self.checks)}"
+            lines = [f"{title} checks failed", *map(_told, failed)]
+            pytest.fail("\n".join(lines), pytrace=False)
+        if xfailed := found.get("xfailed"):
+            pytest.xfail("; ".join(f"{result.check}: {result.message}" for result in xfailed))
+        if "passed" not in found:
+            reasons = (f"{result.check}: {result.message}" for result in found.get("skipped", ()))
+            pytest.skip(f"nothing was checked; {'; '.join(reasons)}")
+
+
+def _told(result: CheckResult) -> str:
+    return (
+        f"{result.check}: {result.message}\n  must hold: {result.claim}\n  repeat: {result.repeat}"
+    )
 
 
 def component_checks(
@@ -23,15 +72,17 @@ def component_checks(
     plugin: str | Path | Sequence[str | Path] = (),
     distribution: str | Sequence[str] = (),
     expected_failures: Mapping[str, str] | None = None,
+    without: Sequence[str] = (),
     settings: CheckSettings | None = None,
-) -> list[ComponentCheck]:
-    """Every check of every component named.
+) -> list[ComponentChecks]:
+    """The checks of every component named, those that apply to it.
 
     components: ``kind/name``, ``kind/name(param=value)``, ``kind/all`` or ``all``. plugin: a
     single file, or several, to load; without components, all that it registers is checked.
     distribution: all components of an installed distribution. expected_failures: ``"check-name"``
     or ``"kind/name:check-name"`` to the reason why it fails; the test fails if the check then
-    passes or is skipped. Raises ZooError for an unknown component or check, or an empty reason.
+    passes or is skipped. without: checks that are not run, such as ``"compiled"``, which takes
+    seconds. Raises ZooError for an unknown component or check, or an empty reason.
     """
     from zoo.registry.loading import load
 
@@ -40,11 +91,18 @@ def component_checks(
     distributions = (distribution,) if isinstance(distribution, str) else tuple(distribution)
     choices = select_choices(zoo, components, files=not components, distributions=distributions)
     names = tuple(map(str, files))
-    return checks_for(choices, files=names, settings=settings, expected=expected_failures)
+    found: dict[str, list[ComponentCheck]] = {}
+    for check in checks_for(
+        choices, files=names, settings=settings, expected=expected_failures, without=without
+    ):
+        its = found.setdefault(check.component, [])
+        if check.expected or check.why_skipped is None:
+            its.append(check)
+    return [ComponentChecks(component, tuple(checks)) for component, checks in found.items()]
 
 
 def parametrize_with_checks(*components: str, **options: Any) -> Any:
-    """A pytest decorator: one test per check and component, in an argument called ``check``.
+    """A pytest decorator: one test per component, in an argument called ``check``.
 
     The arguments are those of component_checks.
     """

@@ -4,64 +4,75 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from zoo.conformance import checks_of
 from zoo.errors import ZooError
-from zoo.testing import component_checks, parametrize_with_checks
+from zoo.testing import ComponentChecks, component_checks, parametrize_with_checks
 
 HERE = Path(__file__).parent
 POOLS = HERE / "broken" / "pools.py"
 BROKEN = "pool/mean-over-padding"
 
 
-def named(checks, name: str):
-    return next(check for check in checks if check.name == name)
+def one(component: str, *names: str, **options) -> ComponentChecks:
+    """These checks of a component."""
+    (found,) = component_checks(component, **options)
+    return replace(found, checks=tuple(check for check in found.checks if check.name in names))
 
 
-@parametrize_with_checks("pool/mean", "pool/cls")
-def test_there_is_one_test_per_check_and_component(check, request: pytest.FixtureRequest) -> None:
-    component, _, name = str(check).rpartition(":")
-    assert component in ("pool/mean", "pool/cls")
-    assert request.node.name.endswith(f"[{component}:{name}]")
+@parametrize_with_checks("pool/mean", "pool/cls", without=["compiled"])
+def test_there_is_one_test_per_component(check, request: pytest.FixtureRequest) -> None:
+    assert request.node.name.endswith(f"[{check}]")
+    assert str(check) in ("pool/mean", "pool/cls")
+    # Those that apply to it, and only those.
+    unasked = {"compiled"} if str(check) == "pool/cls" else {"compiled", "first"}
+    assert {one.name for one in check.checks} >= set(checks_of("pool")) - unasked - {"residual"}
+    assert not {one.name for one in check.checks} & unasked
 
 
-def test_a_failing_check_fails_with_numbers_owner_claim_and_command() -> None:
-    check = named(component_checks(BROKEN, plugin=POOLS), "padding-invariance")
+def test_it_fails_with_the_numbers_owner_claim_and_command_of_each_failed_check() -> None:
+    checks = one(BROKEN, "padding-invariance", "contract", "large-inputs", "reads", plugin=POOLS)
     with pytest.raises(pytest.fail.Exception) as failure:
-        check()
+        checks()
     message = str(failure.value)
     assert "pool/mean-over-padding (pools.py " in message
+    assert "1 of 4 checks failed" in message
+    assert "padding-invariance: 6 tokens" in message
     assert "off by" in message
     assert "must hold: No other values in padding" in message
-    assert f"--plugin {POOLS}" in message
+    assert f"--only padding-invariance --plugin {POOLS}" in message
 
 
-def test_a_check_that_does_not_apply_is_skipped_with_the_reason() -> None:
-    with pytest.raises(pytest.skip.Exception, match="it does not declare 'first'"):
-        named(component_checks("pool/mean"), "first")()
+def test_every_failed_check_is_named() -> None:
+    checks = one("pool/divides-by-nothing", "empty-documents", "assembles", plugin=POOLS)
+    with pytest.raises(pytest.fail.Exception, match=r"2 of 2(.|\n)*empty-doc(.|\n)*assembles: "):
+        checks()
+
+
+def test_where_nothing_is_checked_the_test_is_skipped_with_the_reason() -> None:
+    with pytest.raises(pytest.skip.Exception, match="it has no numeric parameter"):
+        one("pool/mean", "parameters-act")()
 
 
 @pytest.mark.parametrize("key", ["padding-invariance", f"{BROKEN}:padding-invariance"])
 def test_an_expected_failure_is_reported_as_such_with_its_reason(key: str) -> None:
-    checks = component_checks(BROKEN, plugin=POOLS, expected_failures={key: "it is an example"})
-    with pytest.raises(pytest.xfail.Exception, match="it is an example"):
-        named(checks, "padding-invariance")()
+    expected = {key: "it is an example"}
+    checks = one(BROKEN, "reads", "padding-invariance", plugin=POOLS, expected_failures=expected)
+    with pytest.raises(pytest.xfail.Exception, match=r"padding-invariance: it is an example"):
+        checks()
 
 
-def test_an_expected_failure_that_passes_fails() -> None:
-    checks = component_checks("pool/mean", expected_failures={"padding-invariance": "it leaks"})
-    with pytest.raises(
-        pytest.fail.Exception, match=r"expected to fail \(it leaks\), but it passed"
-    ):
-        named(checks, "padding-invariance")()
-
-
-def test_an_expected_failure_that_is_skipped_fails() -> None:
-    checks = component_checks("pool/mean", expected_failures={"first": "it is not first"})
-    with pytest.raises(pytest.fail.Exception, match="but it skipped"):
-        named(checks, "first")()
+@pytest.mark.parametrize(
+    ("name", "but"), [("padding-invariance", "it passed"), ("first", "it skipped")]
+)
+def test_an_expected_failure_that_does_not_fail_is_one(name: str, but: str) -> None:
+    checks = one("pool/mean", name, expected_failures={name: "it leaks"})
+    with pytest.raises(pytest.fail.Exception, match=rf"expected to fail \(it leaks\), but {but}"):
+        checks()
 
 
 @pytest.mark.parametrize("reason", ["", "  ", None])
@@ -70,20 +81,23 @@ def test_an_expected_failure_needs_a_reason(reason: str) -> None:
         component_checks("pool/mean", expected_failures={"first": reason})
 
 
-def test_an_expected_failure_of_an_unknown_check_is_refused() -> None:
+def test_an_unknown_check_is_refused() -> None:
     with pytest.raises(ZooError, match="unknown check 'frist'; did you mean"):
         parametrize_with_checks("pool/mean", expected_failures={"frist": "a reason"})
+    with pytest.raises(ZooError, match="no check 'frist'; did you mean"):
+        parametrize_with_checks("pool/mean", without=["frist"])
 
 
 def test_one_components_expected_failure_says_nothing_of_another() -> None:
-    checks = component_checks(
+    found = component_checks(
         "pool/mean", BROKEN, plugin=POOLS, expected_failures={f"{BROKEN}:reads": "a reason"}
     )
+    checks = [check for of_one in found for check in of_one.checks]
     assert [str(check) for check in checks if check.expected] == [f"{BROKEN}:reads"]
 
 
 def test_a_file_alone_means_all_that_it_registers() -> None:
-    checks = component_checks(plugin=POOLS)
+    checks = [check for of_one in component_checks(plugin=POOLS) for check in of_one.checks]
     assert {check.choice.component.owner.distribution for check in checks} == {"pools.py"}
 
 

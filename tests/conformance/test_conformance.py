@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from zoo.conformance import run_checks, select_choices
 from zoo.registry import BUILT_IN
 from zoo.registry.loading import load
-from zoo.testing import ComponentCheck, component_checks, parametrize_with_checks
+from zoo.testing import ComponentCheck, ComponentChecks, component_checks, parametrize_with_checks
 
 HERE = Path(__file__).parent
 SOUND = [HERE / "sound.py", HERE / "sound_tasks.py"]
-
-
 # In a quick run one component of each kind is compiled, no data set is made again, and of the
 # softmaxes that differ in the layout of weights, two are left out.
 COMPILED = {"attention/fused", "pe/rope", "norm/layer", "ffn/gelu", "block/pre", "pool/mean"}
@@ -23,23 +23,33 @@ ANOTHER_LAYOUT = {"attention/split", "attention/packed"}
 OF_DATA = {"everywhere", "parameters-act"}
 
 
-def _marks(check: ComponentCheck) -> list[pytest.MarkDecorator]:
-    """Slow, where it is; and a check of the executor on Ray starts one."""
-    on_ray, of_data = check.component == "executor/ray", check.component.startswith("data/")
-    slow = check.name == "compiled" and check.component not in COMPILED
-    slow |= check.component in ANOTHER_LAYOUT or (of_data and check.name in OF_DATA) or on_ray
-    return [*([pytest.mark.ray] if on_ray else []), *([pytest.mark.slow] if slow else [])]
+def is_quick(check: ComponentCheck) -> bool:
+    """Whether it is made in a quick run; the executor on Ray starts one, which takes seconds."""
+    if check.component in ANOTHER_LAYOUT or check.component == "executor/ray":
+        return False
+    if check.choice.component.kind == "data":
+        return check.name not in OF_DATA
+    return check.name != "compiled" or check.component in COMPILED
 
 
-@pytest.mark.parametrize(
-    "check",
-    [
-        pytest.param(check, marks=_marks(check), id=str(check))
-        for check in component_checks(distribution=BUILT_IN)
-    ],
-)
-def test_a_built_in_component_conforms(check: Callable[[], None]) -> None:
-    check()
+def of_built_ins(*, quick: bool) -> Iterator[Any]:
+    """For each built-in the checks that are quick, or those that are not."""
+    for of_one in component_checks(distribution=BUILT_IN):
+        chosen = tuple(check for check in of_one.checks if is_quick(check) is quick)
+        on_ray = [pytest.mark.ray] if of_one.component == "executor/ray" else []
+        if chosen:
+            yield pytest.param(replace(of_one, checks=chosen), marks=on_ray, id=of_one.component)
+
+
+@pytest.mark.parametrize("checks", of_built_ins(quick=True))
+def test_a_built_in_component_conforms(checks: ComponentChecks) -> None:
+    checks()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("checks", of_built_ins(quick=False))
+def test_a_built_in_component_passes_what_takes_seconds(checks: ComponentChecks) -> None:
+    checks()
 
 
 @pytest.mark.slow

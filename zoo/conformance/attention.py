@@ -37,7 +37,7 @@ from zoo.conformance.setup import (
     token_tensors,
     with_garbage,
 )
-from zoo.conformance.training import LITTLE_DROPOUT, agrees, mean_is_kept
+from zoo.conformance.training import LITTLE_DROPOUT, agrees, many_times, mean_is_kept
 from zoo.models.key_value_cache import KeyValues
 from zoo.registry import Choice
 
@@ -296,7 +296,7 @@ def undeclared(setup: AttentionSetup) -> None:
 @check("attention")
 def dropout_scale(setup: AttentionSetup) -> None:
     """Dropout scales up what it leaves: the mean of what it mixes is that of evaluation."""
-    module, x = setup.build(dropout=LITTLE_DROPOUT), setup.normal(BATCH, 6, DIM)
+    module, x = setup.build(dropout=LITTLE_DROPOUT), many_times(setup.normal(BATCH, 6, DIM))
     if not isinstance(module, ProjectedAttention):
         return mean_is_kept(module, lambda module: attend(module, x))
     # Before ``output``, which may have a norm, whose output dropout changes in other ways.

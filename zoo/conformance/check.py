@@ -169,7 +169,7 @@ def _of(zoo: Zoo, distributions: set[str] | None = None) -> list[Choice]:
 
 @dataclass(frozen=True)
 class ComponentCheck:
-    """One check of one component; under pytest, call it to run it.
+    """One check of one component.
 
     files: the single-file plug-ins in use, for the command that repeats the result. expected: why
     it is expected to fail, or empty.
@@ -190,6 +190,11 @@ class ComponentCheck:
     def component(self) -> str:
         """``kind/name(params)``."""
         return f"{self.choice.component.kind}/{self.choice}"
+
+    @property
+    def why_skipped(self) -> str | None:
+        """Why it does not apply to the component, by what this declares; None where it does."""
+        return self.check.applies(self.choice)
 
     def __str__(self) -> str:
         return f"{self.component}:{self.name}"
@@ -214,32 +219,17 @@ class ComponentCheck:
             repeat=_command(self.component, self.name, self.files, self.settings),
         )
 
-    def __call__(self) -> None:
-        """Run it under pytest: it passes, fails, is skipped, or fails as expected."""
-        import pytest
-
-        result = self.run()
-        if result.status == "xfailed":
-            pytest.xfail(result.message)
-        if result.status == "skipped":
-            pytest.skip(result.message)
-        if result.status == "failed":
-            pytest.fail(
-                f"{result.component} ({result.owner}), {result.check}: {result.message}\n"
-                f"  must hold: {result.claim}\n  repeat: {result.repeat}",
-                pytrace=False,
-            )
-
 
 def checks_for(
     choices: Iterable[Choice],
     *,
     only: Sequence[str] = (),
+    without: Sequence[str] = (),
     files: Sequence[str] = (),
     settings: CheckSettings | None = None,
     expected: Mapping[str, str] | None = None,
 ) -> list[ComponentCheck]:
-    """Every check of every choice, or those named in ``only``.
+    """Every check of every choice, or those named in ``only``, and none in ``without``.
 
     files: the single-file plug-ins in use. expected: ``check`` or ``kind/name:check`` to the reason
     why it fails. Raises ZooError for a name that is a check of none, and for an empty reason.
@@ -256,13 +246,13 @@ def checks_for(
             raise ZooError(f"expected failure of an unknown check '{key}'{nearest(key, known)}")
         if not isinstance(reason, str) or not reason.strip():
             raise ZooError(f"the expected failure of '{key}' needs a reason")
-    for name in only:
+    for name in (*only, *without):
         if name not in names:
             raise ZooError(f"no check '{name}'{nearest(name, sorted(names))}")
     return [
         replace(check, expected=reasons.get(str(check), reasons.get(check.name, "")))
         for check in checks
-        if not only or check.name in only
+        if (not only or check.name in only) and check.name not in without
     ]
 
 

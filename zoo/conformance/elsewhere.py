@@ -7,6 +7,7 @@ of JSON, is answered by a copy of the process (``os.fork``), which need not impo
 from __future__ import annotations
 
 import datetime
+import gc
 import importlib
 import json
 import os
@@ -22,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from zoo.conformance.check import CHECK_MODULES
 from zoo.registry import BUILT_IN, Choice
 
 # What another process is given, but for the folder: a hash seed and a number of days from today.
@@ -152,8 +154,9 @@ def main() -> None:
     """Answer until the input ends."""
     replies = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # what a component prints is no reply
-    for module in sys.argv[1:]:
+    for module in (*sys.argv[1:], *CHECK_MODULES):
         importlib.import_module(module)
+    gc.freeze()  # no copy of the process looks through what all of them share
     for line in sys.stdin:
         with tempfile.TemporaryDirectory(prefix="zoo-") as folder:
             print(_answer_in_a_copy(json.loads(line), folder), file=replies)

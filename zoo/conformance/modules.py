@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import inspect
+import itertools
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -176,16 +177,20 @@ def no_state(setup: ModuleSetup) -> None:
     state = {name: value.clone() for name, value in module.state_dict().items()}
     cases, few = setup.cases(), setup.cases(seed=2, texts=slice(0, 1))
     expected = [_leaves_inputs(module, case, "").detach().clone() for case in cases]
-    for training, gradients in ((False, True), (False, False), (True, True)):
+    modes = (False, True), (False, False), (True, True)
+    calls = itertools.product(modes, (cases, setup.cases(seed=1, length=9), few))
+    for turn, ((training, gradients), others) in enumerate(calls, start=1):
         mode = ", in training" * training + ", under torch.no_grad" * (not gradients)
-        for called in (*cases, *setup.cases(seed=1, length=9), *few):
+        for own, called in enumerate(others):
             with torch.set_grad_enabled(gradients):
                 out = _leaves_inputs(module.train(training), called, mode)
             if training and out.requires_grad:
                 out.sin().sum().backward()
-            for case, first in zip(cases, expected, strict=True):
-                what = f"output in evaluation after a call in between ({called.name}{mode})"
-                same(case(module.eval()), first, f"{case.name}: {what}")
+            # Called in the same way, and before that in another: each time the next but one more.
+            what = f"output in evaluation after a call in between ({called.name}{mode})"
+            for number in ((own + turn) % len(cases), own):
+                again = cases[number](module.eval())
+                same(again, expected[number], f"{cases[number].name}: {what}")
         for name, value in module.state_dict().items():
             same(value, state[name], f"{name} after calls in between{mode}")
 
@@ -345,15 +350,15 @@ def sizes(setup: ModuleSetup) -> None:
             refusals.append(str(error))
             continue
         for length in (max(3, heads), dim // heads):  # a length that equals another size
-            for text in range(BATCH):
-                alone = other.cases(length=length, texts=slice(text, text + 1))
-                for case, single in zip(other.cases(length=length), alone, strict=True):
-                    what = f"width {dim}, {heads} heads, {length} tokens, {case.name}"
-                    out = case(module)
-                    has_shape(out, case.shape, what)
-                    if out.shape[0] == case.inputs[0].shape[0] and case.name[:4] != "bias":
-                        one = single(module)
-                        close(one, out[text : text + 1], f"{what}: text {text} alone")
+            texts = [other.cases(length=length, texts=slice(t, t + 1)) for t in range(BATCH)]
+            for case, *alone in zip(other.cases(length=length), *texts, strict=True):
+                what = f"width {dim}, {heads} heads, {length} tokens, {case.name}"
+                out = case(module)
+                has_shape(out, case.shape, what)
+                if out.shape[0] != case.inputs[0].shape[0] or case.name[:4] == "bias":
+                    continue
+                for text, single in enumerate(alone):
+                    close(single(module), out[text : text + 1], f"{what}: text {text} alone")
     if len(refusals) == len(OTHERS):
         raise CheckSkipped(f"it refuses all other sizes that are tried: {refusals[0]}")
 

@@ -9,15 +9,16 @@ from contextlib import AbstractContextManager, contextmanager
 import torch
 from torch import Tensor, nn
 
+from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import close, must, same
 from zoo.conformance.check import CheckFailed, CheckSkipped, check
 from zoo.conformance.modules import DROPOUT, MODULES, all_close, of_modules, with_gradients
-from zoo.conformance.setup import ModuleSetup
+from zoo.conformance.setup import BATCH, DIM, ModuleSetup
 from zoo.models.seeding import seeded
 from zoo.registry import AXES
 
 # Where what follows the dropout is not linear, less of it changes the mean less.
-LITTLE_DROPOUT, DRAWS = 0.2, 400
+LITTLE_DROPOUT, DRAWS, MANY, LENGTH = 0.2, 400, 20, 6
 MODES = ("no_grad", "inference_mode")
 STEP, TOLERANCE = 1e-8, 1e-4  # a small step seldom meets a kink, as of an absolute value
 CHUNKS = 140  # tokens: more than the chunks that recurrences are computed in
@@ -40,8 +41,14 @@ def dropout(setup: ModuleSetup) -> None:
 @check("ffn")
 def dropout_scale(setup: ModuleSetup) -> None:
     """Dropout scales up what it leaves: the mean output in training is that of evaluation."""
-    case = setup.cases()[0]
-    mean_is_kept(setup.build(dropout=LITTLE_DROPOUT), case)
+    x = many_times(setup.normal(BATCH, LENGTH, DIM))
+    module = setup.build(dropout=LITTLE_DROPOUT)
+    mean_is_kept(module, lambda module: setup.call(module, x, Tokens.whole(LENGTH)))
+
+
+def many_times(x: Tensor) -> Tensor:
+    """Each text MANY times: as many draws of dropout in one call."""
+    return x.repeat_interleave(MANY, dim=0)
 
 
 def mean_is_kept(module: nn.Module, call: Callable[[nn.Module], Tensor]) -> None:
@@ -49,7 +56,7 @@ def mean_is_kept(module: nn.Module, call: Callable[[nn.Module], Tensor]) -> None
     with torch.no_grad():
         expected = call(module)
         module.train()
-        draws = [call(module) for _ in range(DRAWS)]
+        draws = [call(module) for _ in range(DRAWS // MANY)]
     same_scale(torch.stack(draws).mean(0), expected)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 from typing import Any, cast
 
 import torch
@@ -52,8 +53,7 @@ def assembles(setup: ModuleSetup) -> None:
     kind, trained = setup.choice.component.kind, 0
     reasons = []
     for slot, encoding in ENCODINGS.items() if kind == "attention" else [("embed", "sin")]:
-        plain = Cell.parse(built_ins(), {**PLAIN, "pe": encoding})
-        cell = replace(plain, **{kind: Pattern((setup.choice,))})
+        cell = replace(_plain(pe=encoding), **{kind: Pattern((setup.choice,))})
         reason = cell.refusal(ASSEMBLED[0], {"attention": {"padding"}})
         if kind == "attention":
             able = slot == "embed" or setup.can(slot)
@@ -70,6 +70,12 @@ def assembles(setup: ModuleSetup) -> None:
                 trained += 1
     if not trained:
         raise CheckSkipped(f"planning allows no model with it: {reasons[0]}")
+
+
+@cache
+def _plain(**parts: str) -> Cell:
+    """A cell of plain built-in parts, but for these."""
+    return Cell.parse(built_ins(), {**PLAIN, **parts})
 
 
 def _train(cell: Cell, slot: str, sizes: Sizes) -> None:
@@ -275,7 +281,7 @@ def _model(
     kind = setup.choice.component.kind
     slots = ("rotate", "bias", "embed") if kind == "attention" else ("embed",)
     slot = next(slot for slot in slots if slot == "embed" or setup.can(slot))
-    plain = Cell.parse(built_ins(), {**PLAIN, "pe": ENCODINGS[slot], "pool": pool})
+    plain = _plain(pe=ENCODINGS[slot], pool=pool)
     cell = replace(plain, **{kind: Pattern((setup.choice,))})
     if reason := cell.refusal(sizes, {"attention": {"padding", *needs}}):
         raise CheckSkipped(f"planning allows no model with it: {reason}")

@@ -2,6 +2,7 @@
 
 from block_helpers import registry
 
+from zoo.conformance import CheckSettings
 from zoo.testing import parametrize_with_checks
 
 NAMES = [
@@ -12,7 +13,7 @@ NAMES = [
 ]
 
 
-@parametrize_with_checks(*NAMES)
+@parametrize_with_checks(*NAMES, settings=CheckSettings(compile_backend="eager"))
 def test_conforms(check):
     check()
 
@@ -22,12 +23,9 @@ def test_conforms(check):
     "block/hyper-connections(streams=1)",
     "block/hyper-connections(streams=3, dynamic=False)",
     "block/drop-path(rate=0.2, schedule='uniform')",
+    "block/parallel(shared_norm=True)",
     "pool/multi-query(queries=1, hidden=3)",
+    without=["compiled"],
 )
 def test_conforms_with_parameters(check):
-    check()
-
-
-@parametrize_with_checks("block/parallel(shared_norm=True)")
-def test_conforms_with_one_norm(check):
     check()

@@ -1,17 +1,21 @@
 """The zoo's own conformance checks, of every attention here and of those with parameters."""
 
-import pytest
 from mixers_helpers import CAUSAL_ONLY, NAMES
 
-from zoo.testing import component_checks, parametrize_with_checks
+from zoo.conformance import CheckSettings
+from zoo.testing import parametrize_with_checks
 
 
-@parametrize_with_checks(*(f"attention/{name}" for name in NAMES))
+# The back end that only traces: the other one, of `zoo check`, takes three times as long.
+@parametrize_with_checks(
+    *(f"attention/{name}" for name in NAMES), settings=CheckSettings(compile_backend="eager")
+)
 def test_conforms(check):
     check()
 
 
-WITH_PARAMETERS = component_checks(
+# Compiling takes seconds, and compiles the same operations as above.
+@parametrize_with_checks(
     "attention/gqa(kv_heads=1)",
     "attention/mla(kv_rank=3, q_rank=5)",
     "attention/qk-norm(norm='layer')",
@@ -19,11 +23,8 @@ WITH_PARAMETERS = component_checks(
     "attention/mamba2(state=3, expand=1, size=1)",
     "attention/bidirectional(gla(rank=2))",
     "attention/bidirectional(short-conv(size=2), merge='concat')",
+    without=["compiled"],
 )
-
-
-# Compiling takes seconds, and compiles the same operations as above.
-@pytest.mark.parametrize("check", [c for c in WITH_PARAMETERS if c.name != "compiled"], ids=str)
 def test_conforms_with_parameters(check):
     check()
 

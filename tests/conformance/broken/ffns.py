@@ -125,7 +125,7 @@ class ShiftForgotten(Shift):
         return {}
 
 
-@broken.caught_by("dropout-scale", "training gives 0.(7|80)")
+@broken.caught_by("dropout-scale", "training gives 0.(7|8[01])")
 class DropoutNotMadeUpFor(GELU):
     def forward(self, x, layer):
         inner = self.activation(self.inner(x))
