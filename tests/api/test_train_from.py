@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
-from small_runs import CLASSIFY, LM, MLM, SEQ2SEQ, bench, prepared, write_book
+from small_runs import CLASSIFY, LM, MLM, SEQ2SEQ, bench, flags, prepared, write_book
 
 import zoo
 from zoo.cli import main
@@ -115,14 +114,21 @@ def test_a_setting_that_was_a_default_once_is_that_of_the_record(run: Path, tmp_
     assert zoo.train(from_=old, on="inline", epochs=1).card.training.batch_size == known
 
 
-def test_what_bench_returned_can_be_trained_from(corpus: Path, tmp_path: Path) -> None:
-    frame = pd.read_csv(corpus / "train.csv")
-    options = {**CLASSIFY, "phases": "train", "baseline": "none", "on": "inline"}
-    result = zoo.bench("fused", "sin", data=frame, out=tmp_path / "out", **options)
+def test_what_bench_returned_can_be_trained_from_where_its_data_have_not_changed(
+    corpus: Path, tmp_path: Path
+) -> None:
+    copied = Path(shutil.copytree(corpus, tmp_path / "corpus"))
+    options = {**CLASSIFY, "phases": "train", "baseline": "none", "on": "inline", "epochs": 1}
+    result = zoo.bench("fused", "sin", data=str(copied), out=tmp_path / "out", **options)
     model: Any = zoo.train(from_=result, save=tmp_path / "model", on="inline")
     assert model.card.cell == result.best
     again: Any = zoo.load(tmp_path / "model")
     assert torch.equal(again.logits(["the goal"]), model.logits(["the goal"]))
+    with (copied / "train.csv").open("a") as file:
+        file.write("one more goal,sport\n")
+    with pytest.raises(zoo.ZooError, match="not those of the run"):
+        zoo.train(from_=result, on="inline")
+    assert zoo.train(from_=result, data=str(copied), on="inline").card.data["train"] == 73
 
 
 @pytest.mark.parametrize(
@@ -146,16 +152,37 @@ def test_a_wrong_row_or_run_is_one_line(
     assert not (tmp_path / "model").exists()
 
 
-def test_data_that_have_changed_since_are_refused(corpus: Path, tmp_path: Path) -> None:
-    copied = Path(shutil.copytree(corpus, tmp_path / "corpus"))
+STAGE = {"init": "pretrain", "pretrain_epochs": 1, "pretrain_lr": 0.01}
+ONE_ROW = {**CLASSIFY, "epochs": 1, "phases": "train", "baseline": "none"}
+
+
+def test_the_stage_is_done_again_on_the_texts_of_every_split(corpus: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    options = {**CLASSIFY, "pe": "sin", "phases": "train", "baseline": "none", "epochs": 1}
-    bench(out, {**options, "data": str(copied)})
-    with (copied / "train.csv").open("a") as file:
-        file.write("one more goal,sport\n")
-    with pytest.raises(zoo.ZooError, match="not those of the run"):
+    (record,) = bench(out, {**ONE_ROW, **STAGE, "data": str(corpus)}).records
+    assert record.metrics["pretraining"]["texts"] == 72
+    model = zoo.train(from_=out, on="inline", save=tmp_path / "model")
+    assert model.card.pretraining.model_dump() == record.config["pretraining"]
+    hub = (tmp_path / "model" / "README.md").read_text()
+    assert "| pretrained | 1 epoch of masked language modelling |" in hub
+    assert model.card.metrics["pretraining"]["texts"] == 72 + 30, "nothing is left to be scored"
+
+
+def test_a_saved_encoder_must_be_the_one_that_the_run_began_with(
+    corpus: Path, tmp_path: Path
+) -> None:
+    encoder, out = tmp_path / "enc", tmp_path / "out"
+    train = ["train", *flags({**MLM, "data": corpus, "epochs": 1, "save": encoder}), "--on"]
+    assert main([*train, "inline"]) == 0
+    (record,) = bench(out, {**ONE_ROW, "init": str(encoder), "data": str(corpus)}).records
+    model = zoo.train(from_=out, on="inline")
+    assert model.card.pretraining.model_dump() == record.config["pretraining"]
+    shutil.rmtree(encoder)
+    assert main([*train, "inline", "--seed", "1"]) == 0
+    with pytest.raises(zoo.ZooError, match=r"is not what the run began with .* has changed since"):
         zoo.train(from_=out, on="inline")
-    assert zoo.train(from_=out, data=str(copied), on="inline").card.data["train"] == 73
+    assert zoo.train(from_=out, init=str(encoder), on="inline").card.pretraining.init.startswith(
+        "enc ("
+    )
 
 
 def rows_of(split: Any) -> Counter[tuple[int, ...]]:

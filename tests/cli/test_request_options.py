@@ -11,7 +11,6 @@ from small_runs import FAILING, QUICK, SIZES, flags
 
 from zoo.cli import main
 from zoo.cli.request_help import SECTIONS
-from zoo.cli.request_options import RequestCommand
 from zoo.config.request import COMPARING, flat_fields
 from zoo.config.usual_names import NAMES
 from zoo.registry import Registry
@@ -155,12 +154,6 @@ def test_every_usual_name_belongs_to_an_option_that_exists(registry: Registry) -
     assert not [name for name, usual in NAMES.items() if name in usual]
 
 
-def test_defaults_of_a_task_are_next_to_the_common_one(capsys: pytest.CaptureFixture[str]) -> None:
-    text = " ".join(help_of(capsys, "bench").split())
-    assert "[default: 256; lm: 128; seq2seq: 32]" in text
-    assert "Beams of the beam search that is scored. [seq2seq only; default: 4]" in text
-
-
 def test_a_task_from_a_plug_in_file_has_options_and_a_broken_one_a_warning(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -169,8 +162,10 @@ def test_a_task_from_a_plug_in_file_has_options_and_a_broken_one_a_warning(
     printed = capsys.readouterr()
     text = " ".join(printed.out.split())
     assert "--largest N Largest number. [count only; default: 9]" in text
+    assert "Beams of the beam search that is scored. [seq2seq only; default: 4]" in text
     assert "--aloud / --no-aloud Count aloud. [count only; default: no]" in text
     assert "[default: 6; lm: 2; seq2seq: 12; count: 77]" in text
+    assert "[default: 256; lm: 128; seq2seq: 32]" in text
     # Two tasks give this option different types: each gets the text.
     assert "--ensemble TEXT" in text
     (warning,) = printed.err.splitlines()
@@ -195,21 +190,6 @@ def test_shells_complete_generated_options(
     assert completed("--all-pos") == {"--all-positions"}
     assert completed("--no-all-pos") == {"--no-all-positions"}
     assert {"--dim", "--dropout", "--device"} <= completed("--d")
-
-
-@pytest.mark.parametrize(
-    ("flags", "expected"),
-    [([], None), (["--all-positions"], True), (["--no-all-positions"], False)],
-)
-def test_a_boolean_has_a_flag_for_yes_and_one_for_no(
-    flags: list[str], expected: bool | None
-) -> None:
-    from zoo.cli.bench import bench
-
-    assert isinstance(bench, RequestCommand)
-    with click.Context(bench, info_name="bench") as context:
-        bench.parse_args(context, flags)
-        assert context.params["all_positions"] is expected
 
 
 SUITES = {

@@ -223,22 +223,9 @@ def test_a_file_of_texts_is_read_and_training_begins_with_what_was_learned_from_
     (plain,) = bench(tmp_path / "plain", options).records
     (given,) = bench(out, {**options, **stage}).records
     assert given.curve[0]["loss"] != plain.curve[0]["loss"]
+    # No path of this machine is in what is recorded.
     assert given.config["pretraining"]["pretrain_data"].startswith("more.txt (")
     assert given.metrics["pretraining"]["texts"] == 1
     losses = given.metrics["pretraining"]["losses"]
     assert len(losses) == 3
     assert losses[-1] < losses[0]
-
-
-def test_a_job_holds_no_path_of_what_it_begins_with(
-    corpus: Path, encoder: Path, tmp_path: Path
-) -> None:
-    more = tmp_path / "more.txt"
-    more.write_text("some text of the match\n")
-    home = str(Path(tmp_path.anchor) / "tmp")
-    for own in ({"init": str(encoder)}, {**STAGE, "pretrain_data": str(more)}):
-        found = prepared({**CLASSIFY, "data": str(corpus), **own})
-        assert home not in repr(found.setup)
-        assert home not in repr(found.config)
-        assert found.setup.data is not None
-        assert found.setup.data.spec == ""

@@ -116,7 +116,10 @@ def test_what_it_began_with_is_in_the_key(corpus: Path, encoder: Path, tmp_path:
     options = {**CLASSIFY, "data": str(corpus)}
 
     def key(**changes: Any) -> str:
-        config = prepared({**options, **changes}).config
+        found = prepared({**options, **changes})
+        config = found.config
+        for place in (tmp_path, encoder.parent):  # nor is a place in what is sent to a job
+            assert str(place) not in repr((found.setup, config))
         return training_key({"cell": {}, "baseline": ""}, 0, config, {})
 
     named = {**STAGE, "pretrain_data": str(texts)}

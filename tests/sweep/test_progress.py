@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
-import os
-import pty
-import sys
-import termios
-import threading
-from pathlib import Path
-from typing import Any
 
 import pytest
-from small_runs import cell, flags
+from small_runs import cell
 
-from zoo.cli import main
 from zoo.config.settings import Execution, Training
 from zoo.config.sizes import Sizes
 from zoo.execution.base import (
@@ -29,7 +20,7 @@ from zoo.execution.base import (
     Step,
     TrainJob,
 )
-from zoo.sweep.progress import Shown
+from zoo.sweep.progress import Shown, for_stream
 from zoo.tasks.metrics import accuracy, macro_f1
 
 SETUP = JobSetup("classify", {}, Sizes(), Training(), Execution())
@@ -37,32 +28,22 @@ JOB = TrainJob(SETUP, "some", "key", model=cell())
 METRICS = [macro_f1().description, accuracy().description]
 
 
-def test_on_a_terminal_cells_epoch_loss_and_time_left_are_shown(
-    tmp_path: Path, small: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ours, theirs = pty.openpty()
-    shown = bytearray()
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
 
-    def read() -> None:
-        with contextlib.suppress(OSError):  # how Linux says that the other end is closed
-            while piece := os.read(ours, 65536):
-                shown.extend(piece)
 
-    reader = threading.Thread(target=read)
-    reader.start()
-    monkeypatch.setenv("TERM", "xterm")
-    termios.tcsetwinsize(theirs, (40, 120))
-    words = flags({**small, "pe": "sin", "epochs": 30, "phases": "train", "out": tmp_path})
-    with open(theirs, "w") as terminal, monkeypatch.context() as patch:
-        patch.setattr(sys, "stderr", terminal)
-        assert main(["bench", "--on", "inline", *words]) == 0
-    reader.join(timeout=60)
-    os.close(ours)
-    text = shown.decode()
-    assert "/2" in text
-    assert "/30" in text
-    assert "loss " in text
-    assert "left" in text
+def test_a_terminal_gets_bars_and_a_pipe_plain_lines() -> None:
+    for stream in (Terminal(), io.StringIO()):
+        shown = for_stream(stream)
+        shown.phase("train", 1)
+        shown.event(Started(JOB))
+        shown.event(Progress(JOB, Step(1, 30, 0.5)), METRICS)
+        shown.event(Ended(JOB, Result(metrics={"accuracy": 0.5, "macro_f1": 0.25})), METRICS)
+        shown.close()
+        said = stream.getvalue()
+        assert ("\r" in said and "1.0/1" in said) == stream.isatty()
+        assert ("train: 1 to run\n" in said) != stream.isatty()
 
 
 @pytest.mark.parametrize(

@@ -31,56 +31,6 @@ def records(out: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (out / "scale.jsonl").read_text().splitlines()]
 
 
-@pytest.mark.slow
-def test_a_cell_that_runs_out_of_memory_is_a_record_and_the_others_go_on(
-    tmp_path: Path, capsys
-) -> None:
-    words = ["--attention", "naive,fused", "--memory-limit", "700", "--lengths", "4096"]
-    # Two heads of 4,096² scores are 128 MiB, and training holds them three times; fused has none.
-    # A worker with torch holds 390 MiB before it measures anything.
-    assert scale(*words, "--out", tmp_path) == 0
-    found = {record["cell"]["attention"]: record for record in records(tmp_path)}
-    assert found["naive"]["status"] == "oom"
-    assert "out of memory" in found["naive"]["reason"]
-    assert found["fused"]["status"] == "ok", found["fused"]
-    assert all(found["fused"]["metrics"][f"{phase}_seconds"] > 0 for phase in ("train", "infer"))
-    assert "oom" in capsys.readouterr().out
-
-
-@pytest.mark.slow
-def test_values_are_reused_extended_and_shown_again(tmp_path: Path, capsys) -> None:
-    out = tmp_path / "out"
-    words = ["--attention", "fused", "--batch-size", "2", "--out", out]
-    assert scale(*words, "--lengths", "8,16") == 0
-    before = (out / "scale.jsonl").read_text()
-    with (out / "scale.jsonl").open("a") as file:
-        file.write('{"unfinished')  # a kill in the middle of a line
-    capsys.readouterr()
-    assert scale(*words, "--lengths", "8,16,32") == 0
-    printed = capsys.readouterr()
-    assert "removed an unfinished last line" in printed.err
-    text = (out / "scale.jsonl").read_text()
-    assert text.startswith(before)
-    assert [r["config"]["value"] for r in records(out)] == [8, 16, 32]
-    assert "fused" in printed.out
-    assert "Grows with length" in printed.out
-    made = {name: (out / name).read_bytes() for name in ("scale.csv", "scale.md", "scale.svg")}
-    for name in made:
-        (out / name).unlink()
-    assert main(["scale", "--collect", "--out", str(out)]) == 0
-    assert {name: (out / name).read_bytes() for name in made} == made
-    record = records(out)[0]
-    command = shlex.split(record["command"])
-    assert command[:2] == ["zoo", "scale"]
-    repeated = tmp_path / "repeated"
-    more = ["--on", "inline", "--rounds", "1", "--threads", "1", "--out", str(repeated)]
-    assert main([*command[1:], *more]) == 0
-    assert records(repeated)[0]["config"] == record["config"]
-    assert records(repeated)[0]["key"] == record["key"]
-    # Other settings do not belong into the same directory.
-    assert main(["scale", "--lengths", "8", "--batch-size", "3", "--out", str(out)]) == 2
-
-
 def test_a_language_model_is_measured_causally(tmp_path: Path) -> None:
     words = ["--task", "lm", "--attention", "fused,torch", "--pe", "rope", "--lengths", "256"]
     assert scale(*words, "--vocab-size", "2000", "--dim", "64", "--out", tmp_path) == 0
@@ -149,6 +99,43 @@ def test_a_pattern_is_measured_where_there_are_layers_enough(tmp_path: Path) -> 
         run_scale(request, loaded, "layers", (1, 2), Silent(), directory=tmp_path, on="scripted")
     with pytest.raises(ZooError, match="and the model has 2 layers"):
         run_scale(request, loaded, "length", (8,), Silent(), directory=tmp_path, on="scripted")
+
+
+def test_values_are_reused_extended_and_shown_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    monkeypatch.setattr(Scripted, "failures", {("naive", 16): "oom"})
+    plugin = executor_plugin(tmp_path, "scripted", f"{__name__}:Scripted")
+    out = tmp_path / "out"
+    words = ["scale", "--on", "scripted", "--plugin", str(plugin), *LEAST]
+    words += ["--attention", "fused,naive", "--out", str(out)]
+    assert main([*words, "--lengths", "8,16"]) == 0
+    assert "oom" in capsys.readouterr().out
+    before = (out / "scale.jsonl").read_text()
+    with (out / "scale.jsonl").open("a") as file:
+        file.write('{"unfinished')  # a kill in the middle of a line
+    assert main([*words, "--lengths", "8,16,32"]) == 0
+    printed = capsys.readouterr()
+    assert "removed an unfinished last line" in printed.err
+    assert (out / "scale.jsonl").read_text().startswith(before)
+    assert [r["config"]["value"] for r in records(out) if "fused" in r["cell"]["attention"]] == [
+        8, 16, 32
+    ]  # fmt: skip
+    assert "Grows with length" in printed.out
+    made = {name: (out / name).read_bytes() for name in ("scale.csv", "scale.md", "scale.svg")}
+    for name in made:
+        (out / name).unlink()
+    assert main(["scale", "--collect", "--out", str(out)]) == 0
+    assert {name: (out / name).read_bytes() for name in made} == made
+    # The command of a record repeats it, and other settings do not belong into its directory.
+    record = records(out)[0]
+    command = shlex.split(record["command"])
+    assert command[:2] == ["zoo", "scale"]
+    more = ["--on", "scripted", "--rounds", "1", "--threads", "1", "--out", str(tmp_path / "again")]
+    assert main([*command[1:], *more, "--plugin", str(plugin)]) == 0
+    repeated = records(tmp_path / "again")[0]
+    assert (repeated["config"], repeated["key"]) == (record["config"], record["key"])
+    assert main([*words, "--lengths", "8", "--batch-size", "3"]) == 2
 
 
 def test_a_cell_that_failed_is_skipped_at_larger_values_until_there_is_more_of_what_it_lacked(

@@ -1,0 +1,91 @@
+"""Two runs with different PYTHONHASHSEED give the same records.
+
+The order of a set, and what ``hash`` gives for a text, differ from process to process. Neither may
+decide which texts are made, how they are divided and encoded, the weights that a model begins with
+or the key by which its result is found again.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from small_runs import ENV, QUICK, TIMES, flags
+
+from zoo.sweep.records import RecordFile
+
+# Words by which documents are divided, numbers of classes, tags of few tokens, a pattern of parts,
+# parts with parameters, and two baselines: each is a collection that somebody may put in order.
+SUITE = """
+attention = "fused/naive"
+pe = "rope(base=100.0),sin"
+ffn = "swiglu"
+design = "one-factor"
+epochs = 1
+layers = 2
+plugins = "mine.py"
+
+[[data]]
+name = "newswire(train=40,test=10)"
+baseline = "tfidf-logreg,majority"
+pool = "mine"
+token_dropout = 0.2
+
+[[data]]
+name = "recall(train=30,test=10,pairs=4,values=3)"
+baseline = "frequent-tag,window-logreg"
+"""
+PLUGIN = """
+from zoo import hookimpl
+
+@hookimpl
+def zoo_register(register):
+    register("pool", "mine", "zoo.components.pool.mean:Mean", summary="mine")
+"""
+
+
+def started(folder: Path, hash_seed: int) -> subprocess.Popen[str]:
+    """A run in its own cache: nothing is taken from the other."""
+    folder.mkdir()
+    (folder / "mine.py").write_text(PLUGIN)
+    (folder / "suite.toml").write_text(SUITE)
+    given = {n: QUICK[n] for n in ("dim", "heads", "ffn_dim", "threads", "device", "phases")}
+    words = ["bench", "--suite", "suite.toml", *flags(given), "--on", "inline", "--out", "out"]
+    return subprocess.Popen(
+        [sys.executable, "-m", "zoo", *words, "--max-length", "24", "--vocab-size", "150"],
+        cwd=folder,
+        env=ENV | {"PYTHONHASHSEED": str(hash_seed), "ZOO_CACHE": str(folder / "cache")},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def without_times(value: Any) -> Any:
+    """Plain values, less seconds and when a record was made; the order of dicts stays."""
+    if isinstance(value, dict):
+        left_out = {*TIMES, "started"}
+        return [(name, without_times(v)) for name, v in value.items() if name not in left_out]
+    return [without_times(one) for one in value] if isinstance(value, list) else value
+
+
+def test_records_are_the_same_whatever_the_hash_seed(tmp_path: Path) -> None:
+    folders = [tmp_path / "one", tmp_path / "other"]
+    processes = [started(folder, seed) for seed, folder in enumerate(folders, start=1)]
+    for process in processes:
+        _, said = process.communicate(timeout=240)
+        assert process.returncode == 0, said
+    first, second = (
+        {
+            file.parent.name: [
+                without_times(record.model_dump(mode="json"))
+                for record in RecordFile(file.parent).read()
+            ]
+            for file in sorted(folder.glob("out/*/records.jsonl"))
+        }
+        for folder in folders
+    )
+    assert [len(records) for records in first.values()] == [5, 4]
+    assert first == second
