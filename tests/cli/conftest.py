@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from small_run_fixtures import _isolated, folder
+from small_run_fixtures import _isolated, corpus, folder
 
-__all__ = ["_isolated", "folder"]
+__all__ = ["_isolated", "corpus", "folder"]
