@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from references import assert_same, canonical, randoms, shake
+from references import assert_same, randoms, shake
 from torch import Tensor, nn
 
 from zoo.components.block.base import Block, LayerContext
@@ -38,72 +38,22 @@ def build(
     return shake(block)
 
 
-def copied(block: Block, layer: nn.Module) -> nn.Module:
-    """torch's encoder or decoder layer with the block's weights."""
-    norms = [block.attention_norm, block.ffn_norm]
-    attentions = {"self_attn": block.attention}
-    if block.cross is not None:
-        norms.insert(1, block.cross_norm)
-        attentions["multihead_attn"] = block.cross
-    state = {
-        "linear1.weight": block.ffn.inner.weight,
-        "linear1.bias": block.ffn.inner.bias,
-        "linear2.weight": block.ffn.outer.weight,
-        "linear2.bias": block.ffn.outer.bias,
-    }
-    for number, norm in enumerate(norms, 1):
-        state |= {f"norm{number}.weight": norm.scale, f"norm{number}.bias": norm.shift}
-    for name, module in attentions.items():
-        weights = canonical(module)
-        state |= {
-            f"{name}.in_proj_weight": torch.cat([weights[w] for w in ("wq", "wk", "wv")]),
-            f"{name}.in_proj_bias": torch.cat([weights[b] for b in ("bq", "bk", "bv")]),
-            f"{name}.out_proj.weight": weights["wo"],
-            f"{name}.out_proj.bias": weights["bo"],
-        }
-    layer.load_state_dict(state)
-    return layer
-
-
-@pytest.mark.parametrize("activation", ["relu", "gelu"])
-@pytest.mark.parametrize("name", ["pre", "post"])
-def test_agrees_with_torchs_encoder_layer_of_the_same_weights(
-    registry: Registry, name: str, activation: str
-) -> None:
-    block = build(registry, name, ffn=activation)
-    layer = nn.TransformerEncoderLayer(
-        DIM, HEADS, HIDDEN, 0.0, activation, batch_first=True, norm_first=name == "pre"
-    ).double()
-    x = randoms(2, LENGTH, DIM)
-    expected = copied(block, layer)(x, src_key_padding_mask=~MASK)
-    assert_same(
-        block(x, LayerContext(Tokens(MASK, torch.arange(LENGTH)), NO_POSITIONS)), expected, [x]
-    )
-
-
-@pytest.mark.parametrize("name", ["pre", "post"])
-def test_with_cross_attention_agrees_with_torchs_decoder_layer(
-    registry: Registry, name: str
-) -> None:
-    block = build(registry, name, cross=True)
-    layer = nn.TransformerDecoderLayer(
-        DIM, HEADS, HIDDEN, 0.0, batch_first=True, norm_first=name == "pre"
-    ).double()
-    x, memory = randoms(2, LENGTH, DIM, seed=1), randoms(2, MEMORY, DIM, seed=2)
-    expected = copied(block, layer)(
-        x,
-        memory,
-        tgt_mask=torch.ones(LENGTH, LENGTH, dtype=torch.bool).triu(1),
-        memory_key_padding_mask=~MEMORY_MASK,
-    )
+def called(
+    position: PositionalEncoding, positions: Tensor | None = None, causal: bool = False
+) -> tuple[Tensor, LayerContext, Tensor]:
+    """Hidden states of two padded texts, what a block is called with, and its memory."""
+    x, memory = randoms(2, LENGTH, DIM), randoms(2, MEMORY, DIM, seed=2)
+    tokens = Tokens(MASK, torch.arange(LENGTH) if positions is None else positions)
+    memory_tokens = Tokens(MEMORY_MASK, torch.arange(MEMORY))
     context = LayerContext(
-        Tokens.whole(LENGTH),
-        NO_POSITIONS,
-        causal=True,
-        memory=memory,
-        memory_tokens=Tokens(MEMORY_MASK, torch.arange(MEMORY)),
+        tokens, position, causal=causal, memory=memory, memory_tokens=memory_tokens
     )
-    assert_same(block(x, context), expected, [x, memory])
+    return x, context, memory
+
+
+def encoding(registry: Registry, name: str) -> PositionalEncoding:
+    sizes = {"dim": DIM, "heads": HEADS, "head_dim": DIM // HEADS, "max_length": 16}
+    return registry.choose("pe", name).build(**sizes).double()
 
 
 LINES: dict[str, Callable[[Tensor, Callable[[Tensor], Tensor], nn.Module], Tensor]] = {
@@ -114,23 +64,25 @@ LINES: dict[str, Callable[[Tensor, Callable[[Tensor], Tensor], nn.Module], Tenso
 }
 
 
-@pytest.mark.parametrize("ffn", ["swiglu", "none"])
+@pytest.mark.parametrize(("ffn", "cross"), [("swiglu", False), ("none", False), ("relu", True)])
 @pytest.mark.parametrize("name", BLOCKS)
 def test_each_sublayer_is_arranged_by_the_blocks_one_line(
-    registry: Registry, name: str, ffn: str
+    registry: Registry, name: str, ffn: str, cross: bool
 ) -> None:
-    block, line, x = build(registry, name, ffn=ffn), LINES[name], randoms(2, LENGTH, DIM)
-    tokens = Tokens(MASK, torch.arange(LENGTH))
-    expected = line(
-        x, lambda h: block.attention(h, LayerContext(tokens, NO_POSITIONS)), block.attention_norm
-    )
+    """torch's own encoder and decoder layers: see tests/models/test_equal_torch.py."""
+    block, line = build(registry, name, ffn=ffn, cross=cross), LINES[name]
+    x, layer, _ = called(NO_POSITIONS)
+    alone = LayerContext(layer.tokens, NO_POSITIONS)
+    memory = replace(alone, context=layer.memory, context_tokens=layer.memory_tokens)
+    expected = line(x, lambda h: block.attention(h, alone), block.attention_norm)
+    if cross:
+        expected = line(expected, lambda h: block.cross(h, memory), block.cross_norm)
     if ffn == "none":
         assert block.ffn is None
         assert block.ffn_norm is None
     else:
-        expected = line(expected, lambda h: block.ffn(h, LayerContext(tokens)), block.ffn_norm)
-    leaves = [x, *block.parameters()]
-    assert_same(block(x, LayerContext(tokens, NO_POSITIONS)), expected, leaves)
+        expected = line(expected, lambda h: block.ffn(h, alone), block.ffn_norm)
+    assert_same(block(x, layer), expected, [x, *block.parameters()])
 
 
 @pytest.mark.parametrize("name", BLOCKS)
@@ -151,7 +103,7 @@ def test_adds_its_input_if_and_only_if_it_declares_residual(registry: Registry, 
 
 
 @pytest.mark.parametrize(
-    ("encoding", "causal", "read"),
+    ("encoded", "causal", "read"),
     [
         *(("rope", causal, read) for causal in (False, True) for read in READ),
         ("none", True, READ[0]),
@@ -161,22 +113,14 @@ def test_adds_its_input_if_and_only_if_it_declares_residual(registry: Registry, 
 )
 @pytest.mark.parametrize("name", BLOCKS)
 def test_computing_only_the_read_positions_equals_computing_all(
-    registry: Registry, name: str, encoding: str, causal: bool, read: slice
+    registry: Registry, name: str, encoded: str, causal: bool, read: slice
 ) -> None:
-    block, x = build(registry, name, cross=True), randoms(2, LENGTH, DIM)
-    position = registry.choose("pe", encoding).build(
-        dim=DIM, heads=HEADS, head_dim=DIM // HEADS, max_length=16
-    )
-    memory, memory_tokens = randoms(2, MEMORY, DIM), Tokens(MEMORY_MASK, torch.arange(MEMORY))
-    tokens = Tokens(MASK, torch.tensor([[0, 1, 2, 3], [4, 5, 6, 7]]))
-    everything = LayerContext(
-        tokens, position.double(), causal=causal, memory=memory, memory_tokens=memory_tokens
-    )
-    some = replace(everything, read=read)
-    out = block(x, some)
+    block, position = build(registry, name, cross=True), encoding(registry, encoded)
+    positions = torch.tensor([[0, 1, 2, 3], [4, 5, 6, 7]])
+    x, everything, memory = called(position, positions, causal)
+    out = block(x, replace(everything, read=read))
     assert out.shape[1] == len(range(*read.indices(LENGTH)))
-    leaves = [x, memory, *block.parameters()]
-    assert_same(out, block(x, everything)[:, read], leaves)
+    assert_same(out, block(x, everything)[:, read], [x, memory, *block.parameters()])
 
 
 @pytest.mark.parametrize("name", BLOCKS)
@@ -186,25 +130,14 @@ def test_cross_attention_without_a_memory_is_refused(registry: Registry, name: s
         block(randoms(2, LENGTH, DIM), LayerContext(Tokens.whole(LENGTH), NO_POSITIONS))
 
 
-@pytest.mark.parametrize("encoding", ["rope", "alibi"])
+@pytest.mark.parametrize("encoded", ["rope", "alibi"])
 def test_the_memory_has_no_positions_in_common_with_the_text(
-    registry: Registry, encoding: str
+    registry: Registry, encoded: str
 ) -> None:
-    block, x = build(registry, "pre", cross=True), randoms(2, LENGTH, DIM)
-    position = registry.choose("pe", encoding).build(
-        dim=DIM, heads=HEADS, head_dim=DIM // HEADS, max_length=16
-    )
-    outs = []
-    for memory_at in (torch.arange(MEMORY), torch.arange(MEMORY) + 9):
-        memory_tokens = Tokens(None, memory_at)
-        context = LayerContext(
-            Tokens.whole(LENGTH),
-            position.double(),
-            memory=randoms(2, MEMORY, DIM),
-            memory_tokens=memory_tokens,
-        )
-        outs.append(block(x, context))
-    assert_same(outs[0], outs[1])
+    block = build(registry, "pre", cross=True)
+    x, layer, _ = called(encoding(registry, encoded))
+    later = Tokens(MEMORY_MASK, torch.arange(MEMORY) + 9)
+    assert_same(block(x, layer), block(x, replace(layer, memory_tokens=later)))
 
 
 @pytest.mark.parametrize("name", BLOCKS)

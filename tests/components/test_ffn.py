@@ -58,23 +58,9 @@ def by_loops(name: str, ffn: nn.Module, row: Tensor) -> Tensor:
 @pytest.mark.parametrize("name", ALL)
 def test_output_and_gradients_are_the_formulas(registry: Registry, name: str) -> None:
     ffn, x = shake(build(registry, name)), randoms(2, 3, DIM)
+    assert name == "swiglu" or ffn.inner.weight.shape == (HIDDEN, DIM)
     expected = torch.stack([by_loops(name, ffn, row) for row in x.flatten(0, 1)]).view_as(x)
     assert_same(ffn(x, LAYER), expected, [x, *ffn.parameters()])
-
-
-def test_gelu_and_its_approximation_are_near_but_not_the_same(registry: Registry) -> None:
-    x = randoms(64, DIM)
-    exact, approximate = (
-        build(registry, name).double()(x, LAYER) for name in ("gelu", "gelu-tanh")
-    )
-    difference = (exact - approximate).abs().max()
-    assert 1e-7 < difference < 1e-2
-
-
-@pytest.mark.parametrize("name", PLAIN)
-def test_plain_ones_hold_two_layers_of_the_width_asked_for(registry: Registry, name: str) -> None:
-    count = sum(p.numel() for p in build(registry, name, 64, 256).parameters())
-    assert count == 64 * 256 + 256 + 256 * 64 + 64
 
 
 @pytest.mark.parametrize(("dim", "hidden"), [(64, 256), (64, 128), (128, 512), (96, 100)])

@@ -53,11 +53,11 @@ def test_a_class_with_an_old_method_is_refused_when_it_is_defined(
     assert "\n" not in line
 
 
-@pytest.mark.parametrize("base", [base for base, *_ in OLD])
-def test_methods_of_ones_own_may_take_anything(base: type) -> None:
-    names = {"Base": base}
-    exec("class Mine(Base):\n    def score(self, q, k, *, scale): pass", names)
-    assert issubclass(names["Mine"], base)
+def test_methods_of_ones_own_may_take_anything() -> None:
+    for base in {base for base, *_ in OLD}:
+        names = {"Base": base}
+        exec("class Mine(Base):\n    def score(self, q, k, *, scale): pass", names)
+        assert issubclass(names["Mine"], base)
 
 
 class OldNetwork(GELU):

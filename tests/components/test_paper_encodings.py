@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import cmath
 import math
 from collections.abc import Callable
 
 import pytest
 import torch
-from paper_parts import Cope, Shaw, TransformerXL, XPos, register_parts
+from paper_parts import Cope, Shaw, TransformerXL, XPos
 from references import assert_same, canonical, randoms, shake
 from torch import Tensor
 
 from zoo.components.layer_context import LayerContext
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
-from zoo.registry import Owner, Register, Registry
+from zoo.registry import Registry
 
 DIM, HEADS, LENGTH = 12, 3, 7
 SIZES = {"dim": DIM, "heads": HEADS, "head_dim": DIM // HEADS, "max_length": 20}
@@ -86,26 +85,14 @@ def test_an_encoding_adds_what_its_paper_says_in_every_attention(
 ) -> None:
     position = shake(encoding(**SIZES), seed=3)
     x = randoms(2, LENGTH, DIM)
-    tokens = Tokens(MASK, torch.tensor(POSITIONS))
+    tokens, leaves = Tokens(MASK, torch.tensor(POSITIONS)), [x, *position.parameters()]
     for name in ATTENTIONS:
         choice = registry.choose("attention", name)
         assert choice.can("content-bias")
         module = shake(choice.build(DIM, HEADS), seed=1).eval()
         out = module(x, LayerContext(tokens, position, causal=causal))
-        if name in ("naive", "fused"):
-            by_hand = expected(module, position, x, causal, added)
-            assert_same(out[MASK], by_hand[MASK], [x, *position.parameters()], tolerance=1e-6)
-
-
-def test_all_attentions_that_offer_it_agree(registry: Registry) -> None:
-    position, x = shake(Cope(**SIZES)), randoms(2, LENGTH, DIM)
-    tokens = Tokens(MASK, torch.tensor(POSITIONS))
-    outs = []
-    for name in ATTENTIONS:
-        torch.manual_seed(0)
-        module = registry.choose("attention", name).build(DIM, HEADS).double().eval()
-        outs.append(module(x, LayerContext(tokens, position, causal=True)))
-    assert all(torch.allclose(out[MASK], outs[0][MASK], atol=1e-12) for out in outs)
+        by_hand = expected(module, position, x, causal, added)
+        assert_same(out[MASK], by_hand[MASK], leaves, tolerance=1e-6)
 
 
 def test_an_attention_map_has_the_content_in_it(registry: Registry) -> None:
@@ -119,27 +106,6 @@ def test_an_attention_map_has_the_content_in_it(registry: Registry) -> None:
     assert_same(module.out(heads), out)
 
 
-def test_xpos_scores_are_those_of_the_paper_and_depend_on_offsets_alone() -> None:
-    position = XPos(**{**SIZES, "head_dim": 6}).double()
-    q, k = randoms(1, 1, 1, 6, seed=1), randoms(1, 1, 1, 6, seed=2)
-
-    def score(n: int, m: int) -> Tensor:
-        turned = position.rotate(q, torch.tensor([n])), position.rotate_keys(k, torch.tensor([m]))
-        return (turned[0] * turned[1]).sum()
-
-    for n, m in ((0, 0), (5, 2), (40, 300)):
-        total = 0.0
-        for i in range(3):
-            base, zeta = 10000 ** (-2 * i / 6), (2 * i / 6 + 0.4) / 1.4
-            a = complex(*q[0, 0, 0, 2 * i : 2 * i + 2].tolist())
-            b = complex(*k[0, 0, 0, 2 * i : 2 * i + 2].tolist())
-            total += (a * b.conjugate() * cmath.exp(1j * (n - m) * base)).real * zeta ** (
-                (n - m) / 512
-            )
-        assert score(n, m).item() == pytest.approx(total, rel=1e-5)
-    assert score(9, 4).item() == pytest.approx(score(109, 104).item(), rel=1e-5)
-
-
 @pytest.mark.parametrize("name", ["naive", "packed", "fused"])
 def test_an_attention_rotates_keys_by_rotate_keys(registry: Registry, name: str) -> None:
     position, x = XPos(**SIZES).double(), randoms(1, 2, DIM)
@@ -151,16 +117,3 @@ def test_an_attention_rotates_keys_by_rotate_keys(registry: Registry, name: str)
     k = position.rotate_keys(k.transpose(0, 1)[None], at.positions)[0]
     mixed = (q @ k.mT / math.sqrt(DIM // HEADS)).softmax(-1) @ v.transpose(0, 1)
     assert_same(out[0], mixed.transpose(0, 1).flatten(1) @ weights["wo"].T + weights["bo"])
-
-
-def test_planning_refuses_an_attention_that_does_not_offer_it(registry: Registry) -> None:
-    from zoo.config.sizes import Sizes
-    from zoo.registry.cell import Cell
-
-    register = Register(Owner("elsewhere", "1"))
-    register_parts(register)
-    registry.admit(register)
-    usual = {"norm": "layer", "ffn": "relu", "block": "pre", "pool": "mean", "pe": "shaw"}
-    assert Cell.parse(registry, {**usual, "attention": "fused"}).refusal(Sizes(), {}) == ""
-    reason = Cell.parse(registry, {**usual, "attention": "torch"}).refusal(Sizes(), {})
-    assert reason == ("torch cannot add a bias that depends on queries and keys, which shaw needs")

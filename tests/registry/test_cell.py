@@ -27,6 +27,7 @@ def parse(registry: Registry) -> Parse:
         "leaky": ("rotate", "bias"),
     }.items():
         register("attention", name, object, summary=name, capabilities=capabilities)
+    register("pe", "looking", object, summary="looking", capabilities=("content-bias",))
     registry.admit(register)
     return lambda **names: Cell.parse(registry, USUAL | names)
 
@@ -52,6 +53,12 @@ NO_PADDING = (
         ("attention=stiff pe=alibi", 64, 4, ""),
         ("attention=deaf", 64, 4, ""),
         ("attention=deaf pe=alibi", 64, 4, "deaf cannot add a score bias, which alibi needs"),
+        ("pe=looking", 64, 4, ""),
+        (
+            "attention=torch pe=looking",
+            *(64, 4),
+            "torch cannot add a bias that depends on queries and keys, which looking needs",
+        ),
         ("attention=leaky", 64, 4, NO_PADDING),
         ("pe=sin", 64, 5, "width 64 is not divisible into 5 heads"),
         ("attention=naive", 64, 128, "width 64 is not divisible into 128 heads"),
