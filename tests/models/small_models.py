@@ -21,6 +21,7 @@ from zoo.models.build import (
     build_ensemble,
     build_language_model,
 )
+from zoo.models.decoding import Decoding, Generation, generate, transduce
 from zoo.registry import Registry
 from zoo.registry.cell import Cell
 
@@ -115,6 +116,29 @@ def padded(texts: list[list[int]], side: str, garbage: int = 7) -> tuple[Tensor,
         ids[row, place], attention_mask[row, place] = torch.tensor(text), True
         positions[row, place] = torch.arange(len(text))
     return ids, Tokens(attention_mask, positions)
+
+
+def assert_generations(ours: list[Generation], expected: list[Generation]) -> None:
+    """The same tokens, and the same probability of them."""
+    assert [(one.ids, one.ended) for one in ours] == [(one.ids, one.ended) for one in expected]
+    for one, other in zip(ours, expected, strict=True):
+        assert one.log_probability == pytest.approx(other.log_probability, abs=1e-9)
+
+
+def write(
+    model: LanguageModel | EncoderDecoder, ids: Tensor, mask: Tensor | None = None, **options: Any
+) -> list[Generation]:
+    """Texts that go on from prompts, or translations that begin with token 1."""
+    if isinstance(model, LanguageModel):
+        return generate(model, ids, Decoding(**options), attention_mask=mask)
+    return transduce(model, ids, Decoding(**options), start=1, attention_mask=mask)
+
+
+def assert_cache_changes_nothing(
+    model: LanguageModel | EncoderDecoder, ids: Tensor, mask: Tensor | None = None, **options: Any
+) -> None:
+    with_cache, without = (write(model, ids, mask, cache=c, **options) for c in (True, False))
+    assert_generations(with_cache, without)
 
 
 def copy_block(ours: Block, theirs: nn.Module) -> None:

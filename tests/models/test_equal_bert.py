@@ -1,4 +1,4 @@
-"""BERT, of the same weights, computes the same; a part moved, and it does not."""
+"""BERT, of the same weights, computes the same: hidden states and the logits of masked tokens."""
 
 from __future__ import annotations
 
@@ -6,27 +6,21 @@ import math
 
 import pytest
 import torch
-from references import shake
+from references import assert_same, shake
 from small_models import padded
-from torch import Tensor
 
 from zoo.components.attention.projections import CanonicalWeights
-from zoo.components.block.post import Post
-from zoo.components.block.pre import Pre
 from zoo.components.norm.layer import LayerNorm
-from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
-from zoo.models.build import build_classifier
-from zoo.models.stack import Encoder
+from zoo.models.architectures import MaskedLanguageModel
+from zoo.models.build import build_masked_language_model
 from zoo.registry import Registry
 from zoo.registry.cell import Cell
 
 transformers = pytest.importorskip("transformers", reason="compares with transformers")
 
-EQUAL = 1e-5
-BROKEN = 1e-2  # the least difference of a model with one part changed
-CELL = {"pe": "learned", "norm": "layer(eps=1e-12)", "ffn": "gelu", "block": "post", "pool": "cls"}
-TEXTS = [[1, 2, 3, 4, 5, 6], [7, 8], [9, 10, 11, 12]]
+CELL = {"pe": "learned", "norm": "layer", "ffn": "gelu", "block": "post", "pool": "cls"}
+SIZES = Sizes(dim=16, layers=2, heads=4, ffn_dim=24, max_length=12)
 
 
 @pytest.fixture(scope="module")
@@ -39,41 +33,46 @@ def bert() -> torch.nn.Module:
         num_attention_heads=4,
         intermediate_size=24,
         max_position_embeddings=12,
+        layer_norm_eps=1e-5,
         attn_implementation="eager",
     )
-    model = transformers.BertModel(config, add_pooling_layer=False)
-    return shake(model).eval()
+    return shake(transformers.BertForMaskedLM(config)).eval()
 
 
-def our_bert(registry: Registry, bert: torch.nn.Module, attention: str) -> Encoder:
-    """Our encoder with BERT's weights.
+@torch.no_grad()
+def our_bert(registry: Registry, bert: torch.nn.Module, attention: str) -> MaskedLanguageModel:
+    """Our model with BERT's weights.
 
-    Our embeddings are scaled by √D and BERT's are not, so the weights are divided by it. Its vector
-    for the first of two sentences is added to every token, so it goes into the positions.
+    Our embeddings are scaled by √D and BERT's are not, so the weights are divided by it; they score
+    the tokens too. Its vector for the first of two sentences is added to every token, so it goes
+    into the positions.
     """
-    sizes = Sizes(dim=16, layers=2, heads=4, ffn_dim=24, max_length=12)
     cell = Cell.parse(registry, {"attention": attention, **CELL})
-    encoder = build_classifier(cell, sizes, vocab_size=20, classes=2, seed=0).encoder.eval()
-    encoder.embedding_norm = LayerNorm(16, eps=1e-12)
-    encoder.double()
-    theirs = bert.embeddings
-    with torch.no_grad():
-        encoder.embedding.weight.copy_(theirs.word_embeddings.weight / math.sqrt(16))
-        encoder.position.table.weight.copy_(
-            theirs.position_embeddings.weight + theirs.token_type_embeddings.weight[0]
+    ours = build_masked_language_model(cell, SIZES, vocab_size=20, seed=0).eval()
+    encoder, theirs, scale = ours.encoder, bert.bert.embeddings, math.sqrt(16)
+    encoder.embedding_norm = LayerNorm(16)
+    ours.double()
+    encoder.embedding.weight.copy_(theirs.word_embeddings.weight / scale)
+    encoder.position.table.weight.copy_(
+        theirs.position_embeddings.weight + theirs.token_type_embeddings.weight[0]
+    )
+    copy(theirs.LayerNorm, encoder.embedding_norm)
+    for block, layer in zip(encoder.blocks, bert.bert.encoder.layer, strict=True):
+        own, out = layer.attention.self, layer.attention.output
+        linears = (own.query, own.key, own.value, out.dense)
+        block.attention.load_canonical(
+            CanonicalWeights(*(one.weight for one in linears), *(one.bias for one in linears))
         )
-        copy(theirs.LayerNorm, encoder.embedding_norm)
-        for block, layer in zip(encoder.blocks, bert.encoder.layer, strict=True):
-            own, out = layer.attention.self, layer.attention.output
-            linears = (own.query, own.key, own.value, out.dense)
-            block.attention.load_canonical(
-                CanonicalWeights(*(one.weight for one in linears), *(one.bias for one in linears))
-            )
-            copy(out.LayerNorm, block.attention_norm)
-            block.ffn.inner.load_state_dict(layer.intermediate.dense.state_dict())
-            block.ffn.outer.load_state_dict(layer.output.dense.state_dict())
-            copy(layer.output.LayerNorm, block.ffn_norm)
-    return encoder
+        copy(out.LayerNorm, block.attention_norm)
+        block.ffn.inner.load_state_dict(layer.intermediate.dense.state_dict())
+        block.ffn.outer.load_state_dict(layer.output.dense.state_dict())
+        copy(layer.output.LayerNorm, block.ffn_norm)
+    head, (linear, _, norm) = bert.cls.predictions, ours.transform
+    linear.load_state_dict(head.transform.dense.state_dict())
+    norm.weight.copy_(head.transform.LayerNorm.weight * scale)
+    norm.bias.copy_(head.transform.LayerNorm.bias * scale)
+    ours.bias.copy_(head.bias)
+    return ours
 
 
 def copy(theirs: torch.nn.LayerNorm, ours: LayerNorm) -> None:
@@ -81,29 +80,17 @@ def copy(theirs: torch.nn.LayerNorm, ours: LayerNorm) -> None:
     ours.shift.copy_(theirs.bias)
 
 
-def off(ours: Tensor, theirs: Tensor, tokens: Tokens) -> float:
-    """The greatest difference between real tokens."""
-    return float((ours - theirs)[tokens.attention_mask].abs().max())
-
-
 @pytest.mark.parametrize("attention", ["naive", "split", "packed", "fused", "torch"])
 @torch.no_grad()
-def test_the_encoder_is_bert(registry: Registry, bert: torch.nn.Module, attention: str) -> None:
-    encoder = our_bert(registry, bert, attention)
-    ids, tokens = padded(TEXTS, "right")
-    theirs = bert(ids, attention_mask=tokens.attention_mask.long()).last_hidden_state
-    assert off(encoder(ids, tokens), theirs, tokens) < EQUAL
-
-    flipped = Tokens(~tokens.attention_mask, tokens.positions)
-    assert off(encoder(ids, flipped), theirs, tokens) > BROKEN
-    unmasked = Tokens(None, tokens.positions)
-    assert off(encoder(ids, unmasked), theirs, tokens) > BROKEN
-    shifted = Tokens(tokens.attention_mask, tokens.positions + 1)
-    assert off(encoder(ids, shifted), theirs, tokens) > BROKEN
-    for block in encoder.blocks:
-        assert type(block) is Post
-        block.__class__ = Pre
-        assert off(encoder(ids, tokens), theirs, tokens) > BROKEN
-        block.__class__ = Post
-    encoder.embedding_norm, encoder.final_norm = None, encoder.embedding_norm
-    assert off(encoder(ids, tokens), theirs, tokens) > BROKEN
+def test_hidden_states_and_logits_are_berts(
+    registry: Registry, bert: torch.nn.Module, attention: str
+) -> None:
+    ours = our_bert(registry, bert, attention)
+    ids, tokens = padded([[1, 2, 3, 4, 5, 6], [7, 8], [9, 10, 11, 12]], "right")
+    real = tokens.attention_mask
+    theirs = bert(ids, attention_mask=real.long(), output_hidden_states=True)
+    assert_same(ours.encoder(ids, tokens)[real], theirs.hidden_states[-1][real], tolerance=1e-5)
+    assert_same(ours(ids, tokens)[real], theirs.logits[real], tolerance=1e-5)
+    places = real.flatten().nonzero().flatten()[1::2]
+    expected = theirs.logits.flatten(0, 1)[places]
+    assert_same(ours(ids, tokens, places), expected, tolerance=1e-5)

@@ -1,4 +1,4 @@
-"""GPT-2, of the same weights, computes and writes the same; a part moved, and it does not."""
+"""GPT-2, of the same weights, computes and writes the same."""
 
 from __future__ import annotations
 
@@ -7,26 +7,18 @@ from typing import Any
 
 import pytest
 import torch
-from references import shake
-from small_models import language_model, padded
-from torch import Tensor
+from references import assert_same, shake
+from small_models import language_model, padded, write
 
 from zoo.components.attention.projections import CanonicalWeights
-from zoo.components.block.base import LayerContext
-from zoo.components.block.post import Post
-from zoo.components.block.pre import Pre
 from zoo.components.norm.layer import LayerNorm
-from zoo.components.tokens import Tokens
 from zoo.models.architectures import LanguageModel
-from zoo.models.decoding import Decoding, Sampling, generate
+from zoo.models.decoding import Sampling
 from zoo.registry import Registry
 
 transformers = pytest.importorskip("transformers", reason="compares with transformers")
 
-EQUAL = 1e-5
-BROKEN = 1e-2  # the least difference of a model with one part changed
 TEXTS = [[1, 2, 3, 4, 5, 6], [7, 8], [9, 10, 11, 12]]
-ATTENTIONS = pytest.mark.parametrize("attention", ["naive", "split", "packed", "fused", "torch"])
 
 
 @pytest.fixture(scope="module")
@@ -93,12 +85,7 @@ def copy(theirs: torch.nn.LayerNorm, ours: LayerNorm, scale: float = 1.0) -> Non
     ours.shift.copy_(theirs.bias * scale)
 
 
-def off(ours: Tensor, theirs: Tensor, tokens: Tokens) -> float:
-    """The greatest difference between real tokens."""
-    return float((ours - theirs)[tokens.attention_mask].abs().max())
-
-
-@ATTENTIONS
+@pytest.mark.parametrize("attention", ["naive", "split", "packed", "fused", "torch"])
 @pytest.mark.parametrize("side", ["left", "right"])
 @torch.no_grad()
 def test_the_decoder_is_gpt2(
@@ -109,21 +96,8 @@ def test_the_decoder_is_gpt2(
     theirs = gpt2(
         ids, attention_mask=tokens.attention_mask.long(), position_ids=tokens.positions
     ).logits
-    assert off(model(ids, tokens), theirs, tokens) < EQUAL
-
-    # To the right, padding comes after every real token, and a causal decoder never sees it.
-    flipped = Tokens(~tokens.attention_mask, tokens.positions)
-    assert off(model(ids, flipped), theirs, tokens) > BROKEN
-    decoder = model.decoder
-    everywhere = decoder.run(ids, LayerContext(tokens, decoder.position, causal=False))
-    assert off(model.logits(everywhere), theirs, tokens) > BROKEN
-    for block in decoder.blocks:
-        assert type(block) is Pre
-        block.__class__ = Post
-        assert off(model(ids, tokens), theirs, tokens) > BROKEN
-        block.__class__ = Pre
-    decoder.embedding_norm, decoder.final_norm = decoder.final_norm, None
-    assert off(model(ids, tokens), theirs, tokens) > BROKEN
+    real = tokens.attention_mask
+    assert_same(model(ids, tokens)[real], theirs[real], tolerance=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -155,20 +129,18 @@ def test_it_writes_what_gpt2_writes(
         **theirs,
     )[:, ids.shape[1] :]
     for cache in (True, False):
-        found = generate(
-            model,
-            ids,
-            Decoding(max_new=10, cache=cache, **ours),
-            attention_mask=tokens.attention_mask,
-        )
+        found = write(model, ids, tokens.attention_mask, max_new=10, cache=cache, **ours)
         assert [one.ids for one in found] == expected.tolist()
 
 
 @pytest.mark.parametrize(
     ("ours", "warpers"),
     [
+        ({}, []),
         ({"temperature": 0.7}, [("TemperatureLogitsWarper", 0.7)]),
         ({"top_k": 5}, [("TopKLogitsWarper", 5)]),
+        ({"top_k": 99}, []),  # more than there are
+        ({"top_p": 1.0}, []),
         ({"top_p": 0.8}, [("TopPLogitsWarper", 0.8)]),
         (
             {"temperature": 1.4, "top_k": 9, "top_p": 0.6},
@@ -181,6 +153,7 @@ def test_it_draws_from_the_probabilities_that_transformers_draws_from(
     ours: dict[str, Any], warpers: list[tuple[str, Any]]
 ) -> None:
     scores = 3 * torch.randn(50, 20, generator=torch.Generator().manual_seed(0))
+    scores[0, 2] = -torch.inf  # a token that was banned
     expected = scores
     for name, value in warpers:
         expected = getattr(transformers, name)(value)(None, expected)

@@ -15,7 +15,6 @@ from small_models import classifier, deep_ensemble, encoder_decoder, language_mo
 from torch import nn
 
 from zoo.components.tokens import Tokens
-from zoo.models.decoding import Decoding, generate
 from zoo.registry import Registry
 
 
@@ -34,6 +33,7 @@ IDS, TOKENS = some_ids(2, 6), Tokens.whole(6)
 MODELS = {
     "classifier": (classifier, (IDS, TOKENS)),
     "deep ensemble": (partial(deep_ensemble, members=2), (IDS, TOKENS)),
+    "hybrid": (partial(classifier, attention="single/fused"), (IDS, TOKENS)),
     "language model": (language_model, (IDS, TOKENS)),
     "encoder-decoder": (encoder_decoder, (IDS, TOKENS, IDS, TOKENS)),
 }
@@ -49,19 +49,14 @@ def test_a_copy_has_the_same_outputs_and_weights_of_its_own(
     registry: Registry, kind: str, duplicate: Callable[[nn.Module], nn.Module]
 ) -> None:
     build, inputs = MODELS[kind]
-    for pe, norm, ffn, block in (
-        ("rope", "rms", "swiglu", "pre"),
-        ("alibi", "layer-std", "gelu-tanh", "res-post"),
-        ("learned", "layer", "none", "post"),
-    ):
-        model = build(registry, pe=pe, norm=norm, ffn=ffn, block=block, dropout=0.2).eval()
-        with torch.no_grad():
-            expected = model(*inputs)
-            other = duplicate(model)
-            assert torch.equal(other(*inputs), expected)
-            next(other.parameters()).add_(1.0)
-            assert torch.equal(model(*inputs), expected)
-            assert not torch.equal(other(*inputs), expected)
+    model = build(registry, pe="alibi", norm="rms", ffn="swiglu", dropout=0.2).eval()
+    with torch.no_grad():
+        expected = model(*inputs)
+        other = duplicate(model)
+        assert torch.equal(other(*inputs), expected)
+        next(other.parameters()).add_(1.0)
+        assert torch.equal(model(*inputs), expected)
+        assert not torch.equal(other(*inputs), expected)
 
 
 @WAYS
@@ -73,12 +68,3 @@ def test_every_registered_component_can_be_copied(
             pe = {"pe": "none"} if name == "torch" else {}
             model = classifier(registry, **{**pe, axis: name}).eval()
             assert torch.equal(duplicate(model)(IDS, TOKENS), model(IDS, TOKENS)), (axis, name)
-
-
-@WAYS
-def test_a_copy_of_a_used_model_generates_the_same(
-    registry: Registry, duplicate: Callable[[nn.Module], nn.Module]
-) -> None:
-    model, decoding = language_model(registry), Decoding(max_new=4)
-    expected = generate(model, IDS, decoding)
-    assert generate(duplicate(model), IDS, decoding) == expected

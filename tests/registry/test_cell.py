@@ -11,6 +11,7 @@ from zoo.config.sizes import Sizes
 from zoo.errors import ZooError
 from zoo.registry import AXES, Owner, Register, Registry
 from zoo.registry.cell import Cell, head_dim
+from zoo.tasks.base import find_task
 
 Parse = Callable[..., Cell]
 NEEDS = {"attention": frozenset({"padding"})}  # what classification needs
@@ -158,3 +159,32 @@ def test_a_pattern_in_a_cell_is_read_back_and_gives_all_its_components(
 def test_an_unknown_choice_is_refused(registry: Registry) -> None:
     with pytest.raises(ZooError, match="no norm 'lyaer'; did you mean 'layer'"):
         Cell.parse(registry, USUAL | {"norm": "lyaer"})
+
+
+@pytest.mark.parametrize(
+    ("task", "parts", "lacking"),
+    [
+        ("lm", "", ""),
+        ("seq2seq", "", ""),
+        ("lm", "attention=onward", ""),
+        ("lm", "block=closed", ""),
+        ("classify", "attention=blurred block=closed", ""),
+        ("lm", "attention=blurred", "blurred does not declare 'causal'"),
+        ("seq2seq", "attention=blurred", "blurred does not declare 'causal'"),
+        ("seq2seq", "attention=onward", "onward does not declare 'cross'"),
+        ("seq2seq", "block=closed", "closed does not declare 'cross'"),
+    ],
+)
+def test_a_cell_that_lacks_what_a_task_needs_is_refused(
+    registry: Registry, task: str, parts: str, lacking: str
+) -> None:
+    register = Register(Owner("elsewhere", "1"))
+    common = ("rotate", "bias", "padding")
+    register("attention", "blurred", object, summary="", capabilities=(*common, "cross"))
+    register("attention", "onward", object, summary="", capabilities=(*common, "causal"))
+    register("block", "closed", object, summary="")
+    registry.admit(register)
+    cell = Cell.parse(registry, USUAL | dict(part.split("=") for part in parts.split()))
+    reason = cell.refusal(Sizes(dim=8, heads=2), find_task(registry, task).needs)
+    assert reason.startswith(lacking and f"{lacking}, which the task needs")
+    assert bool(reason) == bool(lacking)
