@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 
 import torch
@@ -33,6 +34,7 @@ Naive = Callable[[Tensor, Tensor], Tensor]
 NaiveHead = Callable[[Tensor, Tensor, Tensor, Tensor, int], Tensor]
 
 
+@functools.cache
 def registry() -> Registry:
     """What is installed, this distribution included."""
     return load().registry
@@ -50,7 +52,7 @@ def build(kind: type[Attention], *, dim: int = DIM, heads: int = HEADS, **option
 
 
 def encoding(name: str, attention: Attention, dim: int = DIM) -> PositionalEncoding:
-    position = load().registry.choose("pe", name)
+    position = registry().choose("pe", name)
     return position.build(
         dim=dim, heads=attention.heads, head_dim=attention.head_dim, max_length=4096
     ).double()

@@ -26,12 +26,12 @@ def own(kind):
     return [c.name for c in components if c.owner.distribution == "zoo-modern"]
 
 
-@pytest.mark.parametrize("task", ["classify", "lm"])
-def test_each_trains_for_an_epoch(task, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("task", "documents"), [("classify", 60), ("lm", 10)])
+def test_each_trains_for_an_epoch(task, documents, tmp_path, monkeypatch):
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
     table = zoo.bench(
         task=task,
-        data="newswire(train=60,test=30)",
+        data=f"newswire(train={documents},test={documents // 10})",
         pe=["rope", *own("pe")],
         norm=["layer", *own("norm")],
         ffn=["gelu", *own("ffn")],

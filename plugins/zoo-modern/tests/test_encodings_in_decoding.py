@@ -11,14 +11,14 @@ from zoo.models.key_value_cache import KeyValues
 from zoo.registry.loading import load
 
 PROMPT, LENGTH = 3, 7
-COMPONENTS = load().registry.components("pe")
-OWN = [c.name for c in COMPONENTS if c.owner.distribution == "zoo-modern"]
+REGISTRY = load().registry
+OWN = [c.name for c in REGISTRY.components("pe") if c.owner.distribution == "zoo-modern"]
 
 
 @pytest.mark.parametrize("name", OWN)
 def test_step_by_step_is_the_whole_pass_and_the_text_alone(name):
     torch.manual_seed(0)
-    position = load().registry.choose("pe", name).build(**SIZES).double().eval()
+    position = REGISTRY.choose("pe", name).build(**SIZES).double().eval()
     with torch.no_grad():
         for parameter in position.parameters():
             parameter.add_(0.3 * torch.rand(parameter.shape))
@@ -39,6 +39,6 @@ def test_step_by_step_is_the_whole_pass_and_the_text_alone(name):
     text = attention(x[1:, PROMPT - 1 :], LayerContext(alone, position, causal=True))
     torch.testing.assert_close(whole[1:, PROMPT - 1 :], text, rtol=1e-9, atol=1e-9)
     # Without the encoding the output is another one.
-    none = load().registry.choose("pe", "none").build(**SIZES)
+    none = REGISTRY.choose("pe", "none").build(**SIZES)
     bag = attention(x[1:, PROMPT - 1 :], LayerContext(alone, none, causal=True))
     assert not torch.allclose(bag, text)

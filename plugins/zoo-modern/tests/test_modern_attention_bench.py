@@ -17,9 +17,9 @@ SIZES = {"dim": 16, "heads": 2, "ffn_dim": 32, "layers": 2, "threads": 1, "devic
 OPTIONS = {
     **SIZES,
     "pe": "none",
-    "max_length": 16,
+    "max_length": 24,
     "vocab_size": 300,
-    "batch_size": 16,
+    "batch_size": 128,
     "epochs": 1,
     "seeds": (0,),
     "phases": "train",
@@ -32,13 +32,13 @@ IN_ENCODERS = [f"bidirectional({name})" if name in CAUSAL_ONLY else name for nam
 
 @pytest.mark.parametrize(
     ("task", "documents", "attentions", "metric"),
-    [("classify", 60, IN_ENCODERS, "accuracy"), ("lm", 12, NAMES, "nats_per_token")],
+    [("classify", 60, IN_ENCODERS, "accuracy"), ("lm", 10, NAMES, "nats_per_token")],
 )
 def test_every_attention_is_trained_and_scored(
     task, documents, attentions, metric, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
-    data = f"newswire(train={documents},test={documents // 2})"
+    data = f"newswire(train={documents},test={documents // 10})"
     options: dict[str, Any] = {**OPTIONS, "task": task, "data": data}
     options["attention"] = ",".join(attentions)
     if task == "classify":
