@@ -1,4 +1,6 @@
-.PHONY: install test slow lint format bench stub results docs
+PLUGINS := $(wildcard plugins/zoo-*)
+
+.PHONY: install test thorough lint format bench stub results docs
 
 install:
 	pip install -c constraints.txt -e '.[test]'
@@ -6,8 +8,13 @@ install:
 test:
 	pytest
 
-slow:
-	pytest --slow
+# All that is slow, before a release: kills, published files made again byte for byte, the page at
+# every width, plug-ins installed by pip; then, with our plug-ins, theirs, notebooks and the site.
+thorough:
+	pytest -m slow
+	pip install --no-build-isolation -c constraints.txt -e '.[test,docs]' $(PLUGINS:%=-e '%[test]')
+	pytest -m slow $(PLUGINS:%=%/tests)
+	python -m bench.docs
 
 lint:
 	ruff check .

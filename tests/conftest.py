@@ -42,10 +42,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FilesAndFold
     return FilesAndFolders(config, log)
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--slow", action="store_true", help="run the tests marked slow as well")
-
-
 def pytest_configure(config: pytest.Config) -> None:
     # Collection makes millions of objects that stay: looking through them again and again is a
     # quarter of its time, and all later looks leave them out (pytest_collection_finish).
@@ -75,8 +71,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         )
     )
     for item in items:
-        if item.get_closest_marker("slow") and not config.getoption("--slow"):
-            item.add_marker(pytest.mark.skip(reason="slow; run with --slow"))
         if item.get_closest_marker("gpu"):
             import torch
 

@@ -18,7 +18,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import estimator_checks_generator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 import zoo
@@ -67,13 +67,24 @@ def spelled(X: Any) -> list[str]:
     ]
 
 
-@parametrize_with_checks([OfNumbers(**TINY)])
-def test_checks_of_scikit_learn(estimator: Any, check: Any, request: pytest.FixtureRequest) -> None:
-    if "check_classifiers_train" in str(check):  # must learn, which takes some seconds
-        if not request.config.getoption("--slow"):
-            pytest.skip("slow; run with --slow")
-        estimator.set_params(epochs=8)
+def of_scikit_learn(*, learning: bool) -> list[Any]:
+    """Those of scikit-learn's checks whose model must learn, which takes seconds, or the others."""
+    return [
+        pytest.param(estimator, check, id=check.func.__name__)
+        for estimator, check in estimator_checks_generator(OfNumbers(**TINY))
+        if (check.func.__name__ == "check_classifiers_train") is learning
+    ]
+
+
+@pytest.mark.parametrize(("estimator", "check"), of_scikit_learn(learning=False))
+def test_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
     check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("estimator", "check"), of_scikit_learn(learning=True))
+def test_checks_of_scikit_learn_that_it_learns(estimator: Any, check: Any) -> None:
+    check(estimator.set_params(epochs=8))
 
 
 @pytest.fixture(scope="module")

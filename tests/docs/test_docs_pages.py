@@ -140,7 +140,7 @@ def test_options_in_running_text_are_options_of_some_command() -> None:
     known = {"--help", "--version", "--debug"}
     for name in commands():
         known |= {flag for p in options(name) for flag in (*p.opts, *p.secondary_opts)}
-    others = {"--address", "--node-name", "--num-cpus", "--num-gpus", "--gpus-per-node", "--slow"}
+    others = {"--address", "--node-name", "--num-cpus", "--num-gpus", "--gpus-per-node"}
     others |= {"--include-dashboard", "--logdir"}
     for path in HAND_WRITTEN:
         found = set(re.findall(r"`[^`\n]*?(--[a-z][a-z-]*)[^`\n]*`", path.read_text("utf-8")))

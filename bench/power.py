@@ -1,0 +1,392 @@
+"""How many small faults the tests catch: ``python -m bench.power``.
+
+    python -m bench.power reach --out power           # runs all tests: which reach which line
+    python -m bench.power draw --out power            # 300 faults, on lines that tests reach
+    python -m bench.power run --out power --part 1/2  # each fault against the tests that reach it
+    python -m bench.power rest --out power            # what is left, together against all tests
+    python -m bench.power table --out power
+
+A fault is one change of one expression or statement. ``run`` tries the tests that reach its line,
+those first that reach few other lines, up to a limit. ``rest`` puts all faults that no test caught
+yet into one copy and runs every test; a test that fails there is run against each fault that it
+reaches. So a fault that is left was before every test. Each command goes on where it was stopped.
+
+After a change of code or tests the same faults are tried again, wherever their lines are now:
+
+    python -m bench.power reach --out after
+    python -m bench.power follow --out after --before power --commit COMMIT  # where they were drawn
+    python -m bench.power run --out after
+    python -m bench.power table --out after --before power  # and what only the tests before caught
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import difflib
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from coverage import CoverageData
+from tabulate import tabulate
+
+ROOT = Path(__file__).parents[1]
+CODE = ("zoo", "plugins")
+TESTS = ("tests", "plugins")
+NEAREST = 60  # tests that a fault is tried against at first
+LIMIT = 300.0  # seconds of one run of tests; a fault that makes tests hang is caught
+OPPOSITE: dict[type[ast.AST], type[ast.AST]] = {
+    ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE,
+    ast.LtE: ast.Gt, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
+    ast.And: ast.Or, ast.Or: ast.And, ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div,
+    ast.Div: ast.Mult, ast.FloorDiv: ast.Mult, ast.Mod: ast.Mult,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A change of one piece of a file.
+
+    start, end: offsets of the piece in the file's UTF-8 text. kind: ``operator``, ``constant``,
+    ``dropped`` or ``swapped``.
+    """
+
+    file: str
+    line: int
+    start: int
+    end: int
+    kind: str
+    before: str
+    after: str
+
+    def applied(self, text: bytes) -> bytes:
+        """The file's text with the fault. Raises ValueError where the file has changed since."""
+        if text[self.start : self.end] != self.before.encode():
+            raise ValueError(f"{self.file}:{self.line}: no longer {self.before!r}; draw again")
+        return text[: self.start] + self.after.encode() + text[self.end :]
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line} {self.kind}: {self.before} -> {self.after}"
+
+
+def faults_in(file: str, text: str, lines: set[int]) -> Iterator[Fault]:
+    """Every fault that can be made on the given lines of a file."""
+    tree = ast.parse(text)
+    starts = [0]
+    for line in text.encode().splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+    for node in ast.walk(tree):
+        made = _changed(node)
+        if made is None or getattr(node, "lineno", 0) not in lines:
+            continue
+        kind, after = made
+        assert isinstance(node, ast.expr | ast.stmt)
+        assert node.end_lineno is not None
+        assert node.end_col_offset is not None
+        start = starts[node.lineno - 1] + node.col_offset
+        end = starts[node.end_lineno - 1] + node.end_col_offset
+        before = text.encode()[start:end].decode()
+        yield Fault(file, node.lineno, start, end, kind, before, after)
+
+
+def _changed(node: ast.AST) -> tuple[str, str] | None:
+    """The kind of fault that a node allows, and its source with it."""
+    new = copy.deepcopy(node)
+    match new:
+        case ast.Compare(ops=[operator, *_]) if type(operator) in OPPOSITE:
+            new.ops[0] = OPPOSITE[type(operator)]()  # type: ignore[call-overload]
+        case ast.BoolOp(op=operator) | ast.BinOp(op=operator) if type(operator) in OPPOSITE:
+            new.op = OPPOSITE[type(operator)]()  # type: ignore[assignment]
+        case ast.Constant(value=bool() as value):
+            return "constant", repr(not value)
+        case ast.Constant(value=int() as value):
+            return "constant", repr(value + 1)
+        case ast.Constant(value=float() as value):
+            return "constant", repr(2 * value or 1.0)
+        case ast.Expr(value=ast.Call()) | ast.AugAssign() | ast.Raise() | ast.Continue():
+            return "dropped", "pass"
+        case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]):
+            return "dropped", "pass"
+        case ast.Call(args=[first, second, *_]) if not isinstance(first, ast.Starred):
+            if isinstance(second, ast.Starred) or ast.dump(first) == ast.dump(second):
+                return None
+            new.args[:2] = [second, first]
+            return "swapped", f"({ast.unparse(new)})"
+        case _:
+            return None
+    return "operator", f"({ast.unparse(new)})"
+
+
+class Reached:
+    """Which test reaches which line, as coverage.py noted it."""
+
+    def __init__(self, file: Path) -> None:
+        self.data = CoverageData(str(file))
+        self.data.read()
+        self.files = {str(Path(f).relative_to(ROOT)): f for f in self.data.measured_files()}
+        self.tests: dict[str, dict[int, set[str]]] = {}
+        self.reach: Counter[str] = Counter()  # test to the number of lines that it reaches
+        failing = set(file.with_name("failing.txt").read_text().split("\n"))
+        for name, place in self.files.items():
+            found = self.data.contexts_by_lineno(place)
+            by_line = {n: {c.rpartition("|")[0] for c in cs if c} for n, cs in found.items()}
+            by_line = {n: tests - failing for n, tests in by_line.items()}
+            self.tests[name] = by_line
+            self.reach.update(test for tests in by_line.values() for test in tests)
+
+    def of(self, fault: Fault) -> list[str]:
+        """The tests that reach a fault, those first that reach few other lines."""
+        return sorted(self.tests[fault.file].get(fault.line, ()), key=lambda t: (self.reach[t], t))
+
+
+def reach(out: Path) -> None:
+    """Run all tests under coverage.py."""
+    config = out / "coverage.ini"
+    config.write_text(
+        f"[run]\nsource =\n    {ROOT / 'zoo'}\n"
+        + "".join(f"    {p}\n" for p in sorted((ROOT / "plugins").glob("*/zoo_*")))
+        + f"data_file = {out / 'reached'}\n",
+    )
+    command = ["--cov", f"--cov-config={config}", "--cov-context=test", "--cov-report="]
+    failing: list[str] = []
+    for number, folders in enumerate(_suites()):
+        append = ["--cov-append"] if number else []
+        failing += _pytest(ROOT, [*command, *append, *folders], None)
+    (out / "failing.txt").write_text("\n".join(failing))
+
+
+def draw(out: Path, count: int, seed: int) -> None:
+    """Draw faults, as many of each kind as of the others, and write them."""
+    reached = Reached(out / "reached")
+    kinds: dict[str, list[Fault]] = defaultdict(list)
+    for name in sorted(reached.files):
+        lines = {n for n, tests in reached.tests[name].items() if tests}
+        for fault in faults_in(name, (ROOT / name).read_text(), lines):
+            kinds[fault.kind].append(fault)
+    rng = random.Random(seed)
+    each = -(-count // len(kinds))
+    drawn = [f for _, found in sorted(kinds.items()) for f in rng.sample(found, each)]
+    with (out / "faults.jsonl").open("w") as file:
+        file.writelines(json.dumps(asdict(fault)) + "\n" for fault in drawn[:count])
+
+
+def follow(out: Path, before: Path, commit: str) -> None:
+    """Write the faults that were drawn at a commit, where their lines are now.
+
+    A fault has gone (null) where its line has changed.
+    """
+    names = [str(f.relative_to(ROOT)) for folder in CODE for f in (ROOT / folder).rglob("*.py")]
+    texts = {name: (ROOT / name).read_bytes() for name in sorted(names) if "/tests/" not in name}
+    with (out / "faults.jsonl").open("w") as file:
+        for fault in _faults(before):
+            moved = _moved(fault, _at(commit, fault.file), texts) if fault else None
+            file.write(json.dumps(asdict(moved) if moved else None) + "\n")
+
+
+def _at(commit: str, file: str) -> bytes:
+    shown = ["git", "show", f"{commit}:{file}"]
+    return subprocess.run(shown, cwd=ROOT, check=True, capture_output=True).stdout
+
+
+def _moved(fault: Fault, then: bytes, now: Mapping[str, bytes]) -> Fault | None:
+    """The fault in today's files: at the same line of its own, or the only line like it."""
+    first = then.rfind(b"\n", 0, fault.start) + 1  # of its line or lines
+    last = then.find(b"\n", fault.end)
+    lines = then[first : last if last > 0 else None]
+    number = then.count(b"\n", 0, first)
+    found = []
+    if fault.file in now:
+        old, new = then.split(b"\n"), now[fault.file].split(b"\n")
+        for block in difflib.SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks():
+            if block.a <= number < block.a + block.size:
+                same = number - block.a + block.b
+                found = [(fault.file, sum(len(line) + 1 for line in new[:same]))]
+    if not found:
+        found = [(name, text.index(lines)) for name, text in now.items() if lines in text]
+    if len(found) != 1 or now[found[0][0]][found[0][1] :][: len(lines)] != lines:
+        return None
+    [(name, begins)] = found
+    start, line = begins + fault.start - first, now[name].count(b"\n", 0, begins) + 1
+    return replace(fault, file=name, line=line, start=start, end=start + fault.end - fault.start)
+
+
+def run(out: Path, part: int, parts: int) -> None:
+    """Try each fault of a part against the tests that reach it."""
+    reached, done = Reached(out / "reached"), {line["number"] for line in _outcomes(out)}
+    with tempfile.TemporaryDirectory() as place:
+        tree = _copied(Path(place))
+        for number, fault in enumerate(_faults(out)):
+            if fault and number % parts == part - 1 and number not in done:
+                caught = _first_failure(tree, fault, reached.of(fault)[:NEAREST])
+                _note(out / f"run-{part}-of-{parts}.jsonl", number, fault, caught)
+
+
+def rest(out: Path) -> None:
+    """Put what no test caught into one copy, run every test there, and find whom each failed at."""
+    reached, faults = Reached(out / "reached"), _faults(out)
+    left = {n: fault for n, by in _caught(out).items() if by is None and (fault := faults[n])}
+    with tempfile.TemporaryDirectory() as place:
+        tree = _copied(Path(place))
+        failed = _failures(tree, list(left.values()), _suites(), first=False)
+        for number, fault in left.items():
+            tests = [test for test in reached.of(fault) if test in failed]
+            caught = _first_failure(tree, fault, tests) if tests else None
+            _note(out / "run-rest.jsonl", number, fault, caught)
+
+
+def table(out: Path, before: Path | None) -> str:
+    """Faults and those caught, by kind and by folder. before: of the same faults."""
+    faults, caught = _faults(out), _caught(out)
+    rows: dict[str, list[bool]] = defaultdict(list)
+    for number, by in caught.items():
+        fault = faults[number]
+        assert fault is not None
+        for group in (fault.kind, "/".join(fault.file.split("/")[:2]), "all"):
+            rows[group].append(by is not None)
+    ordered = sorted(rows.items(), key=lambda row: (row[0] == "all", row[0]))
+    lines = [(name, len(f), sum(f), f"{sum(f) / len(f):.0%}") for name, f in ordered]
+    left = [f"- {faults[n]}" for n, by in sorted(caught.items()) if by is None]
+    head = ["faults in", "drawn", "caught", "share"]
+    text = [tabulate(lines, head, "github"), "", "Not caught:", *left]
+    if before:
+        known = _caught(before)
+        lost = [n for n, by in sorted(caught.items()) if by is None and known.get(n)]
+        text += ["", f"{faults.count(None)} have gone.", "", "Caught before:"]
+        text += [f"- {faults[n]} (by {known[n]})" for n in lost]
+    return "\n".join(text)
+
+
+def _suites() -> list[list[str]]:
+    """Those tests that run in one process: ours without plug-ins, and those of plug-ins."""
+    return [["tests"], [str(p.relative_to(ROOT)) for p in sorted(ROOT.glob("plugins/*/tests"))]]
+
+
+def _copied(place: Path) -> Path:
+    """A copy of what git knows of the working tree, beside a link to the data."""
+    tree = place / "zoo"
+    files = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout
+    for name in filter(None, files.split("\0")):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_bytes((ROOT / name).read_bytes())
+    if (shared := ROOT.parent / "shared").exists():
+        (place / "shared").symlink_to(shared.resolve())
+    return tree
+
+
+def _first_failure(tree: Path, fault: Fault, tests: Sequence[str]) -> str | None:
+    suites = [[t for t in tests if t.startswith(folder)] for folder in TESTS]
+    return next(iter(_failures(tree, [fault], suites, first=True)), None)
+
+
+def _failures(
+    tree: Path, faults: Sequence[Fault], suites: Sequence[Sequence[str]], *, first: bool
+) -> list[str]:
+    """The tests that fail with the faults in a tree; ``the run`` where pytest itself does."""
+    texts = {fault.file: (tree / fault.file).read_bytes() for fault in faults}
+    reached = dict.fromkeys(texts, sys.maxsize)  # from the end of each file
+    for fault in sorted(faults, key=lambda f: -f.start):
+        if fault.end <= reached[fault.file]:  # one inside another is left out
+            file = tree / fault.file
+            file.write_bytes(fault.applied(file.read_bytes()))
+            reached[fault.file] = fault.start
+    failed: list[str] = []
+    try:
+        for tests in suites:
+            if tests and not (first and failed):
+                options = ["-x", "-n0"] if first else []
+                failed += _pytest(tree, [*options, *tests], LIMIT if first else None)
+    except subprocess.TimeoutExpired:
+        failed.append("the run")
+    finally:
+        for name, text in texts.items():
+            (tree / name).write_bytes(text)
+    return failed
+
+
+def _pytest(tree: Path, arguments: Sequence[str], limit: float | None) -> list[str]:
+    """The tests that fail. Raises TimeoutExpired after so many seconds."""
+    paths = [tree, *sorted(tree.glob("plugins/*/"))]
+    ended = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-rfE", *arguments],
+        cwd=tree,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths)), "COLUMNS": "1000"},
+        capture_output=True,
+        text=True,
+        timeout=limit,
+    )
+    named = [
+        line.partition(" ")[2].partition(" - ")[0]
+        for line in ended.stdout.splitlines()
+        if line.startswith(("FAILED ", "ERROR "))
+    ]
+    return named or (["the run"] if ended.returncode not in (0, 5) else [])
+
+
+def _faults(out: Path) -> list[Fault | None]:
+    """Those drawn; None where one has gone since."""
+    read = map(json.loads, (out / "faults.jsonl").open())
+    return [Fault(**fields) if fields else None for fields in read]
+
+
+def _outcomes(out: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for file in sorted(out.glob("run-*.jsonl")) for line in file.open()]
+
+
+def _caught(out: Path) -> dict[int, str | None]:
+    """The number of each fault that was tried to the test that caught it."""
+    caught: dict[int, str | None] = {}
+    for line in _outcomes(out):
+        number, by = line["number"], line["caught"]
+        assert isinstance(number, int)
+        assert by is None or isinstance(by, str)
+        caught[number] = caught.get(number) or by
+    return caught
+
+
+def _note(file: Path, number: int, fault: Fault, caught: str | None) -> None:
+    with file.open("a") as stream:
+        stream.write(json.dumps({"number": number, "fault": str(fault), "caught": caught}) + "\n")
+    print(f"{number} {fault}: {caught or 'not caught'}", flush=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.power", description=__doc__)
+    parser.add_argument("command", choices=["reach", "draw", "follow", "run", "rest", "table"])
+    parser.add_argument("--out", type=Path, required=True, help="folder of all that is noted")
+    parser.add_argument("--faults", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--part", default="1/1", help="this part of how many, as 1/2")
+    parser.add_argument("--before", type=Path, help="folder of the same faults, tried before")
+    parser.add_argument("--commit", default="HEAD", help="the commit where those were drawn")
+    options = parser.parse_args(arguments)
+    out: Path = options.out.resolve()
+    out.mkdir(parents=True, exist_ok=True)
+    part, parts = map(int, options.part.split("/"))
+    match options.command:
+        case "reach":
+            reach(out)
+        case "draw":
+            draw(out, options.faults, options.seed)
+        case "follow":
+            follow(out, options.before, options.commit)
+        case "run":
+            run(out, part, parts)
+        case "rest":
+            rest(out)
+        case "table":
+            print(table(out, options.before))
+
+
+if __name__ == "__main__":
+    main()
