@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from small_runs import QUICK, flags
 
 from zoo.cli import main
-from zoo.report.rows import Row
-from zoo.report.stats import verdicts
-from zoo.report.stats.scores import Scores, scores_of
 
 RUN = [
     "bench",
@@ -84,18 +79,3 @@ def test_quiet_prints_the_answer_and_the_directory_alone(
     assert set(lines) < set(whole.splitlines())
     assert "train s" in whole
     assert "train s" not in out
-
-
-def test_a_report_is_evaluated_once_for_everything_that_is_made_of_it(
-    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    evaluated = []
-
-    def counting(rows: Sequence[Row], *metric: Any) -> Scores:
-        evaluated.append(rows)
-        return scores_of(rows, *metric)
-
-    monkeypatch.setattr(verdicts, "scores_of", counting)
-    out, _ = printed(place, monkeypatch, capsys)
-    assert "accuracy" in out
-    assert len(evaluated) == 1

@@ -14,12 +14,9 @@ from small_runs import CLASSIFY, cell, prepared
 from wheels import write_wheel
 
 from zoo import __version__
-from zoo.errors import ZooError
 from zoo.execution.base import CostJob, CostMember, Ended, Executor, Job, Limits, Result, TrainJob
 from zoo.execution.local import InlineExecutor, LocalExecutor
 from zoo.registry import BUILT_IN
-from zoo.sweep.progress import Silent
-from zoo.sweep.run import inspect
 
 SOURCE = '''\
 """An attention of an installed distribution."""
@@ -167,11 +164,3 @@ def test_another_zoo_is_refused(
     setup = replace(job.setup, code=(replace(own, **change), mine))
     with site.on_the_path():
         assert says in refusal(InlineExecutor(), replace(job, setup=setup), tmp_path)
-
-
-def test_a_run_on_a_machine_that_differs_does_not_begin(job: TrainJob, tmp_path: Path) -> None:
-    with (
-        machine(tmp_path, SOURCE, version="2.0").on_the_path(),
-        pytest.raises(ZooError, match=r"has zoo-mine 2\.0"),
-    ):
-        inspect(InlineExecutor(), job.setup, Limits(), Silent(), [])

@@ -17,6 +17,7 @@ import pytest
 from small_runs import (
     CLASSIFY,
     SEQ2SEQ,
+    Notices,
     Stop,
     StopAfter,
     bench,
@@ -233,6 +234,21 @@ def test_costs_of_fewer_rounds_are_measured_again(tmp_path: Path, small: dict[st
         )
         found.append((outcome.measured, outcome.records[0].metrics["rounds"]))
     assert found == [(1, 1), (1, 5), (0, 1)]
+
+
+def test_a_run_that_goes_on_with_other_threads_says_so(
+    tmp_path: Path, small: dict[str, Any]
+) -> None:
+    options = {**small, "baseline": "none", "phases": "train", "epochs": 1}
+    options["batch_size"] = 72  # one step: each is slow with two threads on one core
+    said = []
+    for threads, seeds in ((1, 1), (1, 2), (2, 3)):
+        shown = Notices()
+        bench(tmp_path, {**options, "threads": threads, "seeds": seeds}, progress=shown)
+        said.append("\n".join(shown.lines))
+    warning = "were trained with --threads 1, the others get 2; the last digits of scores depend"
+    assert "train: 1 there already" in said[1]
+    assert [warning in one for one in said] == [False, False, True]
 
 
 def test_a_result_that_failed_is_tried_again(tmp_path: Path, small: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from zoo.training.token_noise import PAD, UNKNOWN, delete_tokens, hide_tokens
 
-quick = settings(max_examples=100, deadline=None, derandomize=True, database=None)
+quick = settings(max_examples=40, deadline=None, derandomize=True, database=None)
 LENGTHS = st.lists(st.integers(1, 40), min_size=1, max_size=12)
 
 
