@@ -46,6 +46,7 @@ def raised(error: BaseException) -> BaseException:
         (RuntimeError("bad"), "crashed", "RuntimeError: bad (test_classification.py:", False),
         (KeyError("x"), "crashed", "KeyError: 'x' (test_classification.py:", False),
         (OwnError(), "crashed", "OwnError", False),
+        (SystemExit(3), "crashed", "exited with status 3", False),
         (ValueError("a\nb\nc"), "crashed", "ValueError: a b c", False),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
@@ -90,10 +91,11 @@ def test_a_dead_process_is_a_crash_with_the_end_of_its_output(
     code: int, reason: str, tmp_path: Path
 ) -> None:
     log = tmp_path / "output.log"
-    log.write_bytes(b"early\n" * 10_000 + b"\xff last line\n")
+    log.write_bytes(b"early\n" * 10_000 + b"Extension modules: a\n\xff last line\n")
     failure = from_exit(code, oom_kills(), log)
     assert (failure.status, failure.reason) == ("crashed", reason)
     assert failure.traceback.endswith(" last line\n")
+    assert "Extension modules" not in failure.traceback  # faulthandler's, a hundred of them
     assert len(failure.traceback) <= run_job.LOG_TAIL
     assert from_exit(code, oom_kills(), tmp_path / "none").traceback == ""
 

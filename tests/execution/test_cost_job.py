@@ -98,6 +98,14 @@ def test_every_member_has_its_rounds_those_of_reference_and_twin_and_memory(
             assert samples["twin"]["rounds"] != samples["reference"]["rounds"]
 
 
+def test_a_group_of_which_no_member_can_be_measured_ends(corpus: Path, tmp_path: Path) -> None:
+    setup = prepared({**CLASSIFY, "data": str(corpus)}, (FAILING,)).setup
+    job = CostJob(setup, "group", "key", members=(CostMember(cell(attention="raises")),), rounds=2)
+    *_, ended = InlineExecutor().run([job], limits=Limits(), directory=tmp_path)
+    assert isinstance(ended, Ended)
+    assert [member.status for member in ended.result.members] == ["crashed"]
+
+
 def test_rounds_end_when_every_speed_is_known_and_never_before_the_least(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,7 @@ from small_runs import CLASSIFY, FAILING, bench
 
 from zoo.sweep.records import Record
 
-TIMEOUT = 12  # seconds
+TIMEOUT = 10  # seconds
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -99,6 +100,19 @@ def test_a_process_that_ends_says_how(
             with pytest.raises(JobError, match=how) as failed:
                 worker.call(call, *arguments)
             assert failed.value.status == "crashed"
+
+
+def test_work_that_takes_too_long_is_ended_and_a_worker_keeps_what_it_is_given(
+    tmp_path: Path,
+) -> None:
+    with Worker(Limits(), tmp_path / "log", {"ZOO_TEST": "given"}) as worker:
+        assert worker.call("os:getenv", "ZOO_TEST") == "given"
+        assert worker.call("os:getcwd", seconds=60) == os.getcwd()
+        with pytest.raises(JobError, match=r"took longer than 0\.1 s") as failed:
+            worker.call("subprocess:check_call", ["sleep", "5"], seconds=0.1)
+        assert failed.value.status == "timeout"
+        with pytest.raises(JobError):  # it was ended
+            worker.call("os:getpid")
 
 
 def test_a_server_that_was_killed_is_replaced(tmp_path: Path) -> None:
