@@ -41,7 +41,7 @@ def test_a_plugin_alone_means_all_that_it_registers(capsys: pytest.CaptureFixtur
     printed = capsys.readouterr().out
     assert "pool/mean-over-padding" in printed
     assert "encoder-zoo" not in printed
-    assert printed.splitlines()[-1] == "12 components: 0 passed, 1 failed, 11 skipped"
+    assert printed.splitlines()[-1] == "8 components: 0 passed, 1 failed, 7 skipped"
 
 
 def test_json_holds_every_result_and_the_counts(capsys: pytest.CaptureFixture[str]) -> None:
@@ -71,7 +71,7 @@ def test_parameters_can_be_given(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_seed_is_part_of_the_command_that_repeats(capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["check", "pool/maximum-with-zeros", "--plugin", POOLS, "--seed", "7", "--json"]
+    arguments = ["check", "pool/mean-over-padding", "--plugin", POOLS, "--seed", "7", "--json"]
     assert main([*arguments, "--only", "padding-invariance"]) == 1
     (result,) = json.loads(capsys.readouterr().out)["results"]
     assert "--seed 7" in result["repeat"]

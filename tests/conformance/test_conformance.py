@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,13 +32,16 @@ def is_quick(check: ComponentCheck) -> bool:
     return check.name != "compiled" or check.component in COMPILED
 
 
-def of_built_ins(*, quick: bool) -> Iterator[Any]:
+def of_built_ins(*, quick: bool) -> list[Any]:
     """For each built-in the checks that are quick, or those that are not."""
+    found = []
     for of_one in component_checks(distribution=BUILT_IN):
         chosen = tuple(check for check in of_one.checks if is_quick(check) is quick)
         on_ray = [pytest.mark.ray] if of_one.component == "executor/ray" else []
         if chosen:
-            yield pytest.param(replace(of_one, checks=chosen), marks=on_ray, id=of_one.component)
+            some = replace(of_one, checks=chosen)
+            found.append(pytest.param(some, marks=on_ray, id=of_one.component))
+    return found
 
 
 @pytest.mark.parametrize("checks", of_built_ins(quick=True))

@@ -34,14 +34,6 @@ class QueriesMixed(Split):
         return super().forward(x - x.mean(dim=1, keepdim=True), layer)
 
 
-@broken.caught_by("both-padded", "text 0, context of 6 for 6 que")
-class ContextPaddingIgnored(Split):
-    def forward(self, x, layer):
-        if layer.context_tokens is not None:
-            layer = replace(layer, context_tokens=Tokens(None, layer.keys.positions))
-        return super().forward(x, layer)
-
-
 @broken.caught_by("cache-padding", "prompts padded on the left, step by step: text")
 class RowsAtTheStart(Split):
     """Takes every query for the first ones, whatever their positions say."""
@@ -154,12 +146,6 @@ class FlipsPaddingInPlace(Split):
         if layer.tokens.attention_mask is not None:
             layer.tokens.attention_mask.logical_not_()
         return out
-
-
-@broken.caught_by("cache-padding", "prompts padded on the left, step by step: text")
-class CentresOverTheBatch(Split):
-    def forward(self, x, layer):
-        return super().forward(x - x.mean(dim=0, keepdim=True), layer)
 
 
 @broken.caught_by("state-dict", "after loading")

@@ -50,15 +50,6 @@ class MaskTooWeak(Split):
         return found.softmax(-1) @ v
 
 
-@broken.caught_by("padding-invariance", "unpadded|garbage")
-class MaskAfterSoftmax(Split):
-    """Weights of hidden keys are zeroed, but the rest is not normalised again."""
-
-    def attend(self, q, k, v, mask, bias):
-        weights = scores(q, k, bias).softmax(-1)
-        return (weights if mask is None else weights * mask) @ v
-
-
 @broken.caught_by("exact", "output: .* off by")
 class WrongAxis(Split):
     def attend(self, q, k, v, mask, bias):
@@ -73,12 +64,6 @@ class NoScale(Split):
         return super().attend(q * math.sqrt(self.head_dim), k, v, mask, bias)
 
 
-@broken.caught_by("exact", "plain, .*: output: .* off by")
-class ScaleByWidth(Split):
-    def attend(self, q, k, v, mask, bias):
-        return super().attend(q / math.sqrt(self.heads), k, v, mask, bias)
-
-
 @broken.caught_by("exact", "plain, .*: gradient of x")
 class KeysDetached(Split):
     def attend(self, q, k, v, mask, bias):
@@ -90,12 +75,6 @@ class KeyWeightsFrozen(Split):
     def __init__(self, dim, heads, *, dropout=0.0):
         super().__init__(dim, heads, dropout=dropout)
         self.project.k.weight.register_hook(torch.zeros_like)
-
-
-@broken.caught_by("gradcheck", "plain: ")
-class ValuesHalfDetached(Split):
-    def attend(self, q, k, v, mask, bias):
-        return super().attend(q, k, (v + v.detach()) / 2, mask, bias)
 
 
 @broken.caught_by("learns", "no gradient reaches project.v.weight")
@@ -126,35 +105,10 @@ class LeaksOneStep(Split):
         return self.attend(q, k, v, mask, bias)
 
 
-@broken.caught_by("causality", "gradient|changing the future")
-class NeverCausal(Split):
-    def forward(self, x, layer):
-        return super().forward(x, replace(layer, causal=False))
-
-
-@broken.caught_by("cache-padding", "prompts padded on the left, step by step: text")
-class CausalByRow(Split):
-    """Counts rows, not positions: wrong as soon as queries are not the first rows."""
-
-    def mix(self, q, k, v, layer):
-        mask, bias = self.mask_and_bias(q, k, replace(layer, causal=False))
-        if layer.causal:
-            past = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).tril()
-            mask = past if mask is None else mask & past
-        return self.attend(q, k, v, mask, bias)
-
-
 @broken.caught_by("rotation", "positions later")
 class RotatesValues(Split):
     def mix(self, q, k, v, layer):
         v = layer.position.rotate(v, layer.keys.positions)
-        return super().mix(q, k, v, layer)
-
-
-@broken.caught_by("rotation", "positions later")
-class HalvesSwappedOnKeys(Split):
-    def mix(self, q, k, v, layer):
-        k = k.unflatten(-1, (2, -1)).flip(-2).flatten(-2)
         return super().mix(q, k, v, layer)
 
 
@@ -183,12 +137,6 @@ class BiasTransposed(Split):
     def attend(self, q, k, v, mask, bias):
         square = bias is not None and bias.shape[-1] == bias.shape[-2]
         return super().attend(q, k, v, mask, bias.mT if square else bias)
-
-
-@broken.caught_by("score-bias", "hides what is changed")
-class BiasSubtracted(Split):
-    def attend(self, q, k, v, mask, bias):
-        return super().attend(q, k, v, mask, None if bias is None else -bias)
 
 
 @broken.caught_by("exact", "bias, .*: output")

@@ -60,12 +60,6 @@ class LabelsFromOne(Fitted):
         return [label + 1 for label in super().predict(texts)]
 
 
-@texts.caught_by("same-again", "labels")
-class Guesses(Fitted):
-    def predict(self, texts):
-        return [random.randrange(3) for _ in texts]
-
-
 @texts.caught_by("same-again", "one by one")
 class LooksAtTheOthers(Fitted):
     def predict(self, texts):
@@ -137,16 +131,6 @@ class PaddingIgnored(Bag):
         return x.mean(dim=1)
 
 
-@tokens.caught_by("padding-invariance", "6 tokens, padding on the right: text 1 against unpadded")
-class CountsPadding(Bag):
-    def mean(self, x, tokens):
-        return (
-            x.mean(dim=1)
-            if tokens.attention_mask is None
-            else (x * tokens.attention_mask[..., None]).mean(1)
-        )
-
-
 @tokens.caught_by("shape-and-dtype", "shape \\(3, 8\\) instead of \\(3, 4\\)")
 class NoHead(Bag):
     def forward(self, ids, tokens):
@@ -184,12 +168,6 @@ class ScoresTheFirstToken(NGram):
         return np.concatenate([[0.0], super().nats(ids)])
 
 
-@tagged.caught_by("learns-tags", "mistagged")
-class AlwaysTagZero(FrequentTag):
-    def predict(self, texts):
-        return [[0] * len(text) for text in texts]
-
-
 @tagged.caught_by("learns-tags", "have changed")
 class LowerCasesInPlace(FrequentTag):
     def predict(self, texts):
@@ -205,30 +183,10 @@ class SkipsUnknown(FrequentTag):
         return [[self.tags[token] for token in text if token in self.tags] for text in texts]
 
 
-@tagged.caught_by("sort", "has no predict")
-class CannotTag:
-    def fit(self, texts, tags):
-        pass
-
-
 @texts.caught_by("same-everywhere", "give other predictions")
 class VotesByHash(Fitted):
     def predict(self, texts):
         return [hash(text) % 3 for text in texts]
-
-
-@tagged.caught_by("same-everywhere", "remembers the data of the first", also=("deterministic",))
-class CountsGoOn(FrequentTag):
-    """Adds what it is fitted to, and so mixes the splits of two runs."""
-
-    def __init__(self):
-        super().__init__()
-        self.texts, self.answers = [], []
-
-    def fit(self, texts, tags):
-        self.texts, self.answers = [*self.texts, *texts], [*self.answers, *tags]
-        half = len(texts) // 2 if len(self.texts) > len(texts) else 0
-        super().fit(self.texts[: len(self.texts) - half], self.answers[: len(self.texts) - half])
 
 
 @texts.caught_by("same-everywhere", "remembers the data of the first", also=("deterministic",))

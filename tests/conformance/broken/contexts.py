@@ -68,15 +68,6 @@ class CacheWithoutItsPadding(Split):
         return super().mix(q, k, v, layer)
 
 
-@broken.caught_by("cache-padding", "prompts padded on the (left|right), step by step: text 1")
-class PositionsOfTheFirstTextInSteps(Split):
-    def forward(self, x, layer):
-        tokens = layer.tokens
-        if layer.cache is not None and tokens.positions.dim() == 2:
-            layer = replace(layer, tokens=Tokens(tokens.attention_mask, tokens.positions[0]))
-        return super().forward(x, layer)
-
-
 @broken.caught_by("cache-padding", "step by step: text 0")
 class OneTokenPerStep(Split):
     """Needs no mask for what follows the prompt, as long as it is one token."""

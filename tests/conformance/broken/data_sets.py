@@ -81,11 +81,6 @@ def test_in_train():
     return corpus(test_texts=corpus().train_texts[:8])
 
 
-@broken.caught_by("parameters", "default is 0", parameters={"seed": 1})
-def another_default(seed=0):
-    return corpus()
-
-
 @broken.caught_by("everywhere", "load other data")
 def ordered_by_hash():
     words = {f"word{number}" for number in range(12)}

@@ -8,25 +8,19 @@ from specimens import Specimens
 from zoo import hookimpl
 from zoo.components.attention.split import Split
 from zoo.components.block.pre import Pre
-from zoo.components.ffn.gelu import GELU
-from zoo.components.norm.rms import RMSNorm
-from zoo.components.pe.alibi import Alibi
 from zoo.components.pe.sin import Sinusoidal
 from zoo.components.pool.mean import Mean
 from zoo.registry import Register
 
 attentions = Specimens("attention", "rotate", "bias", "padding", "causal", "cross", "cache")
 embedded = Specimens("pe", "embed", "order")
-biased = Specimens("pe", "bias", "order")
-ffns = Specimens("ffn")
-norms = Specimens("norm", "scale-invariant")
 blocks = Specimens("block", "residual", "cross")
 pools = Specimens("pool")
 
 
 @hookimpl
 def zoo_register(register: Register) -> None:
-    for specimens in (attentions, embedded, biased, ffns, norms, blocks, pools):
+    for specimens in (attentions, embedded, blocks, pools):
         specimens.register(register)
 
 
@@ -47,32 +41,6 @@ class TableNotRegistered(Sinusoidal):
 
     def embed(self, x, positions):
         return x + self.table[positions].to(x.dtype)
-
-
-@biased.caught_by("device", "tensors on two devices")
-class SlopesNotRegistered(Alibi):
-    def __init__(self, **sizes):
-        super().__init__(**sizes)
-        self.steep = self.slopes.double().clone()
-
-    def bias(self, q_positions, k_positions):
-        distance = (q_positions[..., :, None] - k_positions[..., None, :]).abs()
-        return -self.steep[:, None, None] * distance[..., None, :, :]
-
-
-@ffns.caught_by("device", "tensors on two devices")
-class ShiftOnTheCpu(GELU):
-    def forward(self, x, layer):
-        return super().forward(x + torch.full(x.shape[-1:], 0.5, dtype=x.dtype), layer)
-
-
-@norms.caught_by("device", "tensors on two devices")
-class ScaleFromAList(RMSNorm):
-    def __init__(self, dim):
-        super().__init__(dim)
-
-    def forward(self, x):
-        return super().forward(x) * torch.tensor([2.0] * x.shape[-1], dtype=x.dtype)
 
 
 @blocks.caught_by("device", "tensors on two devices")

@@ -44,12 +44,6 @@ class DirectedInNameAlone(Alibi):
     pass
 
 
-@bias.caught_by("far-positions", "bias of keys")
-class DistanceOfSquares(Distance):
-    def bias(self, q_positions, k_positions):
-        return self.scores((q_positions[..., :, None] ** 2 - k_positions[..., None, :] ** 2).abs())
-
-
 @bias.caught_by("positions", "raised RuntimeError: The expanded size of the tensor")
 class BiasWithoutHeads(Alibi):
     def bias(self, q_positions, k_positions):
@@ -85,22 +79,6 @@ class RotatesNothing(PositionalEncoding):
 class Stretches(Rotary):
     def rotate(self, x, positions):
         return super().rotate(x, positions) * (1 + 0.01 * positions[..., None, :, None])
-
-
-@rotary.caught_by("rotation-norm", "norms at positions")
-class SineSignForgotten(Rotary):
-    def rotate(self, x, positions):
-        angles = self.angles(positions)
-        angles = angles[:, None] if angles.dim() == 3 else angles
-        even, odd = x.unflatten(-1, (-1, 2)).unbind(-1)
-        cos, sin = angles.cos(), angles.sin()
-        return torch.stack([even * cos + odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)
-
-
-@rotary.caught_by("far-positions", "scores of queries")
-class TurnsBySquares(Rotary):
-    def rotate(self, x, positions):
-        return super().rotate(x, positions**2)
 
 
 @rotary.caught_by("positions", "rotate at positions \\[4, 1, 3\\] of 6")
@@ -143,29 +121,6 @@ class FixedLengthUndeclared(Learned):
     pass
 
 
-@added.caught_by("no-state", "entries differ")
-class GrowsWithUse(Sinusoidal):
-    calls = 0
-
-    def embed(self, x, positions):
-        self.calls += 1
-        return super().embed(x, positions) * self.calls
-
-
-@added.caught_by("no-state", "input 0")
-class AddsInPlace(Learned):
-    def embed(self, x, positions):
-        with torch.no_grad():
-            x += self.table(positions)
-        return x
-
-
-@added.caught_by("learns", "no gradient reaches table.weight")
-class TableDetached(Learned):
-    def embed(self, x, positions):
-        return x + self.table(positions).detach()
-
-
 @added.caught_by("learns", "no gradient reaches unused")
 class ParameterUnused(Learned):
     def __init__(self, **sizes):
@@ -179,12 +134,6 @@ class AnglesKeptByLength(Rotary):
         if not hasattr(self, "content"):
             self.content = {}
         return super().rotate(x, self.content.setdefault(positions.shape[-1], positions))
-
-
-@bias.caught_by("assembles", "size|shape|match")
-class WiredToTwoHeads(Alibi):
-    def __init__(self, *, dim, heads, head_dim, max_length):
-        super().__init__(dim=dim, heads=2, head_dim=head_dim, max_length=max_length)
 
 
 @added.caught_by("order", "1184 of 1200 positions")

@@ -5,11 +5,9 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 from specimens import Specimens
-from torch import nn
 
 from zoo import hookimpl
 from zoo.components.ffn.gelu import GELU
-from zoo.components.ffn.relu import ReLU
 from zoo.components.ffn.swiglu import SwiGLU
 from zoo.components.tokens import Tokens, past_tokens
 from zoo.registry import Register
@@ -43,45 +41,10 @@ class DropoutInEvaluation(GELU):
         return F.dropout(super().forward(x, layer), self.dropout)
 
 
-@broken.caught_by("dropout", "same output twice")
-class DropoutForgotten(GELU):
-    def __init__(self, dim, hidden, dropout=0.0):
-        super().__init__(dim, hidden)
-
-
 @broken.caught_by("training", "plain, in training without dropout: output")
 class DropoutOfItsOwn(GELU):
     def forward(self, x, layer):
         return F.dropout(super().forward(x, layer), 0.1, self.training)
-
-
-@broken.caught_by("gradcheck", "plain: ")
-class GateDetached(SwiGLU):
-    def __init__(self, dim, hidden, dropout=0.0):
-        super().__init__(dim, hidden, dropout)
-
-    def forward(self, x, layer):
-        gate, value = self.gate_and_value(x).chunk(2, dim=-1)
-        return self.outer(F.silu(gate).detach() * value)
-
-
-@broken.caught_by("learns", "no gradient reaches spare.weight, spare.bias")
-class SpareLayer(GELU):
-    def __init__(self, dim, hidden, dropout=0.0):
-        super().__init__(dim, hidden, dropout)
-        self.spare = nn.Linear(dim, hidden)
-
-
-@broken.caught_by("no-state", "input 0")
-class RectifiesInPlace(ReLU):
-    def forward(self, x, layer):
-        return super().forward(x.data.relu_(), layer)
-
-
-@broken.caught_by("shape-and-dtype", "instead of")
-class ForgetsToProjectBack(GELU):
-    def forward(self, x, layer):
-        return F.gelu(self.inner(x))
 
 
 @broken.caught_by("contract", "gives a builtins.(builtin_)?function")

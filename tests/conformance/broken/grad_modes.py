@@ -10,23 +10,18 @@ from zoo import hookimpl
 from zoo.components.attention.split import Split
 from zoo.components.block.pre import Pre
 from zoo.components.ffn.gelu import GELU
-from zoo.components.norm.rms import RMSNorm
 from zoo.components.pe.base import PositionalEncoding
-from zoo.components.pe.learned import Learned
-from zoo.components.pool.mean import Mean
 from zoo.registry import Register
 
 attentions = Specimens("attention", "rotate", "bias", "padding", "causal", "cross", "cache")
 encodings = Specimens("pe", "embed", "order")
 ffns = Specimens("ffn")
-norms = Specimens("norm", "scale-invariant")
 blocks = Specimens("block", "residual", "cross")
-pools = Specimens("pool")
 
 
 @hookimpl
 def zoo_register(register: Register) -> None:
-    for specimens in (attentions, encodings, ffns, norms, blocks, pools):
+    for specimens in (attentions, encodings, ffns, blocks):
         specimens.register(register)
 
 
@@ -44,26 +39,11 @@ class FastInInferenceMode(GELU):
         return super().forward(x, layer)
 
 
-@norms.caught_by("after-inference", r"plain: output under torch\.no_grad:")
-class ScaleForgottenInEvaluation(RMSNorm):
-    def __init__(self, dim):
-        super().__init__(dim)
-
-    def forward(self, x):
-        return super().forward(x) / (1 if torch.is_grad_enabled() else self.scale)
-
-
 @blocks.caught_by("after-inference", r"padded: output under torch\.no_grad:")
 class NetworkLeftOutWithoutGradients(Pre):
     def feed_forward(self, h, layer, ffn=None):
         out = super().feed_forward(h, layer, ffn)
         return out if torch.is_grad_enabled() else 0 * out
-
-
-@pools.caught_by("after-inference", r"padded: output under torch\.no_grad:")
-class MeanOverPaddingWithoutGradients(Mean):
-    def forward(self, x, attention_mask):
-        return super().forward(x, attention_mask if torch.is_grad_enabled() else None)
 
 
 @encodings.caught_by("after-inference", "[Ii]nference tensors")
@@ -81,21 +61,6 @@ class WaveKeptFromInference(PositionalEncoding):
             self.places = positions
             self.wave = (positions[..., None] / widths).sin().to(x.dtype)
         return x + self.gain * self.wave
-
-
-@encodings.caught_by("after-inference", "no gradient reaches table.weight")
-class ProjectedOnce(Learned):
-    """Keeps in evaluation what it made of a weight, so that training no longer reaches it."""
-
-    def __init__(self, **sizes):
-        super().__init__(**sizes)
-        self.made = None
-
-    def embed(self, x, positions):
-        if not torch.is_grad_enabled():
-            self.made = self.table.weight.tanh()
-        made = self.table.weight.tanh() if self.made is None else self.made
-        return x + made[positions]
 
 
 @attentions.caught_by(

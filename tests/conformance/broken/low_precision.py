@@ -5,7 +5,6 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 from specimens import Specimens
-from torch import nn
 
 from zoo import hookimpl
 from zoo.components.attention.base import softmax_weights
@@ -99,18 +98,6 @@ class AnglesInHalf(Rotary):
         even, odd = x.unflatten(-1, (-1, 2)).unbind(-1)
         cos, sin = angles.cos(), angles.sin()
         return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)
-
-
-@norms.caught_by("precision", "bfloat16 is off by")
-class SumsInHalf(nn.Module):
-    """Adds a large number in the input's type, which in bfloat16 takes most digits away."""
-
-    def __init__(self, dim):
-        super().__init__()
-
-    def forward(self, x):
-        spread = x.square().mean(-1, keepdim=True).sqrt().clamp_min(1e-6)
-        return ((x + 64) - 64) / spread if x.dtype == torch.bfloat16 else x / spread
 
 
 @attentions.caught_by(

@@ -49,12 +49,6 @@ class HugeEpsilon(LayerNorm):
         super().__init__(dim, eps=1.0)
 
 
-@broken.caught_by("scale-invariance", "times the input")
-class DividesByVariance(LayerNorm):
-    def forward(self, x):
-        return (x - x.mean(-1, keepdim=True)) / x.var(-1, keepdim=True) * self.scale + self.shift
-
-
 @broken.caught_by("constant-input", "output: shape")
 class TextsOnly(LayerNorm):
     """Gives a single vector (D) two dimensions."""
@@ -89,16 +83,6 @@ class BatchStatistics(nn.Module):
 
     def forward(self, x):
         return self.norm(x.flatten(0, -2)).view_as(x)
-
-
-@broken.caught_by("seeds", "scale of the second one built from the seed:")
-class SeedOfItsOwn(LayerNorm):
-    def __init__(self, dim):
-        super().__init__(dim)
-        generator = torch.Generator()
-        generator.seed()
-        with torch.no_grad():
-            self.scale.copy_(torch.rand(dim, generator=generator))
 
 
 @broken.caught_by("precision", "float32 is off by")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import torch
 from specimens import Specimens
 
 from zoo import hookimpl
@@ -27,14 +26,6 @@ class MeanOverPadding(Pool):
         return x.mean(dim=1)
 
 
-@broken.caught_by("padding-invariance", "text 1 against unpadded")
-class MeanByWholeLength(Pool):
-    def forward(self, x, attention_mask):
-        return (
-            x.mean(dim=1) if attention_mask is None else (x * attention_mask[..., None]).mean(dim=1)
-        )
-
-
 @broken.caught_by("padding-invariance", "6 tokens, padding on the right: nan in padding")
 class MultipliesTheMask(Pool):
     def forward(self, x, attention_mask):
@@ -42,14 +33,6 @@ class MultipliesTheMask(Pool):
             return x.mean(dim=1)
         real = attention_mask[..., None].to(x.dtype)
         return (x * real).sum(dim=1) / real.sum(dim=1).clamp_min(1)
-
-
-@broken.caught_by("padding-invariance", "against unpadded")
-class MaximumWithZeros(Pool):
-    def forward(self, x, attention_mask):
-        return (x if attention_mask is None else x.masked_fill(~attention_mask[..., None], 0)).amax(
-            dim=1
-        )
 
 
 @broken.caught_by("empty-documents", "not finite")
@@ -89,20 +72,3 @@ class KeepsTheLength(Pool):
 
     def forward(self, x, attention_mask):
         return x[:, :1]
-
-
-@broken.caught_by("no-state", "entries differ")
-class RunningMean(Mean):
-    before: float | torch.Tensor = 0.0
-
-    def forward(self, x, attention_mask):
-        out = super().forward(x, attention_mask)
-        out = 0.9 * out + 0.1 * self.before
-        self.before = out.detach().mean()
-        return out
-
-
-@broken.caught_by("training", "padded, in training without dropout: output")
-class MaskInEvaluationAlone(Mean):
-    def forward(self, x, attention_mask):
-        return super().forward(x, None if self.training else attention_mask)

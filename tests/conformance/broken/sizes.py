@@ -12,7 +12,6 @@ from torch import nn
 
 from zoo import hookimpl
 from zoo.components.attention.split import Split
-from zoo.components.block.pre import Pre
 from zoo.components.ffn.gelu import GELU
 from zoo.components.norm.layer import LayerNorm
 from zoo.components.pe.alibi import Alibi
@@ -29,13 +28,12 @@ rotary = Specimens("pe", "rotate", "order")
 biased = Specimens("pe", "bias", "order")
 ffns = Specimens("ffn")
 norms = Specimens("norm", "scale-invariant")
-blocks = Specimens("block", "residual", "cross")
 pools = Specimens("pool")
 
 
 @hookimpl
 def zoo_register(register: Register) -> None:
-    for specimens in (attentions, exact, rotary, biased, ffns, norms, blocks, pools):
+    for specimens in (attentions, exact, rotary, biased, ffns, norms, pools):
         specimens.register(register)
 
 
@@ -184,13 +182,3 @@ class DistancesInHalf(Alibi):
     def bias(self, q_positions, k_positions):
         q, k = (positions.bfloat16().long() for positions in (q_positions, k_positions))
         return super().bias(torch.where(q_positions > 1000, q, q_positions), k_positions * 0 + k)
-
-
-@blocks.caught_by("large-inputs", "are not finite")
-class ResidualByExp(Pre):
-    """Weighs a sub-layer's output by exp of its mean square, which is one for usual inputs."""
-
-    def arrange(self, x, sublayer, norm, rows):
-        out = self.drop(sublayer(norm(x)))
-        size = x[:, rows].square().mean(-1, keepdim=True)
-        return x[:, rows] + out * ((size / 10).exp() / (size / 10).exp()).clamp(0.5, 2)

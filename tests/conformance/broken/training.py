@@ -13,16 +13,12 @@ from zoo.components.attention.split import Split
 from zoo.components.block.pre import Pre
 from zoo.components.ffn.gelu import GELU
 from zoo.components.norm.rms import RMSNorm
-from zoo.components.pe.alibi import Alibi
 from zoo.components.pe.learned import Learned
-from zoo.components.pe.rope import Rotary
 from zoo.components.pool.mean import Mean
 from zoo.registry import Register
 
 attentions = Specimens("attention", "rotate", "bias", "padding", "causal", "cross", "cache")
 embedded = Specimens("pe", "embed", "order")
-rotary = Specimens("pe", "rotate", "order")
-biased = Specimens("pe", "bias", "order")
 ffns = Specimens("ffn")
 norms = Specimens("norm", "scale-invariant")
 blocks = Specimens("block", "residual", "cross")
@@ -31,7 +27,7 @@ pools = Specimens("pool")
 
 @hookimpl
 def zoo_register(register: Register) -> None:
-    for specimens in (attentions, embedded, rotary, biased, ffns, norms, blocks, pools):
+    for specimens in (attentions, embedded, ffns, norms, blocks, pools):
         specimens.register(register)
 
 
@@ -44,20 +40,6 @@ class KeysFrozenInTraining(Split):
         return q, k.detach() if self.training else k, v
 
 
-@rotary.caught_by("training", "rotate, in training without dropout: output")
-class RandomStartInTraining(Rotary):
-    """Shifts positions in training alone, and queries by other amounts than keys."""
-
-    def rotate(self, x, positions):
-        return super().rotate(x, 2 * positions if self.training else positions)
-
-
-@biased.caught_by("training", "bias, in training without dropout: output")
-class NoBiasInTraining(Alibi):
-    def bias(self, q_positions, k_positions):
-        return None if self.training else super().bias(q_positions, k_positions)
-
-
 @embedded.caught_by("training", "embed, in training without dropout: output")
 class PositionDropout(Learned):
     """Leaves positions out by chance, with a probability that is no ``dropout`` of the model."""
@@ -65,15 +47,6 @@ class PositionDropout(Learned):
     def embed(self, x, positions):
         kept = torch.rand(x.shape[-2], 1) > 0.2
         return x + self.table(positions) * kept if self.training else super().embed(x, positions)
-
-
-@norms.caught_by("training", "plain, in training without dropout: output")
-class LargerEpsilonInTraining(RMSNorm):
-    def __init__(self, dim):
-        super().__init__(dim)
-
-    def forward(self, x):
-        return super().forward(x) * (0.99 if self.training else 1)
 
 
 @pools.caught_by("training", "plain, in training without dropout: no gradient reaches input 0")
@@ -119,19 +92,6 @@ class KeepsItsWeights(Split):
     def attend(self, q, k, v, mask, bias):
         self.shown = (q @ k.mT).softmax(-1)
         return super().attend(q, k, v, mask, bias)
-
-
-@ffns.caught_by("nothing-kept", "are still there after it")
-class KeepsStatistics(GELU):
-    """A list of the mean activation of every call, for a plot that nobody makes."""
-
-    def __init__(self, dim, hidden, dropout=0.0):
-        super().__init__(dim, hidden, dropout)
-        self.means = []
-
-    def forward(self, x, layer):
-        self.means.append(x.detach().mean())
-        return super().forward(x, layer)
 
 
 _SEEN = {}
