@@ -1,4 +1,4 @@
-"""Models that are trained once, which no test changes."""
+"""Models that are trained once, which no test changes; ``--slow`` runs what takes long."""
 
 from __future__ import annotations
 
@@ -22,6 +22,13 @@ WORDS = {
     "sport": "goal match team coach league striker cup".split(),
 }
 COMMON = "the a of and to in said on it was for with as at by from".split()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    wanted = "slow" in config.getoption("markexpr") or config.getoption("--slow", False)
+    for item in items:
+        if item.get_closest_marker("slow") and not wanted:
+            item.add_marker(pytest.mark.skip(reason="slow; run with -m slow"))
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -63,6 +63,7 @@ def test_it_is_kept_without_outputs() -> None:
     assert not any(c.outputs or c.execution_count for c in notebook.cells if c.cell_type == "code")
 
 
+@pytest.mark.slow
 def test_the_bench_gives_a_table_and_an_answer(executed: Any) -> None:
     notebook, folder = executed
     (bench,) = (c for c in notebook.cells if "result = zoo.bench" in c.source)
@@ -73,6 +74,7 @@ def test_the_bench_gives_a_table_and_an_answer(executed: Any) -> None:
     assert (folder / "run" / "records.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_the_model_the_onnx_file_and_transformers_agree(executed: Any) -> None:
     notebook, folder = executed
     assert "Compared in onnxruntime" in shown(notebook, "zoo export")

@@ -19,6 +19,7 @@ def export(attention, directory):
     return write_program(model, 30, SIZES.max_length, TORCH, directory / TORCH.file)
 
 
+@pytest.mark.slow
 def test_they_are_exported(tmp_path):
     compared = export("linear/performer/linformer(rank=4)", tmp_path)
     assert compared.difference <= 1e-4

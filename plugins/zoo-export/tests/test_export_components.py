@@ -97,6 +97,7 @@ def test_every_pool_is_tried(everything: Registry) -> None:
     assert sorted(POOL_NAMES) == sorted(map(str, exportable(everything, "pool")))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pe", ENCODINGS)
 def test_every_attention_of_the_zoo_with_every_encoding_of_the_zoo(
     pe: str, everything: Registry, tmp_path: Path
@@ -115,6 +116,7 @@ def test_every_attention_of_the_zoo_with_every_encoding_of_the_zoo(
     export(cell_of(attention=attentions, pe=encoding, pool=pool), len(attentions), tmp_path)
 
 
+@pytest.mark.slow
 def test_every_norm_ffn_and_block_and_the_attentions_of_plugins(
     everything: Registry, tmp_path: Path
 ) -> None:
@@ -128,6 +130,7 @@ def test_every_norm_ffn_and_block_and_the_attentions_of_plugins(
     export(cell_of(attention=attentions, pool=pool, **turns), layers, tmp_path)
 
 
+@pytest.mark.slow
 def test_the_encodings_of_plugins(everything: Registry, tmp_path: Path) -> None:
     """One model whose layers have them in turn; only one may add to the embeddings."""
     found = of_plugins(exportable(everything, "pe"))
@@ -135,6 +138,7 @@ def test_the_encodings_of_plugins(everything: Registry, tmp_path: Path) -> None:
     export(cell_of(pe=found, ffn=[everything.choose("ffn", "none")]), len(found), tmp_path)
 
 
+@pytest.mark.slow
 def test_what_is_on_the_page_cannot_be_exported(everything: Registry, tmp_path: Path):
     named = {f"{k}/{one}": one for k in AXES for one in components(everything, k)}
     assert refused() <= set(named)

@@ -1,5 +1,6 @@
 """Parts of every kind, in one model, are exported with their logits."""
 
+import pytest
 from zoo_export.program import FORMATS, write_program
 
 from zoo.config.sizes import Sizes
@@ -18,6 +19,7 @@ CELL = {
 }
 
 
+@pytest.mark.slow
 def test_they_are_exported(tmp_path):
     cell, form = Cell.parse(load().registry, CELL), FORMATS["torch"]
     assert not cell.refusal(SIZES, {"attention": {"padding"}})
