@@ -9,6 +9,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers import Tokenizer
 
 from zoo.data.batches import Blocks
 from zoo.data.encoding import END_OF_TEXT, STREAM_SPECIALS, encode_stream
@@ -19,15 +20,21 @@ from zoo.errors import ZooError
 from zoo.registry import Registry
 
 quick = settings(max_examples=60, deadline=None, derandomize=True, database=None)
-TOKENIZER = train_byte_level(["the owl saw the fox. " * 9, "naïve — 多"], 300, STREAM_SPECIALS)
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return train_byte_level(["the owl saw the fox. " * 9, "naïve — 多"], 300, STREAM_SPECIALS)
 
 
 @quick
 @given(st.text(st.characters(exclude_categories=["Cs"])) | st.just(STREAM_SPECIALS[0]))
-def test_every_text_comes_back_and_its_tokens_hold_its_bytes(text: str) -> None:
-    ids = TOKENIZER.encode(text).ids
-    assert TOKENIZER.decode(ids) == text
-    assert byte_lengths(TOKENIZER)[ids].sum() == len(text.encode())
+def test_every_text_comes_back_and_its_tokens_hold_its_bytes(
+    tokenizer: Tokenizer, text: str
+) -> None:
+    ids = tokenizer.encode(text).ids
+    assert tokenizer.decode(ids) == text
+    assert byte_lengths(tokenizer)[ids].sum() == len(text.encode())
     assert END_OF_TEXT not in ids
 
 

@@ -201,27 +201,6 @@ def test_every_tag_is_about_as_frequent_as_any_other(registry: Registry, name: s
     assert corpus.chance <= most <= corpus.chance + 0.03
 
 
-def test_counts_of_words_do_not_decide_a_missing_duplicate(registry: Registry) -> None:
-    corpus = made(registry, "missing-duplicate", train=3000, test=3000, length=16)
-
-    def counts(text: str) -> tuple[tuple[str, int], ...]:
-        words = text.split()
-        half = len(words) // 2
-        places = [("first " if n < half else "second ") + word for n, word in enumerate(words)]
-        return tuple(sorted(Counter(places).items()))
-
-    votes: dict[tuple, Counter] = {}
-    for text, label in zip(corpus.train_texts, corpus.train_labels, strict=True):
-        votes.setdefault(counts(text), Counter())[label] += 1
-    known = [
-        max(found, key=found.get) == label
-        for text, label in zip(corpus.test_texts, corpus.test_labels, strict=True)
-        if (found := votes.get(counts(text)))
-    ]
-    assert len(known) > 2500
-    assert abs(sum(known) / len(known) - 0.5) < 4 * 0.5 / len(known) ** 0.5
-
-
 def test_exchanging_the_two_missing_symbols_keeps_all_counts_and_changes_the_class(
     registry: Registry,
 ) -> None:

@@ -10,7 +10,7 @@ from zoo.data.encoding import encode_labelled
 from zoo.data.sources.load_data import load_corpus
 from zoo.registry import Registry
 
-FILES = Path(__file__).parents[3] / "shared" / "data" / "bbc-news"
+FILES = Path(__file__).parents[4] / "shared" / "data" / "bbc-news"
 pytestmark = pytest.mark.skipif(not FILES.is_dir(), reason="there are no BBC files")
 
 

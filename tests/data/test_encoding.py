@@ -46,12 +46,10 @@ def test_ids_offsets_and_labels_of_both_splits(tiny: Corpus) -> None:
     assert encoded.vocab_size == tokenizer.get_vocab_size()
     assert (encoded.max_length, encoded.label_names) == (6, ["cat", "dog"])
     assert encoded.fingerprint == tiny.fingerprint
-
-
-def test_arrays_are_memory_mapped_and_read_only(tiny: Corpus) -> None:
-    documents = encode_labelled(tiny, 60, 6).split("train")
+    assert encoded.corpus() == tiny
+    pieces = [tokenizer.id_to_token(number) for number in range(encoded.vocab_size)]
+    assert list(encoded.vocabulary()) == pieces
     assert (documents.ids.dtype, documents.offsets.dtype) == (np.int32, np.int64)
-    assert documents.columns["labels"].dtype == np.int64
     assert isinstance(documents.ids, np.memmap)
     with pytest.raises(ValueError, match="read-only"):
         documents.ids[0] = 1
@@ -62,18 +60,6 @@ def test_the_tokenizer_learns_from_train_alone(tiny: Corpus) -> None:
     one, two = encode_labelled(tiny, 60, 8), encode_labelled(other, 60, 8)
     assert one.tokenizer_path.read_text() == two.tokenizer_path.read_text()
     assert one.directory != two.directory
-
-
-def test_the_vocabulary_is_the_word_piece_behind_every_id(tiny: Corpus) -> None:
-    encoded = encode_labelled(tiny, 60, 6)
-    tokenizer = Tokenizer.from_file(str(encoded.tokenizer_path))
-    assert len(encoded.vocabulary()) == encoded.vocab_size
-    for number, piece in enumerate(encoded.vocabulary()):
-        assert tokenizer.id_to_token(number) == piece
-
-
-def test_the_corpus_can_be_read_back(tiny: Corpus) -> None:
-    assert encode_labelled(tiny, 60, 6).corpus() == tiny
 
 
 def test_another_process_opens_it_by_its_directory(tiny: Corpus) -> None:
@@ -119,10 +105,16 @@ def test_the_second_time_nothing_is_built(tiny: Corpus, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["meta.json", "tokenizer.json", "corpus.json", "train.ids.npy", "test.offsets.npy"],
+    ("name", "damage"),
+    [
+        ("meta.json", "gone"),
+        ("meta.json", "cut short"),
+        ("tokenizer.json", "flipped"),
+        ("corpus.json", "gone"),
+        ("train.ids.npy", "flipped"),
+        ("test.offsets.npy", "cut short"),
+    ],
 )
-@pytest.mark.parametrize("damage", ["gone", "cut short", "flipped"])
 def test_a_damaged_entry_is_rebuilt_and_never_trusted(tiny: Corpus, name: str, damage: str) -> None:
     encoded = encode_labelled(tiny, 60, 6)
     file = encoded.directory / name
@@ -177,11 +169,8 @@ def test_arrays_are_saved_taken_and_joined_with_their_columns(tmp_path: Path) ->
     tags = both.parts(both.columns["tags"])
     assert [part.tolist() for part in tags] == [[10, 11, 12], [7, 8], [9]]
     assert both.lengths.tolist() == [3, 2, 1]
-
-
-def test_only_columns_that_all_parts_have_are_joined() -> None:
     plain = TokenArrays.of([[1]], labels=[1])
-    assert joined([ARRAYS, plain]).columns.keys() == {"labels"}
+    assert joined([ARRAYS, plain]).columns.keys() == {"labels"}  # what both have
 
 
 def test_groups_are_a_column_of_test(tiny: Corpus) -> None:
@@ -196,8 +185,8 @@ def _encode_in_a_process(corpus: Corpus) -> Path:
 
 
 def test_processes_at_the_same_time_make_one_entry(tiny: Corpus, tmp_path: Path) -> None:
-    with multiprocessing.get_context("fork").Pool(4) as pool:
-        directories = pool.map(_encode_in_a_process, [tiny] * 8)
+    with multiprocessing.get_context("fork").Pool(3) as pool:
+        directories = pool.map(_encode_in_a_process, [tiny] * 6)
     assert len(set(directories)) == 1
     left = sorted(path.name for path in directories[0].parent.iterdir() if path.is_dir())
     assert left == [directories[0].name]
@@ -217,30 +206,14 @@ def test_a_document_of_unprintable_characters_is_cls_alone(tiny: Corpus) -> None
 
 
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=15,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(st.lists(WORDS, min_size=2, max_size=6), st.integers(2, 9))
-def test_offsets_give_every_document_back(
-    tiny: Corpus, documents: list[list[str]], max_length: int
-) -> None:
-    texts = [" ".join(words) for words in documents]
-    corpus = dataclasses.replace(
-        tiny, train_texts=texts, train_labels=[i % 2 for i in range(len(texts))]
-    )
-    encoded = encode_labelled(corpus, 80, max_length)
-    tokenizer = Tokenizer.from_file(str(encoded.tokenizer_path))
-    split = encoded.split("train")
-    assert split.offsets[0] == 0
-    assert split.offsets[-1] == len(split.ids)
-    for i, text in enumerate(texts):
-        assert ids_of(split, i) == tokenizer.encode(text).ids[:max_length]
-
-
-@settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(st.lists(WORDS, min_size=2, max_size=6), st.integers(2, 9))
-def test_a_text_cut_at_its_end_has_the_tokens_that_are_read(
+def test_every_text_is_cut_where_its_tokens_that_are_read_end(
     tiny: Corpus, documents: list[list[str]], max_length: int
 ) -> None:
     texts = [f" {' '.join(words)}  " for words in documents]
@@ -252,9 +225,11 @@ def test_a_text_cut_at_its_end_has_the_tokens_that_are_read(
     split = encoded.split("train")
     ends, cut = split.columns["ends"], cut_off(encoded, "train")
     whole = [len(tokenizer.encode(text)) for text in texts]
+    assert (split.offsets[0], split.offsets[-1]) == (0, len(split.ids))
     assert split.columns["whole"].tolist() == whole
     assert cut["texts"] == sum(length > max_length for length in whole)
     assert cut["tokens"] == sum(max(0, length - max_length) for length in whole)
     for i, text in enumerate(texts):
+        assert ids_of(split, i) == tokenizer.encode(text).ids[:max_length]
         assert tokenizer.encode(text[: ends[i]]).ids == ids_of(split, i)
         assert whole[i] > max_length or ends[i] == len(text)

@@ -98,16 +98,6 @@ def test_columns_of_a_conll_file_are_chosen_by_number(registry: Registry, tmp_pa
     assert read(registry, path)[0].label_names == ["O", "PER"]
 
 
-def test_a_directory_has_a_train_and_a_test_file(registry: Registry, tmp_path: Path) -> None:
-    (tmp_path / "train.txt").write_text(conll(ROWS))
-    (tmp_path / "valid.txt").write_text(conll(ROWS[:2]))
-    (tmp_path / "test.txt").write_text(conll(ROWS[1:3]))
-    corpus, notices = read(registry, tmp_path)
-    assert corpus.test_tokens == [row["tokens"] for row in ROWS[1:3]]
-    assert len(corpus.train_tokens) == 12
-    assert notices == []
-
-
 def test_tags_that_are_minus_100_do_not_count(registry: Registry, tmp_path: Path) -> None:
     rows = [{"tokens": ["a", "b", "c"], "tags": [0, 1, IGNORED]}] * 4
     corpus, _ = read(registry, write(tmp_path, ".jsonl", rows))
@@ -138,7 +128,6 @@ def test_a_single_text_with_a_tag_is_not_put_into_the_test_split(
         ("a O\n", {"group_column": "year"}, r"no column 'year' \(--group-column\)"),
         ("a O\nb X\n", {}, "cannot be divided: it has one text"),
         ("a O\n# id = 3\nb X\n", {}, "line 2: 4 columns, where line 1 has 2 columns"),
-        ("# newdoc\na O\n", {}, "cannot be divided: it has one text"),
         ("# nothing else\n\n", {}, "is empty: it has no rows"),
     ],
 )
@@ -195,13 +184,6 @@ def test_a_table_cannot_hold_lists(registry: Registry, tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("tokens,tags\na,O\n")
     with pytest.raises(ZooError, match="of no format that tagged texts are read from"):
         read(registry, tmp_path / "x.csv")
-
-
-def test_a_test_tag_that_train_lacks_is_named(registry: Registry, tmp_path: Path) -> None:
-    (tmp_path / "train.conll").write_text(conll(ROWS))
-    (tmp_path / "test.conll").write_text("Mars X B-PLANET\n")
-    with pytest.raises(ZooError, match="test has a tag that train lacks: 'B-PLANET'"):
-        read(registry, tmp_path)
 
 
 def test_hub_data_give_their_class_labels_by_name(

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from zoo.config.request import validated
 from zoo.data.sources.corpus import Corpus
-from zoo.data.sources.labelled_texts import LabelledTexts
 from zoo.data.sources.load_data import load_corpus
 from zoo.errors import ZooError
 from zoo.registry import Owner, Register, Registry
+from zoo.tasks.classify import Classify, ClassifyOptions
 
 
 @pytest.fixture
@@ -75,12 +74,22 @@ def test_an_unknown_spec_names_the_nearest(
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("spec", [None, "newswire", "bbc-news"])
-def test_an_option_that_would_be_ignored_is_refused(registry: Registry, spec: str | None) -> None:
-    with pytest.raises(
-        ZooError, match="--text-column, --label-column and --group-column are for files"
-    ):
-        load_corpus(registry, spec, LabelledTexts("body"))
+@pytest.mark.parametrize(
+    ("spec", "options", "says"),
+    [
+        (None, {"text_column": "body"}, "--text-column, --label-column and --group-column are for"),
+        ("bbc-news", {"text_column": "body"}, "--text-column, --label-column and --group-column"),
+        ("newswire", {"test_size": 0.1}, "--test-size: for files and hub: data, and 'newswire' is"),
+        ("newswire", {"header": False, "min_class": 2}, "--no-header and --min-class: for files"),
+        ("hub:owner/name", {"delimiter": ";"}, "--delimiter: for files, and 'hub:owner/name' is"),
+    ],
+)
+def test_an_option_that_would_be_ignored_is_refused(
+    registry: Registry, spec: str | None, options: dict[str, Any], says: str
+) -> None:
+    reader = Classify().reader(validated(ClassifyOptions, options))
+    with pytest.raises(ZooError, match=says):
+        load_corpus(registry, spec, reader)
 
 
 def test_a_plugins_data_set(registry: Registry, tiny: Corpus) -> None:
@@ -107,32 +116,3 @@ def test_a_plugins_data_set_that_breaks_its_contract(
     admit(registry, "theirs", factory)
     with pytest.raises(ZooError, match=complaint):
         load_corpus(registry, "theirs")
-
-
-HEAVY = {"torch", "datasets", "huggingface_hub", "tokenizers", "pandas", "pyarrow", "sklearn"}
-
-
-@pytest.mark.parametrize(
-    ("modules", "heavy"),
-    [
-        ("zoo.data, zoo.data.sources.load_data", {*HEAVY, "numpy"}),
-        (
-            "zoo.data.sources.hub, zoo.data.sources.labelled_texts, zoo.data.encoding",
-            HEAVY,
-        ),
-    ],
-)
-def test_modules_of_data_import_nothing_heavy(modules: str, heavy: set[str]) -> None:
-    code = f"import sys, {modules}; print(sorted({heavy} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
-def test_loading_and_encoding_never_import_torch() -> None:
-    code = (
-        "import sys, zoo.data.sources.newswire, zoo.data.encoding as e\n"
-        "e.encode_labelled(zoo.data.sources.newswire.load(train=20, test=5), 300, 32)\n"
-        "print('torch' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
