@@ -11,7 +11,9 @@ import torch
 from references import canonical
 from torch import Tensor, nn
 
+from zoo.components.attention.split import Split
 from zoo.components.block.base import Block
+from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
 from zoo.models.architectures import Classifier, DeepEnsemble, EncoderDecoder, LanguageModel
@@ -40,6 +42,21 @@ ATTENTIONS = (*CACHING, "torch")
 ENCODINGS = ("none", "sin", "learned", "rope", "alibi")
 BLOCKS = ("pre", "post", "res-post", "bare")
 M = TypeVar("M")
+
+
+class Stubborn(Split):
+    """An attention, perhaps of a fixed length, that cannot take a context other than x."""
+
+    def __init__(
+        self, dim: int, heads: int, *, dropout: float = 0.0, max_length: int | None = None
+    ) -> None:
+        super().__init__(dim, heads, dropout=dropout)
+        self.max_length = max_length
+
+    def forward(self, x: Tensor, layer: LayerContext) -> Tensor:
+        if layer.context is not None:
+            raise RuntimeError("no context but x")
+        return super().forward(x, layer)
 
 
 def _small(build: Callable[..., M], registry: Registry, changes: dict[str, Any]) -> M:

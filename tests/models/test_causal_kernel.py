@@ -35,10 +35,10 @@ class LargestTensor(TorchDispatchMode):
 
 
 def assert_linear(largest: Callable[[int], int]) -> None:
-    at_512, at_1024 = largest(512), largest(1024)
-    assert at_512 >= 512
-    assert at_1024 < 1024 * 1024 / 4
-    assert at_1024 <= 2.1 * at_512
+    at_256, at_512 = largest(256), largest(512)
+    assert at_256 >= 256
+    assert at_512 < 512 * 512 / 4
+    assert at_512 <= 2.1 * at_256
 
 
 def build(registry: Registry, attention: str, pe: str = "none") -> tuple[Any, Any]:
@@ -48,16 +48,10 @@ def build(registry: Registry, attention: str, pe: str = "none") -> tuple[Any, An
     return module, position.double()
 
 
-@pytest.mark.parametrize(
-    ("attention", "pe"),
-    [
-        ("fused", "none"),
-        ("fused", "rope"),
-        ("fused", "alibi"),
-        ("torch", "none"),
-        ("torch", "alibi"),
-    ],
-)
+PAIRS = [(a, pe) for a in ("fused", "torch") for pe in ("none", "rope", "alibi")]
+
+
+@pytest.mark.parametrize(("attention", "pe"), [p for p in PAIRS if p != ("torch", "rope")])
 @pytest.mark.parametrize("gradients", [True, False])
 def test_known_order_gives_the_output_and_gradients_of_the_masked_form(
     registry: Registry, attention: str, pe: str, gradients: bool
@@ -102,14 +96,6 @@ def test_every_other_causal_call_still_follows_positions_and_mask(
     assert_same(few, out[:, 1:3])
 
 
-def test_parts_of_ordered_tokens_are_ordered() -> None:
-    tokens = Tokens.whole(6)
-    assert tokens.in_order
-    assert tokens[2:5].in_order
-    assert tokens.select(torch.tensor([1, 0])).in_order
-    assert not Tokens(None, torch.arange(6)).in_order
-
-
 @pytest.mark.parametrize("pe", ["none", "rope"])
 def test_fused_makes_no_tensor_that_grows_with_the_square_of_the_length(
     registry: Registry, pe: str
@@ -124,7 +110,7 @@ def test_fused_makes_no_tensor_that_grows_with_the_square_of_the_length(
         return seen.numel
 
     assert_linear(largest)
-    assert largest(1024, known=False) >= 1024 * 1024  # the masked form makes one
+    assert largest(512, known=False) >= 512 * 512  # the masked form makes one
 
 
 def test_the_batches_of_a_language_model_take_the_causal_kernel(registry: Registry) -> None:
@@ -157,4 +143,4 @@ def test_generation_without_padding_takes_the_causal_kernel(
         return seen.numel
 
     assert_linear(largest)
-    assert largest(1024, padding=1) >= 1024 * 1024  # the masked form makes one
+    assert largest(512, padding=1) >= 512 * 512  # the masked form makes one

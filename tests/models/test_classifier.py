@@ -8,11 +8,9 @@ from typing import Any
 import pytest
 import torch
 from references import assert_same, canonical, shake
-from small_models import ATTENTIONS, BLOCKS, ENCODINGS, cells_of, padded
+from small_models import ATTENTIONS, BLOCKS, ENCODINGS, Stubborn, cells_of, padded
 from torch import Tensor
 
-from zoo.components.attention.split import Split
-from zoo.components.layer_context import LayerContext
 from zoo.components.norm.layer import LayerNorm
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
@@ -238,19 +236,6 @@ def test_the_head_is_one_linear_layer_unless_it_has_a_width_of_its_own(assemble:
     w1, b1, w2, b2 = head.parameters()
     x = torch.linspace(-2, 2, 8)
     assert_same(head(x), w2 @ (w1 @ x + b1).clamp_min(0) + b2, tolerance=1e-6)
-
-
-class Stubborn(Split):
-    """An attention of a fixed length that cannot take a context other than x."""
-
-    def __init__(self, dim: int, heads: int, *, dropout: float, max_length: int) -> None:
-        super().__init__(dim, heads, dropout=dropout)
-        self.max_length = max_length
-
-    def forward(self, x: Tensor, layer: LayerContext) -> Tensor:
-        if layer.context is not None:
-            raise RuntimeError("no context but x")
-        return super().forward(x, layer)
 
 
 def test_an_attention_of_fixed_length_without_cross_is_built_and_called_as_it_can_be(
