@@ -112,7 +112,11 @@ def test_three_layers_are_those_of_the_paper(papers: Registry, name: str) -> Non
 @pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize(
     "name",
-    [*BY_HAND, "score-residual", "grouped", "latent", "bidirectional(short-conv, merge='concat')"],
+    [
+        *BY_HAND,
+        *("score-residual", "grouped", "bidirectional(latent)"),
+        "bidirectional(short-conv, merge='concat')",
+    ],
 )
 def test_padding_and_the_last_layers_few_positions_change_nothing(
     papers: Registry, name: str, side: str
@@ -185,8 +189,11 @@ def test_an_encoding_may_differ_from_layer_to_layer(papers: Registry) -> None:
     ]
 
 
+LATENT = "latent/fused/bidirectional(latent)"
+
+
 def test_an_encoding_is_asked_at_the_width_that_the_attention_gives_it(papers: Registry) -> None:
-    encoder = classifier(papers, layers=2, attention="latent/fused", dim=16).encoder
+    encoder = classifier(papers, layers=3, attention=LATENT, dim=16).encoder
     positions = [encoder.position, *encoder.other_positions]
     widths = [len(positions[i].angles.frequencies) * 2 for i in encoder.position_of_layer]
-    assert widths == [4, 8]
+    assert widths == [4, 8, 4]
