@@ -66,12 +66,6 @@ def failed(case: str, plugin: str, message: str, **more: str) -> Broken:
 
 BROKEN = [
     failed("import-fails", "raise RuntimeError('no such\\nluck')", "RuntimeError: no such luck"),
-    failed(
-        "missing-dependency",
-        "import flash_attention_of_tomorrow",
-        "ModuleNotFoundError: No module named 'flash_attention_of_tomorrow'",
-    ),
-    failed("syntax-error", "def zoo_register(register:\n    pass", "SyntaxError: "),
     failed("exits", "import sys; sys.exit(7)", "SystemExit: 7"),
     failed("prints-and-dies", "print('{]'); 1 / 0", "ZeroDivisionError: division by zero"),
     failed(
@@ -104,11 +98,6 @@ BROKEN = [
         "hook-returns-nonsense",
         registering("'norm', 'half', lambda dim: None") + "    return {'norm': 'half'}\n",
         "zoo_register must return nothing, not a dict",
-    ),
-    failed(
-        "hook-is-a-generator",
-        registering("'norm', 'half', lambda dim: None") + "    yield 1\n",
-        "zoo_register must return nothing, not a generator",
     ),
     failed(
         "illegal-name",

@@ -5,13 +5,9 @@ from __future__ import annotations
 import pytest
 from refused import refusal
 
-from zoo.config.sizes import Sizes
 from zoo.inference.card import Part
 from zoo.registry import Owner, Register, Registry
-from zoo.registry.cell import Cell
 from zoo.registry.code_hash import plugin_hashes
-
-USUAL = {"pe": "rope", "norm": "layer", "ffn": "relu", "block": "pre", "pool": "mean"}
 
 
 @pytest.fixture
@@ -33,7 +29,6 @@ def parts(registry: Registry) -> Registry:
 @pytest.mark.parametrize(
     ("text", "name", "inner", "given"),
     [
-        ("bidirectional(fused)", "bidirectional(fused)", "fused", {}),
         (" bidirectional( my-scan ) ", "bidirectional(my-scan)", "my-scan", {}),
         (
             "bidirectional(my-scan(size=2), merge='concat')",
@@ -112,34 +107,6 @@ def test_its_capabilities_are_its_own_and_those_it_keeps(parts: Registry) -> Non
     assert not fused.can("random")
 
 
-def test_a_mixer_that_is_causal_by_nature_is_refused_in_an_encoder(parts: Registry) -> None:
-    def reason(attention: str, *needs: str) -> str:
-        cell = Cell.parse(parts, {**USUAL, "attention": attention})
-        return cell.refusal(Sizes(), {"attention": frozenset(needs)})
-
-    assert reason("my-scan", "padding", "causal") == ""
-    assert reason("my-scan", "padding") == (
-        "my-scan attends only to the past: an encoder has bidirectional(my-scan)"
-    )
-    assert reason("bidirectional(my-scan)", "padding") == ""
-    assert "does not declare 'causal'" in reason("bidirectional(my-scan)", "padding", "causal")
-
-
-def test_a_network_that_reads_later_tokens_is_refused_in_a_decoder(registry: Registry) -> None:
-    register = Register(Owner("elsewhere", "1"))
-    for name, capabilities in {"blur": ["neighbours"], "lag": ["neighbours", "causal"]}.items():
-        register("ffn", name, dict, summary="", capabilities=capabilities)
-    registry.admit(register)
-    causal = {"attention": frozenset({"causal"})}
-    for name, reason in (
-        ("blur", "blur reads later tokens too, which the task forbids"),
-        ("lag", ""),
-    ):
-        cell = Cell.parse(registry, {**USUAL, "attention": "fused", "ffn": name})
-        assert cell.refusal(Sizes(), causal) == reason
-        assert cell.refusal(Sizes(), {}) == ""
-
-
 def test_records_and_saved_models_name_both(parts: Registry) -> None:
     choice = parts.choose("attention", "bidirectional(my-scan(size=2), merge='concat')")
     assert [one.component.name for one in choice.nested] == ["bidirectional", "my-scan"]
@@ -149,14 +116,6 @@ def test_records_and_saved_models_name_both(parts: Registry) -> None:
     assert part.choice == ("encoder-zoo:bidirectional(elsewhere:my-scan(size=2), merge='concat')")
     assert str(parts.choose("attention", part.choice)) == str(choice)
     assert part.code != Part.of(parts.choose("attention", "bidirectional(fused)")).code
-
-
-def test_a_cells_name_is_read_back(parts: Registry) -> None:
-    names = {**USUAL, "attention": "bidirectional(my-scan(size=2), merge='concat')/fused"}
-    cell = Cell.parse(parts, names)
-    assert cell.names["attention"] == names["attention"]
-    listed = parts.patterns("attention", "bidirectional(my-scan, merge='sum'),fused")
-    assert [str(one) for one in listed] == ["bidirectional(my-scan, merge='sum')", "fused"]
 
 
 @pytest.mark.parametrize("merge", ["sum", "concat"])
