@@ -1,4 +1,7 @@
-"""Every attention is the paper's function, forward and backward, with every mask and encoding."""
+"""Every attention is the paper's function, forward and backward, with every mask and encoding.
+
+Padding alone, dropout and caches are checked as of every attention: tests/conformance.
+"""
 
 from __future__ import annotations
 
@@ -171,53 +174,6 @@ def test_starts_from_xavier_matrices_and_zero_biases_drawn_in_one_order(
         assert torch.equal(canonical(module)[key], expected)
     for key in ("bq", "bk", "bv", "bo"):
         assert canonical(module)[key].eq(0).all()
-
-
-@pytest.mark.parametrize(("name", "encoding"), PAIRS)
-def test_a_fully_padded_text_gives_finite_output_and_changes_no_other(
-    registry: Registry, name: str, encoding: str
-) -> None:
-    module, position = build(registry, name, encoding)
-    shake(module)
-    x, attention_mask = randoms(2, KEYS, DIM), REAL.clone()
-    attention_mask[1] = False
-    for causal in (False, True):
-        out, alone = (
-            module(x[:texts], LayerContext(tokens, position, causal=causal))
-            for texts in (2, 1)
-            for tokens in [Tokens(attention_mask[:texts], torch.arange(KEYS))]
-        )
-        gradients = torch.autograd.grad(out.square().sum(), [x, *module.parameters()])
-        assert all(one.isfinite().all() for one in (out, *gradients))
-        assert_same(out[:1], alone)
-
-
-@pytest.mark.parametrize("name", ATTENTIONS)
-def test_each_text_follows_its_own_positions(registry: Registry, name: str) -> None:
-    module, position = build(registry, name, "alibi" if name == "torch" else "rope")
-    shake(module)
-    x = randoms(2, 4, DIM)
-    positions = torch.tensor([[0, 1, 2, 3], [5, 9, 2, 7]])
-    both = module(x, LayerContext(Tokens(None, positions), position, causal=True))
-    for b in range(2):
-        one = module(x[b : b + 1], LayerContext(Tokens(None, positions[b]), position, causal=True))
-        assert_same(both[b : b + 1], one)
-
-
-@pytest.mark.parametrize("name", ATTENTIONS)
-def test_dropout_acts_in_training_only_and_leaves_the_mean(registry: Registry, name: str) -> None:
-    dropping, position = build(registry, name, "none", dropout=0.5)
-    still, _ = build(registry, name, "none")
-    x, tokens = randoms(1, 5, DIM).detach().float(), Tokens.whole(5)
-    expected = still.eval()(x, LayerContext(tokens, position))
-    assert torch.equal(dropping.eval()(x, LayerContext(tokens, position)), expected)
-    assert_same(still.train()(x, LayerContext(tokens, position)), expected, tolerance=1e-6)
-    dropping.train()
-    with torch.no_grad():
-        many = dropping(x.expand(2000, -1, -1), LayerContext(tokens, position))
-    assert many.std(dim=0).max() > 0.1
-    error = (many.mean(dim=0) - expected[0]).abs() / (many.std(dim=0) / 2000**0.5)
-    assert error.max() < 5
 
 
 @pytest.mark.parametrize("heads", [5, 0, -1])

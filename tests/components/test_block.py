@@ -85,51 +85,6 @@ def test_each_sublayer_is_arranged_by_the_blocks_one_line(
     assert_same(block(x, layer), expected, [x, *block.parameters()])
 
 
-@pytest.mark.parametrize("name", BLOCKS)
-def test_blocks_that_do_not_normalise_sums_need_a_final_norm(registry: Registry, name: str) -> None:
-    assert build(registry, name).final_norm == (name in ("pre", "res-post"))
-
-
-@pytest.mark.parametrize("name", BLOCKS)
-def test_adds_its_input_if_and_only_if_it_declares_residual(registry: Registry, name: str) -> None:
-    block = build(registry, name)
-    with torch.no_grad():
-        for layer in (block.attention.out, block.ffn.outer):
-            layer.weight.zero_()
-            layer.bias.zero_()
-    x = randoms(2, LENGTH, DIM)
-    out = block(x, LayerContext(Tokens.whole(LENGTH), NO_POSITIONS))
-    assert bool(out.abs().max() > 0.1) == registry.get("block", name).can("residual")
-
-
-@pytest.mark.parametrize(
-    ("encoded", "causal", "read"),
-    [
-        *(("rope", causal, read) for causal in (False, True) for read in READ),
-        ("none", True, READ[0]),
-        ("alibi", False, READ[1]),
-        ("alibi", True, READ[2]),
-    ],
-)
-@pytest.mark.parametrize("name", BLOCKS)
-def test_computing_only_the_read_positions_equals_computing_all(
-    registry: Registry, name: str, encoded: str, causal: bool, read: slice
-) -> None:
-    block, position = build(registry, name, cross=True), encoding(registry, encoded)
-    positions = torch.tensor([[0, 1, 2, 3], [4, 5, 6, 7]])
-    x, everything, memory = called(position, positions, causal)
-    out = block(x, replace(everything, read=read))
-    assert out.shape[1] == len(range(*read.indices(LENGTH)))
-    assert_same(out, block(x, everything)[:, read], [x, memory, *block.parameters()])
-
-
-@pytest.mark.parametrize("name", BLOCKS)
-def test_cross_attention_without_a_memory_is_refused(registry: Registry, name: str) -> None:
-    block = build(registry, name, cross=True)
-    with pytest.raises(ValueError, match="needs a memory"):
-        block(randoms(2, LENGTH, DIM), LayerContext(Tokens.whole(LENGTH), NO_POSITIONS))
-
-
 @pytest.mark.parametrize("encoded", ["rope", "alibi"])
 def test_the_memory_has_no_positions_in_common_with_the_text(
     registry: Registry, encoded: str

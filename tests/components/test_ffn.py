@@ -63,17 +63,6 @@ def test_output_and_gradients_are_the_formulas(registry: Registry, name: str) ->
     assert_same(ffn(x, LAYER), expected, [x, *ffn.parameters()])
 
 
-@pytest.mark.parametrize(("dim", "hidden"), [(64, 256), (64, 128), (128, 512), (96, 100)])
-def test_swiglu_has_relus_parameter_count_within_two_percent(
-    registry: Registry, dim: int, hidden: int
-) -> None:
-    relu, swiglu = (
-        sum(p.numel() for p in build(registry, name, dim, hidden).parameters())
-        for name in ("relu", "swiglu")
-    )
-    assert abs(swiglu - relu) <= 0.02 * relu
-
-
 def test_swiglu_unmatched_takes_the_hidden_width_as_it_is(registry: Registry) -> None:
     unmatched = build(registry, "swiglu(matched=False)", 8, 12)
     assert sum(p.numel() for p in unmatched.parameters()) == 3 * 8 * 12
@@ -84,19 +73,6 @@ def test_swiglu_unmatched_takes_the_hidden_width_as_it_is(registry: Registry) ->
 def test_the_smallest_swiglu_still_computes(registry: Registry, hidden: int) -> None:
     ffn = build(registry, "swiglu", 4, hidden)
     assert ffn(torch.ones(1, 4), LAYER).abs().max() > 0
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_dropout_acts_in_training_only_and_leaves_the_mean(registry: Registry, name: str) -> None:
-    x = randoms(DIM, seed=3).detach().float()
-    dropping, still = build(registry, name, dropout=0.5), build(registry, name)
-    expected = still.eval()(x, LAYER)
-    assert torch.equal(dropping.eval()(x, LAYER), expected)
-    assert torch.equal(still.train()(x, LAYER), expected)
-    many = dropping.train()(x.expand(4000, -1), LAYER)
-    assert many.std(dim=0).max() > 0.01
-    error = (many.mean(dim=0) - expected).abs() / (many.std(dim=0) / 4000**0.5)
-    assert error.max() < 5
 
 
 def test_none_is_no_sublayer_at_all(registry: Registry) -> None:

@@ -63,24 +63,6 @@ def test_rope_rotates_pairs_as_complex_numbers(
     assert_same(out, torch.stack(turned).view_as(x), [x], tolerance)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_rope_is_the_same_where_pairs_are_not_numbers_in_a_row(
-    registry: Registry, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rope, positions = build(registry, "rope"), POSITIONS[0]
-    whole = randoms(2, LENGTH, HEADS, 7).to(dtype)
-    views = [
-        whole.transpose(1, 2)[..., 1:5],  # at an odd place, in rows of an odd length
-        whole.permute(0, 2, 3, 1)[..., :4, :].transpose(2, 3),
-        whole[..., ::2].transpose(1, 2),
-    ]
-    found = [rope.rotate(x, positions) for x in views]
-    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)  # another formula
-    for x, turned in zip(views, found, strict=True):
-        assert turned.dtype == dtype
-        assert_same(turned.double(), rope.rotate(x.contiguous(), positions).double(), [x], 1e-6)
-
-
 @pytest.mark.parametrize("heads", sorted(ALIBI_SLOPES))
 def test_alibi_lowers_scores_by_slope_times_distance(registry: Registry, heads: int) -> None:
     alibi = build(registry, "alibi", heads=heads)
@@ -122,31 +104,6 @@ def test_learned_has_no_position_beyond_its_greatest_length(registry: Registry) 
     assert learned.embed(torch.zeros(1, 4, DIM), torch.arange(4)).shape == (1, 4, DIM)
     with pytest.raises(IndexError):
         learned.embed(torch.zeros(1, 5, DIM), torch.arange(5))
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_a_slot_is_the_identity_unless_it_is_declared(registry: Registry, name: str) -> None:
-    encoding, declared = build(registry, name), registry.get("pe", name)
-    x, q, at = randoms(2, LENGTH, DIM), randoms(2, HEADS, LENGTH, HEAD_DIM), torch.arange(LENGTH)
-    assert torch.equal(encoding.embed(x, at), x) == (not declared.can("embed"))
-    assert torch.equal(encoding.rotate(q, at), q) == (not declared.can("rotate"))
-    assert (encoding.bias(at, at) is None) == (not declared.can("bias"))
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_positions_per_text_equal_shared_positions(registry: Registry, name: str) -> None:
-    encoding = build(registry, name)
-    x, q = randoms(2, LENGTH, DIM), randoms(2, HEADS, LENGTH, HEAD_DIM)
-    for row in POSITIONS:
-        each = row.repeat(2, 1)
-        assert_same(encoding.embed(x, each), encoding.embed(x, row))
-        assert_same(encoding.rotate(q, each), encoding.rotate(q, row))
-        one, per_text = encoding.bias(row, row), encoding.bias(each, each)
-        if one is None:
-            assert per_text is None
-        else:
-            assert per_text is not None
-            assert_same(per_text, one.expand(2, HEADS, LENGTH, LENGTH))
 
 
 @pytest.mark.parametrize("name", ALL)

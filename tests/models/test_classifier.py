@@ -185,21 +185,6 @@ def test_a_stack_ends_with_a_norm_where_nothing_else_normalises_its_sums(
         assert sum(isinstance(m, LayerNorm) for m in model.modules()) == norms
 
 
-@cells_of({"attention": ATTENTIONS, "pe": ENCODINGS})
-def test_encodings_that_say_so_give_a_bag_of_tokens_an_order_and_others_do_not(
-    assemble: Assemble, registry: Registry, cell: dict[str, str]
-) -> None:
-    ids, tokens = torch.tensor([[4, 9, 2, 7, 5]]), Tokens.whole(5)
-    model, pe = shake(assemble(**cell)).eval(), registry.get("pe", cell["pe"])
-    shuffled, backwards = ids[:, [2, 0, 4, 1, 3]], ids.flip(1)
-    same, alike = (
-        torch.allclose(model(ids, tokens), model(other, tokens), rtol=0, atol=1e-10)
-        for other in (shuffled, backwards)
-    )
-    assert same != pe.can("order")
-    assert alike == (cell["pe"] in ("none", "alibi"))
-
-
 @cells_of(AXES)
 def test_dropout_acts_in_training_only(assemble: Assemble, cell: dict[str, str]) -> None:
     dropping, still = assemble(**cell, dropout=0.3), assemble(**cell)
