@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from textwrap import dedent
 
 import pytest
 
@@ -79,34 +78,20 @@ def test_a_network_of_the_old_signature_is_refused_when_it_is_built() -> None:
 PLUGIN = """
 import torch
 from zoo import hookimpl
-from zoo.components.attention.split import Split
 
-{part}
+class Mine(torch.nn.Linear):
+    def forward(self, x):
+        return x
 
 @hookimpl
 def zoo_register(register):
-    register("{kind}", "mine", Mine, summary="old")
+    register("ffn", "mine", Mine, summary="old")
 """
-PARTS = {
-    "attention": """
-        class Mine(Split):
-            def mix(self, q, k, v, queries, keys, position, causal):
-                return v
-    """,
-    "ffn": """
-        class Mine(torch.nn.Linear):
-            def forward(self, x):
-                return x
-    """,
-}
 
 
-@pytest.mark.parametrize("kind", PARTS)
-def test_a_plug_in_file_of_the_old_signature_is_refused_when_it_is_loaded(
-    kind: str, tmp_path: Path
-) -> None:
+def test_a_plug_in_file_of_the_old_signature_is_refused_when_it_is_loaded(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
-    file.write_text(PLUGIN.format(part=dedent(PARTS[kind]), kind=kind), "utf-8")
+    file.write_text(PLUGIN, "utf-8")
     with pytest.raises(ZooError) as refused:
         load([file])
     line = str(refused.value)
