@@ -12,15 +12,6 @@ from zoo.registry import Pattern, Registry
 from zoo.registry.catalog import split_pattern
 
 
-def test_layers_take_turns(registry: Registry) -> None:
-    pattern = registry.pattern("pe", "rope(base=500)/none / sin")
-    assert str(pattern) == "rope(base=500.0)/none/sin"
-    assert [str(pattern.at(layer)) for layer in range(7)] == [
-        *("rope(base=500.0)", "none", "sin", "rope(base=500.0)", "none", "sin"),
-        "rope(base=500.0)",
-    ]
-
-
 def test_random_patterns_are_read_back_as_they_are_written(registry: Registry) -> None:
     draw = random.Random(0)
     names = ["rope", "none", "sin(base=3.0)", "rope(base=7.0)", "learned"]
