@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from pathlib import Path
 
@@ -46,27 +47,6 @@ def test_a_skipped_check_says_why_and_never_counts_as_passed() -> None:
     assert counts([result]) == {"passed": 0, "failed": 0, "skipped": 1}
 
 
-def test_what_a_component_raises_is_its_failure_and_says_where(tmp_path: Path) -> None:
-    plugin = tmp_path / "raising.py"
-    plugin.write_text(
-        "import sys\n"
-        "from torch import nn\n"
-        "from zoo import hookimpl\n"
-        "class Norm(nn.Module):\n"
-        "    def __init__(self, dim):\n"
-        "        super().__init__()\n"
-        "    def forward(self, x):\n"
-        "        print('noise')\n"
-        "        sys.exit('enough')\n"
-        "@hookimpl\n"
-        "def zoo_register(register):\n"
-        "    register('norm', 'exits', Norm, summary='exits')\n"
-    )
-    result = run_check(one("norm/exits", str(plugin)), "shape-and-dtype")
-    assert result.status == "failed"
-    assert result.message == "raised SystemExit: enough (raising.py:9)"
-
-
 def test_a_component_whose_optional_dependency_is_missing_is_skipped(tmp_path: Path) -> None:
     plugin = tmp_path / "needing.py"
     plugin.write_text(
@@ -90,6 +70,7 @@ def test_a_component_whose_optional_dependency_is_missing_is_skipped(tmp_path: P
 @pytest.mark.parametrize(
     "text",
     [
+        "import sys\ndef go(): print('noise') or sys.exit('Leave')",
         "class Leave(BaseException): pass\ndef go(): raise Leave('now')",
         "import pytest\ndef go(): pytest.skip('Leave now')",
         "class Leave(Exception):\n    def __str__(self): raise ValueError\ndef go(): raise Leave",
@@ -114,7 +95,7 @@ def test_no_exception_of_a_component_ends_the_run_or_passes_for_a_skip(
     )
     result = run_check(one("norm/leaves", str(plugin)), "shape-and-dtype")
     assert result.status == "failed"
-    assert "Leave" in result.message
+    assert re.fullmatch(r"raised .*Leave.* \(leaving\.py:\d+\)", result.message), result.message
 
 
 def test_results_do_not_depend_on_earlier_checks_or_change_the_global_generator() -> None:
@@ -138,19 +119,8 @@ def test_unknown_names_are_refused_before_anything_runs() -> None:
         list(run_checks([choice], only=["padding-invariant"]))
     with pytest.raises(ZooError, match="no check 'causality'"):
         run_check(choice, "causality")
-    zoo = load()
-    for name, says in (
-        ("pool/men", "did you mean 'mean'"),
-        ("pol/mean", "did you mean 'pool'"),
-        ("mean", "write it as kind/name"),
-        ("pool/", "write it as kind/name"),
-    ):
-        with pytest.raises(ZooError, match=says):
-            select_choices(zoo, [name])
-    with pytest.raises(ZooError, match="nothing to check"):
-        select_choices(zoo, [])
     with pytest.raises(ZooError, match="registers nothing"):
-        select_choices(zoo, [], distributions=["no-such-distribution"])
+        select_choices(load(), [], distributions=["no-such-distribution"])
 
 
 def test_a_file_means_all_that_it_registers_and_nothing_else() -> None:
