@@ -37,25 +37,41 @@ def requests(given: dict[str, Any], suite: dict[str, Any] | None = None) -> list
     return make_requests(given, load().registry, suite or {})
 
 
-def test_options_of_the_command_line_replace_those_of_a_data_set_and_those_the_suites() -> None:
-    suite = {"epochs": 1, "lr": 0.1, "dim": 16, "data": [{"name": "order", "epochs": 2, "dim": 32}]}
-    (request,) = requests({"dim": 64}, suite)
-    assert (request.training.epochs, request.training.lr, request.sizes.dim) == (2, 0.1, 64)
+SUITE = {
+    "epochs": 1,
+    "lr": 0.1,
+    "data": [{"name": ORDER, "epochs": 7, "dim": 32}, {"name": "newswire"}],
+}
 
 
-def test_a_name_alone_takes_what_the_suite_says_of_it() -> None:
-    suite = {"data": [{"name": ORDER, "epochs": 7}, {"name": "newswire"}]}
-    (request,) = requests({"data": "order"}, suite)
-    assert (request.data, request.training.epochs) == (ORDER, 7)
-    (request,) = requests({"data": "bbc-news"}, suite)
-    assert (request.data, request.training.epochs) == ("bbc-news", 6)
-
-
-def test_without_a_task_each_data_set_is_for_the_task_that_reads_it() -> None:
-    tasks = [
-        request.task for request in requests({"data": f"{ORDER},{RECALL}", "baseline": "none"})
+@pytest.mark.parametrize(
+    ("given", "suite", "expected"),
+    [
+        # What is said of a data set replaces what the suite says, and the command line both.
+        (
+            {"dim": 64},
+            SUITE,
+            [(ORDER, "classify", 7, 0.1, 64), ("newswire", "classify", 1, 0.1, 64)],
+        ),
+        # A name alone takes what the suite says of it.
+        ({"data": "order"}, SUITE, [(ORDER, "classify", 7, 0.1, 32)]),
+        ({"data": "bbc-news"}, SUITE, [("bbc-news", "classify", 1, 0.1, 64)]),
+        # Without a task each is for the task that reads it.
+        (
+            {"data": f"{ORDER},{RECALL}", "baseline": "none"},
+            {},
+            [(ORDER, "classify", 6, 0.003, 64), (RECALL, "tag", 6, 0.003, 64)],
+        ),
+    ],
+)
+def test_options_of_each_data_set(
+    given: dict[str, Any], suite: dict[str, Any], expected: list[tuple[Any, ...]]
+) -> None:
+    found = [
+        (r.data, r.task, r.training.epochs, r.training.lr, r.sizes.dim)
+        for r in requests(given, suite)
     ]
-    assert tasks == ["classify", "tag"]
+    assert found == expected
 
 
 def test_a_file_whose_name_has_a_comma_is_one_data_set(tmp_path: Path) -> None:
