@@ -7,13 +7,16 @@ or the key by which its result is found again.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from small_runs import ENV, QUICK, TIMES, flags
 
+from zoo.cli import main
 from zoo.sweep.records import RecordFile
 
 # Words by which documents are divided, numbers of classes, tags of few tokens, a pattern of parts,
@@ -46,21 +49,14 @@ def zoo_register(register):
 """
 
 
-def started(folder: Path, hash_seed: int) -> subprocess.Popen[str]:
-    """A run in its own cache: nothing is taken from the other."""
+def written(folder: Path) -> list[str]:
+    """What a run takes, in a folder of its own; the command."""
     folder.mkdir()
     (folder / "mine.py").write_text(PLUGIN)
     (folder / "suite.toml").write_text(SUITE)
     given = {n: QUICK[n] for n in ("dim", "heads", "ffn_dim", "threads", "device", "phases")}
-    words = ["bench", "--suite", "suite.toml", *flags(given), "--on", "inline", "--out", "out"]
-    return subprocess.Popen(
-        [sys.executable, "-m", "zoo", *words, "--max-length", "24", "--vocab-size", "150"],
-        cwd=folder,
-        env=ENV | {"PYTHONHASHSEED": str(hash_seed), "ZOO_CACHE": str(folder / "cache")},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    given |= {"max_length": 24, "vocab_size": 150, "on": "inline", "out": "out"}
+    return ["bench", "--suite", "suite.toml", *flags(given)]
 
 
 def without_times(value: Any) -> Any:
@@ -71,21 +67,33 @@ def without_times(value: Any) -> Any:
     return [without_times(one) for one in value] if isinstance(value, list) else value
 
 
-def test_records_are_the_same_whatever_the_hash_seed(tmp_path: Path) -> None:
-    folders = [tmp_path / "one", tmp_path / "other"]
-    processes = [started(folder, seed) for seed, folder in enumerate(folders, start=1)]
-    for process in processes:
+def records(folder: Path) -> dict[str, list[Any]]:
+    return {
+        file.parent.name: [
+            without_times(record.model_dump(mode="json"))
+            for record in RecordFile(file.parent).read()
+        ]
+        for file in sorted(folder.glob("out/*/records.jsonl"))
+    }
+
+
+def test_records_are_the_same_whatever_the_hash_seed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One run is in this process. Each has its own cache: nothing is taken from the other."""
+    here, there = tmp_path / "here", tmp_path / "there"
+    seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
+    environment = ENV | {"PYTHONHASHSEED": seed, "ZOO_CACHE": str(there / "cache")}
+    command = [sys.executable, "-m", "zoo", *written(there)]
+    with subprocess.Popen(
+        command, cwd=there, env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
+    ) as process:
+        words = written(here)
+        monkeypatch.chdir(here)
+        monkeypatch.setenv("ZOO_CACHE", str(here / "cache"))
+        assert main(words) == 0
         _, said = process.communicate(timeout=240)
-        assert process.returncode == 0, said
-    first, second = (
-        {
-            file.parent.name: [
-                without_times(record.model_dump(mode="json"))
-                for record in RecordFile(file.parent).read()
-            ]
-            for file in sorted(folder.glob("out/*/records.jsonl"))
-        }
-        for folder in folders
-    )
-    assert [len(records) for records in first.values()] == [5, 4]
+    assert process.returncode == 0, said.decode()
+    first, second = records(here), records(there)
+    assert [len(found) for found in first.values()] == [5, 4]
     assert first == second
