@@ -12,7 +12,7 @@ test:
 # every width, plug-ins installed by pip; then, with our plug-ins, theirs, notebooks and the site.
 thorough:
 	pytest -m slow
-	pip install --no-build-isolation -c constraints.txt -e '.[test,docs]' $(PLUGINS:%=-e '%[test]')
+	pip install -c constraints.txt -e '.[test,docs]' $(PLUGINS:%='./%[test]')
 	pytest -m slow $(PLUGINS:%=%/tests)
 	python -m bench.docs
 
