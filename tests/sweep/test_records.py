@@ -90,6 +90,8 @@ def test_an_unfinished_last_line_is_removed_and_reported(tmp_path: Path):
         (record().model_dump_json().replace("fused", "\\ud800"), "not a valid record"),
         (record().model_dump_json().replace('"ok"', '"fine"'), "status"),
         (record().model_dump_json()[:-1] + ', "extra": 1}', "extra"),
+        # The page makes attributes of axes.
+        (record().model_dump_json().replace("attention", "x onmouseover=alert(1)"), "cell.x onm"),
     ],
 )
 def test_a_line_that_is_not_a_record_is_named(tmp_path: Path, line: str, says: str):

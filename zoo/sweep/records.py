@@ -9,10 +9,10 @@ import os
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import filelock
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from zoo.config.metric_description import MetricDescription
 from zoo.config.reading import Division, Reading
@@ -54,7 +54,7 @@ class Record(BaseModel):
     kind: Kind
     status: Status
     reason: str = ""
-    cell: dict[str, str]
+    cell: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")], str]
     baseline: str = ""
     seed: int | None = None
     key: str

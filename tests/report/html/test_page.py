@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import functools
+import hashlib
 import json
 import re
 
@@ -78,6 +80,13 @@ def test_it_needs_no_network_and_no_other_file(large):
             assert "url(" not in value or "url(#" in value
     assert "@import" not in large
     assert "default-src 'none'" in large
+
+
+def test_its_policy_allows_its_own_script_and_no_other(large):
+    """So a handler that got into an attribute would not run."""
+    (script,) = re.findall("<script>(.*?)</script>", large, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src &#39;sha256-{digest}&#39;;" in large
 
 
 def test_heads_are_buttons_that_say_how_they_sort(large):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 import re
 import xml.etree.ElementTree as ElementTree
+from base64 import b64encode
 from collections.abc import Sequence
+from hashlib import sha256
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -92,6 +94,8 @@ def page_environment(package: str = "") -> Environment:
     colours |= {f"hue-{number}": hue for number, hue in enumerate(HUES)}
     made.globals["colours"] = {name: (hue, DARK[hue]) for name, hue in colours.items()}
     made.globals["zoo"] = ""
+    # The policy of a page allows the script that is meant, and no other.
+    made.filters["sha256"] = lambda text: b64encode(sha256(text.encode()).digest()).decode()
     # Names of parts and data sets may be divided before a bracket and after a sign.
     made.filters["breakable"] = lambda text: Markup(
         re.sub(r"(?=[(\[])|(?<=[,+/_=])", Markup("<wbr>"), str(escape(plain(text))))
