@@ -238,6 +238,8 @@ BAD: list[tuple[str, str]] = [
     ("bench --on=", "no executor ''"),
     ("every --task nope", "no task 'nope'"),
     ("bench --task classify(x=1)", "task 'classify' has no parameter 'x'"),
+    ("bench --plan --seeds 99999999999999999999", "at most 10000"),
+    ("bench --plan --seed 99999999999999999999", "--seeds 99999999999999999999: "),
     ("bench --seeds x", "Invalid value for '--seeds'"),
     ("bench --seed -1", "--seed"),
     ("train --seed -1", "--seed"),

@@ -40,6 +40,7 @@ def test_a_whole_run_is_read(tmp_path):
     [
         (0, lambda v: v["config"]["data"].pop("fingerprint"), "config.data.fingerprint: Field req"),
         (0, lambda v: v.update(config={}), "config.task: Field required"),
+        (0, lambda v: v["config"].update(training="abc"), "config.training: .* dictionary"),
         (0, lambda v: v["metrics"].update(accuracy="x"), "metrics.accuracy: Input should be a val"),
         (0, lambda v: v["metrics"].update(accuracy=float("nan")), "metrics.accuracy: .* finite"),
         (0, lambda v: v["metrics"].update(accuracy=17.5), "metrics.accuracy: .* less than .* to 1"),

@@ -24,6 +24,8 @@ from zoo.config.usual_names import option_hint
 from zoo.errors import ZooError, flag, nearest
 
 Phase = Literal["train", "cost"]
+Seed = Annotated[NonNegativeInt, Field(lt=2**32)]  # scikit-learn takes no larger ones
+MOST_SEEDS = 10_000
 Design = Literal["factorial", "one-factor"]
 
 
@@ -86,7 +88,7 @@ class Request(BaseModel):
     pretraining: Pretraining = Pretraining()
     initial: InitialModel | None = None
 
-    seeds: Annotated[tuple[NonNegativeInt, ...], Field(min_length=1)] = (0,)
+    seeds: Annotated[tuple[Seed, ...], Field(min_length=1)] = (0,)
     phases: Annotated[tuple[Phase, ...], Field(min_length=1)] = Field(
         default=("train", "cost"),
         description="What is done: train (scores), cost (speed and memory).",

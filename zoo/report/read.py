@@ -51,6 +51,10 @@ class _Pretraining(BaseModel):
 class _Config(BaseModel):
     task: str
     data: _Data
+    sizes: dict[str, Any] = {}
+    training: dict[str, Any] = {}
+    execution: dict[str, Any] = {}
+    task_options: dict[str, Any] = {}
     pretraining: _Pretraining | None = None
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from zoo.config.request import PARTS, Request, flat_fields, validated
+from zoo.config.request import MOST_SEEDS, PARTS, Request, flat_fields, validated
 from zoo.config.settings import PRETRAIN, TUNABLE, Training
 from zoo.config.usual_names import option_hint
 from zoo.errors import ZooError, flag
@@ -165,6 +165,8 @@ def _plain(name: str, value: Any) -> Any:
     if name == "seeds" and isinstance(value, int) and not isinstance(value, bool):
         if value < 1:
             raise ZooError(f"--seeds {value}: at least 1")
+        if value > MOST_SEEDS:
+            raise ZooError(f"--seeds {value}: at most {MOST_SEEDS}, the number of seeds")
         return tuple(range(value))
     if name == "seeds" and (isinstance(value, str) or not isinstance(value, Iterable)):
         raise ZooError(

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from zoo.config.metric_description import MetricDescription
 from zoo.config.reading import Division, Reading
-from zoo.config.request import PARTS
+from zoo.config.request import PARTS, Seed
 from zoo.config.usual_names import with_new_flags, with_new_names
 from zoo.errors import ZooError
 
@@ -56,7 +56,7 @@ class Record(BaseModel):
     reason: str = ""
     cell: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")], str]
     baseline: str = ""
-    seed: int | None = None
+    seed: Seed | None = None
     key: str
     config: dict[str, Any]
     metrics: dict[str, Any] = {}
@@ -282,7 +282,7 @@ def _parse(line: bytes, where: str) -> Record:
             value["command"] = with_new_flags(value["command"])
         return Record.model_validate(value)
     except (ValueError, RecursionError) as error:
-        reason = str(error)
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         if isinstance(error, ValidationError):
             first = error.errors()[0]
             reason = f"{'.'.join(map(str, first['loc'])) or 'record'}: {first['msg']}"

@@ -163,6 +163,12 @@ def test_a_zip_archive_is_a_file_or_a_directory(tmp_path: Path, folder: str) -> 
     write_zip(path, {"readme": "nothing else"})
     with pytest.raises(ZooError, match=r"data.zip holds no data file"):
         read(path)
+    write_zip(path, {"data.csv": rows()})
+    whole = bytearray(path.read_bytes())
+    whole[whole.index(b"PK\x01\x02") + 8] |= 1  # the flag of an encrypted member
+    path.write_bytes(whole)
+    with pytest.raises(ZooError, match=r"data.zip is encrypted: unpack it"):
+        read(path)
     path.write_text("no archive")
     with pytest.raises(ZooError, match=r"data.zip cannot be unpacked: BadZipFile"):
         read(path)

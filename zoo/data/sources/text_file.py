@@ -23,6 +23,7 @@ from zoo.errors import ZooError, one_line
 DataFile = Path | zipfile.Path
 
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+ENCRYPTED = 0x1  # a flag of a member of a zip: APPNOTE.TXT, 4.4.4
 ASIDE = ("readme", "license", "licence", "__macosx", ".")  # what archives hold besides data
 UTF8 = "utf-8-sig"  # a byte order mark is no part of the text
 WIDE = ("utf-16", "utf-32")  # in these a newline is more than one byte
@@ -58,6 +59,8 @@ def within(path: Path) -> DataFile:
         return path
     with explained(path):
         inside: zipfile.Path = zipfile.Path(path)
+        if any(member.flag_bits & ENCRYPTED for member in inside.root.infolist()):
+            raise ZooError(f"{path} is encrypted: unpack it, and name what was in it")
         while True:
             members = [m for m in inside.iterdir() if not m.name.lower().startswith(ASIDE)]
             if not members:
