@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import random
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import torch
-from saved_models import GENERATOR, PLUGIN, TINY, write_corpus
+from saved_models import GENERATOR, PLUGIN, TINY
+from small_runs import isolated, write_book, write_corpus
 
 from zoo.cli import main
 from zoo.inference.load import load
@@ -20,18 +18,13 @@ from zoo.models.text_model import TextClassifier
 @pytest.fixture(scope="package", autouse=True)
 def _environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """An empty cache, no installed plug-ins, and one thread."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(os.environ, "ZOO_CACHE", str(tmp_path_factory.mktemp("cache")))
-        patch.setitem(os.environ, "ZOO_PLUGINS", "")
-        threads = torch.get_num_threads()
-        torch.set_num_threads(1)
+    with isolated(tmp_path_factory.mktemp("cache")):
         yield
-        torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="package")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_corpus(tmp_path_factory.mktemp("data") / "corpus")
+    return write_corpus(tmp_path_factory.mktemp("data"))
 
 
 def train(directory: Path, *arguments: str) -> Path:
@@ -81,15 +74,9 @@ def mapless(
 
 @pytest.fixture(scope="package")
 def language_model(tmp_path_factory: pytest.TempPathFactory, _environment: None) -> Path:
-    """A language model of 400 lines in which few words follow one another, some not ASCII."""
-    draw = random.Random(0)
-    words = "the owl saw a naïve fox run over hills and — so it goes — sleep till dawn".split()
-    lines = []
-    for _ in range(400):
-        place = draw.randrange(len(words))
-        lines.append(" ".join(words[(place + i) % len(words)] for i in range(8)) + ".\n")
+    """A language model of lines in which few words follow one another, some not ASCII."""
     home = tmp_path_factory.mktemp("language_model")
-    (home / "book.txt").write_text("".join(lines), encoding="utf-8")
+    write_book(home / "book.txt")
     options = "--task lm --max-length 24 --vocab-size 300 --epochs 2 --lr 0.01 --batch-size 8"
     return train(home / "model", *options.split(), *GENERATOR, "--data", str(home / "book.txt"))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,12 +14,6 @@ from zoo.models.text_model import TextClassifier
 from zoo.registry import AXES, Registry
 from zoo.registry.cell import Cell
 
-WORDS = {
-    "market": "shares profit bank stock trader bond growth".split(),
-    "music": "album singer band concert song guitar chart".split(),
-    "sport": "goal match team coach league striker cup".split(),
-}
-COMMON = "the a of and to in said on it was for with as at by from".split()
 TINY = (
     "--dim 16 --heads 2 --ffn-dim 32 --layers 2 --max-length 24 --vocab-size 160 --epochs 2 "
     "--batch-size 8 --threads 1 --device cpu --on inline"
@@ -52,21 +45,6 @@ def zoo_register(register):
     register("attention", "mapless", Mapless, summary="the mean of all values",
              capabilities=("padding", "cross"))
 '''
-
-
-def write_corpus(directory: Path) -> Path:
-    """72 training and 30 test documents of three classes that share most of their words."""
-    directory.mkdir()
-    draw = random.Random(0)
-    for split, size in (("train", 24), ("test", 10)):
-        rows = []
-        for label, own in WORDS.items():
-            for _ in range(size):
-                length = draw.randint(6, 40)
-                words = [draw.choice(own if draw.random() < 0.3 else COMMON) for _ in range(length)]
-                rows.append([" ".join(words), label])
-        write_csv(directory / f"{split}.csv", rows)
-    return directory
 
 
 def write_csv(path: Path, rows: list[list[str]]) -> Path:

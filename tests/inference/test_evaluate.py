@@ -39,43 +39,22 @@ def test_scores_equal_those_of_scikit_learn(
             assert row[name] == pytest.approx(report[row["label"]][name])
         assert row["f1"] == pytest.approx(report[row["label"]]["f1-score"])
     assert found["confusion"] == confusion_matrix(labels, predicted, labels=model.labels).tolist()
-
-
-def test_scores_equal_those_at_the_end_of_training(
-    trained: Path, model: TextClassifier, corpus: Path, capsys
-) -> None:
-    found = evaluated(capsys, str(trained), "--data", str(corpus))
+    # And those at the end of training.
     assert found["fingerprint"] == model.card.data["fingerprint"]
-    assert found["accuracy"] == model.card.metrics["accuracy"]
-    assert found["macro_f1"] == pytest.approx(model.card.metrics["macro_f1"])
     assert found["confusion"] == model.card.metrics["confusion"]
-
-
-def test_the_worst_mistakes_come_first_with_their_texts(
-    trained: Path, model: TextClassifier, corpus: Path, capsys
-) -> None:
-    texts, labels = test_documents(corpus)
-    wrong = [
+    for name in ("accuracy", "macro_f1"):
+        assert found[name] == pytest.approx(model.card.metrics[name])
+    worst = sorted(
         (p.probabilities[label], p.text)
         for p, label in zip(model.predict(texts), labels, strict=True)
         if p.label != label
-    ]
-    assert len(wrong) > 2
-    found = evaluated(capsys, str(trained), "--data", str(corpus), "--mistakes", "2")
-    assert [m["text"] for m in found["mistakes"]] == [text for _, text in sorted(wrong)[:2]]
-
-
-def test_classes_confusion_and_mistakes_are_printed(trained: Path, corpus: Path, capsys) -> None:
-    assert main(["evaluate", str(trained), "--data", str(corpus), "--mistakes", "1"]) == 0
+    )
+    assert len(worst) > 5
+    assert [m["text"] for m in found["mistakes"]] == [text for _, text in worst[:5]]
+    assert main(["evaluate", str(trained), "--data", str(corpus)]) == 0
     printed = capsys.readouterr().out
-    for words in (
-        "accuracy 0.",
-        "macro F1 0.",
-        "class   precision  recall  F1     support",
-        "Confusion (rows: true, columns: predicted)",
-        "The worst of ",
-    ):
-        assert words in printed
+    assert "class   precision  recall  F1     support" in printed
+    assert "Confusion (rows: true, columns: predicted)" in printed
 
 
 def test_the_texts_of_mistakes_are_cut_to_a_line_and_json_has_all_of_them(
@@ -106,14 +85,6 @@ def test_macro_f1_gives_every_class_the_same_weight(model: TextClassifier, corpu
     assert [row.support for row in found.classes] == [0, 2, 20]
     assert found.metrics["macro_f1"] == pytest.approx(averages[2])
     assert found.metrics["macro_f1"] == pytest.approx(sum(row.f1 for row in found.classes) / 3)
-
-
-def test_the_split_decides_which_documents_are_scored(trained: Path, corpus: Path, capsys) -> None:
-    counts = {
-        split: evaluated(capsys, str(trained), "--data", str(corpus), "--split", split)["documents"]
-        for split in ("test", "train", "all")
-    }
-    assert counts == {"test": 30, "train": 72, "all": 102}
 
 
 def test_a_warning_says_where_a_model_was_trained_on_what_it_is_scored_on(

@@ -119,24 +119,6 @@ def test_one_line_says_what_is_wrong(
     assert message in line
 
 
-def test_no_model_and_a_newer_or_other_model_are_refused(
-    language_model: Path, tmp_path: Path, capsys
-):
-    assert main(["generate", str(tmp_path), *PROMPT]) == 2
-    assert "holds no model" in capsys.readouterr().err
-    assert main(["generate", str(tmp_path / "none"), *PROMPT]) == 2
-    assert "no directory" in capsys.readouterr().err
-    newer = Path(shutil.copytree(language_model, tmp_path / "newer"))
-    config = json.loads((newer / "config.json").read_text())
-    (newer / "config.json").write_text(json.dumps({**config, "schema_version": 3}))
-    assert main(["generate", str(newer), *PROMPT]) == 2
-    assert "written by a newer zoo" in capsys.readouterr().err
-    task_part = {**config["task_part"], "choice": "encoder-zoo:classify"}
-    (newer / "config.json").write_text(json.dumps({**config, "task_part": task_part}))
-    assert main(["predict", str(newer), "a text"]) == 2
-    assert "does not match config.json" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     "arguments",
     [["predict", "MODEL", "a text"], ["attend", "MODEL", "a text"],

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
-from saved_models import PLUGIN, TINY, change_config, similar, test_documents
+from saved_models import PLUGIN, TINY, similar, test_documents
 
 import zoo
 from zoo.cli import main
@@ -67,9 +67,7 @@ def test_the_loaded_hybrid_is_the_model_that_bench_scores(
     assert sum(right) / len(right) == pytest.approx(record.metrics["accuracy"])
 
 
-def test_the_description_names_every_component_and_one_that_changed_is_refused(
-    hybrid: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_the_description_names_every_component(hybrid: tuple[Path, Path]) -> None:
     directory = hybrid[0]
     parts = json.loads((directory / "config.json").read_text())["parts"]
     assert [part["choice"] for part in parts["attention"]] == [
@@ -81,16 +79,6 @@ def test_the_description_names_every_component_and_one_that_changed_is_refused(
     assert parts["norm"]["choice"] == "encoder-zoo:layer"
     with pytest.raises(zoo.ZooError, match=r"plug-in file mapless\.py: name it with --plugin"):
         zoo.load(directory)
-    changed = tmp_path / "mapless.py"
-    changed.write_text(PLUGIN.format(scale=2.0))
-    with pytest.raises(zoo.ZooError, match=r"mapless' of mapless\.py, which has changed since"):
-        zoo.load(directory, plugins=[changed])
-
-
-def test_a_description_without_a_component_is_refused(copied: Path) -> None:
-    change_config(copied, lambda config: config["parts"].update(attention=[]))
-    with pytest.raises(zoo.ZooError, match=r"config\.json does not describe a model: parts"):
-        zoo.load(copied)
 
 
 def test_layers_without_a_map_are_left_out_and_named(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import re
 from pathlib import Path
@@ -57,21 +56,6 @@ def test_a_piece_that_continues_a_word_is_joined_to_it() -> None:
     assert fill("[MASK]", ["##s"]) == "s"
 
 
-def test_predict_prints_every_form(encoder: Path, capsys) -> None:
-    words = ["predict", str(encoder), "the [MASK] scored a [MASK]"]
-    assert main(words) == 0
-    filled, *masks = capsys.readouterr().out.splitlines()
-    assert re.fullmatch(r"the \S+ scored a \S+|the\S+ scored a ?\S+", filled)
-    assert [line.split(":")[0] for line in masks] == ["  mask 1", "  mask 2"]
-    assert main([*words, "--format", "jsonl"]) == 0
-    row = json.loads(capsys.readouterr().out)
-    assert row["filled"] == filled
-    assert [len(pieces) for pieces in row["masks"]] == [5, 5]
-    assert main([*words, "--format", "csv"]) == 0
-    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    assert [row["mask"] for row in rows] == ["1"] * 5 + ["2"] * 5
-
-
 @pytest.mark.parametrize(
     ("text", "says"),
     [("the striker scored", r"text 1 has no \[MASK\]"), ("", "text 1 is empty")],
@@ -100,10 +84,7 @@ def test_evaluated_on_the_data_of_its_training_it_has_the_score_of_its_training(
     for name in ("bits_per_byte", "token_accuracy"):
         assert found[name] == pytest.approx(filler.card.metrics[name], rel=1e-5)
     assert main(["evaluate", str(encoder), "--data", str(corpus), "--split", "train"]) == 0
-    shown = capsys.readouterr()
-    assert "training texts" in shown.out
-    assert "bits/byte" in shown.out
-    assert "warning: the model was trained on these texts" in shown.err
+    assert "warning: the model was trained on these texts" in capsys.readouterr().err
     for words in (["--tags-column", "tags"], ["--mistakes", "3"]):
         assert main(["evaluate", str(encoder), "--data", str(corpus), *words]) == 2
         assert words[0] in capsys.readouterr().err

@@ -13,7 +13,7 @@ from zoo.registry.loading import load
 from zoo.sweep.make_request import make_request
 from zoo.sweep.plan import make_plan
 from zoo.tasks.base import find_task
-from zoo.tasks.data_of_task import task_for
+from zoo.tasks.data_of_task import SMALL, refuse_missing, small_files, task_for
 
 PLUGIN = """
 from zoo import hookimpl
@@ -115,3 +115,41 @@ def test_registered_pairs_and_texts_are_read(registry: Registry) -> None:
     options = seq2seq.options.model_validate(request.task_options)
     loaded = seq2seq.load("rhymes", options, request.sizes, registry)
     assert loaded.spec == "rhymes"  # another machine loads them by this
+
+
+@pytest.mark.parametrize(
+    ("task", "spec", "says"),
+    [
+        ("classify", None, ""),
+        ("classify", "newswire", ""),
+        ("classify", "FOLDER", ""),
+        ("classify", " FOLDER/one.csv ", ""),
+        ("classify", "hub:owner/name", ""),
+        ("seq2seq", "hub:owner/name", "hub:owner/name"),
+        ("classify", "newswir", "did you mean 'newswire'"),
+        ("lm", "FOLDER/two.csv", "two.csv"),
+    ],
+)
+def test_data_that_are_nowhere_are_refused_before_anything_is_read(
+    registry: Registry, tmp_path: Path, task: str, spec: str | None, says: str
+) -> None:
+    (tmp_path / "one.csv").write_text("text,label\n")
+    given = None if spec is None else spec.replace("FOLDER", str(tmp_path))
+    chosen = find_task(registry, task)
+    if not says:
+        refuse_missing(registry, chosen, given)
+        return
+    with pytest.raises(ZooError, match=says):
+        refuse_missing(registry, chosen, given)
+
+
+def test_files_are_small_together(registry: Registry, tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "one.csv").write_bytes(b"x" * SMALL)
+    assert small_files(registry, str(folder / "one.csv"))
+    assert small_files(registry, f" {folder} ")
+    (folder / "two.csv").write_bytes(b"x")
+    assert not small_files(registry, str(folder))
+    for spec in (None, "newswire", str(folder / "three.csv")):
+        assert not small_files(registry, spec)

@@ -23,8 +23,10 @@ from zoo.components.tokens import Tokens
 from zoo.config.settings import Training
 from zoo.config.sizes import Sizes
 from zoo.data.batches import Blocks, PairSplit
-from zoo.data.encoding import encode_pairs
+from zoo.data.encoding import PAD, encode_pairs, encode_stream
+from zoo.data.sources.corpus import Texts
 from zoo.data.sources.load_data import load_pairs
+from zoo.errors import ZooError
 from zoo.registry import Registry
 from zoo.registry.cell import Cell
 from zoo.registry.loading import load
@@ -202,3 +204,68 @@ def test_a_share_for_validation_is_of_the_training_pairs(setup: TaskSetup) -> No
 
 def _sources(split: PairSplit) -> list[list[int]]:
     return [split.batch(np.array([row])).ids[0].tolist() for row in range(len(split))]
+
+
+def test_no_pair_left_to_train_on_is_refused(setup: TaskSetup) -> None:
+    training = setup.training.model_copy(update={"validation": 0.999})
+    with pytest.raises(ZooError, match=r"--validation 0\.999 leaves no pair to train on"):
+        TASK.splits(replace(setup, training=training), RUNTIME.device)
+
+
+def test_the_loss_of_pairs_is_of_their_targets_without_padding(
+    registry: Registry, setup: TaskSetup
+) -> None:
+    model = TASK.build(setup, Cell.parse(registry, DEFAULT_CELL), seed=0).eval()
+    batch = PairSplit(setup.data, ["test"], RUNTIME.device).batch(np.arange(8))
+    loss, right = TASK.loss(setup, model, batch)
+    logits, real = TASK.forward(model, batch), batch.targets != PAD
+    assert not real.all()
+    wanted = nn.functional.cross_entropy(logits[real], batch.targets[real])
+    torch.testing.assert_close(loss, wanted)
+    assert int(right) == int((logits.argmax(-1) == batch.targets)[real].sum())
+
+
+@pytest.fixture
+def stream() -> TaskSetup:
+    """A language model of some 300 tokens."""
+    text = "the owl saw the fox run over hills till dawn " * 30
+    encoded = encode_stream(Texts("book", [text], ["a fox saw the owl " * 9]), 280, 16)
+    sizes = Sizes(dim=16, heads=2, ffn_dim=32, layers=1, max_length=16)
+    task = LanguageModelling()
+    vocabulary = encoded.vocab_size
+    return TaskSetup(task, PlainTextOptions(), sizes, Training(), vocabulary, [], encoded)
+
+
+def test_the_ngram_is_scored_on_the_tokens_and_blocks_of_the_cells(
+    registry: Registry, stream: TaskSetup
+) -> None:
+    task = LanguageModelling()
+    model = task.build(stream, Cell.parse(registry, DEFAULT_CELL), seed=0)
+    of_cell = task.evaluate(stream, model, task.splits(stream, RUNTIME.device)[1], RUNTIME)
+    ngram = task.estimator(stream, registry.choose("baseline", "ngram(order=3)"))
+    assert ngram is not None
+    ngram.fit()
+    found = ngram.evaluate()
+    for name in ("tokens", "bytes"):
+        assert found.outputs[name] == of_cell.outputs[name]
+    train, ids = (stream.data.split(name).ids.tolist() for name in ("train", "validation"))
+    blocks = [ids[start : start + 17] for start in range(0, len(ids) - 1, 16)]
+    size = stream.data.vocab_size
+    wanted = math.fsum(n for block in blocks for n in witten_bell(train, block, size, 3))
+    assert found.outputs["nats"] == pytest.approx(wanted)
+    assert (ngram.train_tokens, ngram.scored_tokens) == (len(train) - 1, len(ids) - 1)
+
+
+def test_the_end_of_a_text_is_held_out_for_validation(stream: TaskSetup) -> None:
+    task, whole = LanguageModelling(), stream.data.split("train").ids
+    half = replace(stream, training=stream.training.model_copy(update={"validation": 0.5}))
+    seen = [b.ids for split in task.splits(half, RUNTIME.device) for b in split.ordered(1)]
+    cut = len(whole) - round(len(whole) / 2)
+    train, held_out = task.splits(half, RUNTIME.device)
+    assert seen[0][0].tolist() == whole[:16].tolist()
+    (first, *_) = held_out.ordered(1)
+    assert first.ids[0].tolist() == whole[cut : cut + 16].tolist()
+    assert len(train) == (cut - 1) // 16
+    most = replace(stream, training=stream.training.model_copy(update={"validation": 0.99}))
+    with pytest.raises(ZooError, match=r"leaves .* tokens to train on: too few"):
+        task.splits(most, RUNTIME.device)
