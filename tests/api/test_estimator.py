@@ -118,7 +118,11 @@ def test_it_is_trained_on_every_document() -> None:
     assert model.predict(texts).tolist() == [True, True, False, False]
     data = model.model_.card.data
     assert (data["train"], data["test"]) == (2, 2)
-    assert ZooClassifier(**TINY).fit(["goal", "bank"], [1, 0]).classes_.tolist() == [0, 1]
+    any_seed = ZooClassifier(**{**TINY, "random_state": None})
+    assert any_seed.fit(["goal", "bank"], [1, 0]).classes_.tolist() == [0, 1]
+    # To scikit-learn it says that it takes one column of texts, and no table.
+    tags = any_seed.__sklearn_tags__().input_tags
+    assert (tags.string, tags.one_d_array, tags.two_d_array) == (True, True, False)
 
 
 def test_copies_predict_the_same_and_a_clone_is_not_fitted(
@@ -174,6 +178,8 @@ def test_cross_validation_grid_search_and_a_pipeline(
         (["a b", None], [0, 1], "text 2 of X is no text but a NoneType"),
         ("a b", [0], "one text"),
         ([], [], "no texts"),
+        (7, [0], "X is a int"),
+        (["a", "b"], None, "requires y"),
         (["a", "b", "c"], [0, 1], "3 texts, and y 2 classes"),
         (np.array([["a", "b"], ["c", "d"]]), [0, 1], "one column of texts"),
     ],

@@ -10,7 +10,7 @@ from small_runs import cell
 
 from zoo.config.settings import Execution, Training
 from zoo.config.sizes import Sizes
-from zoo.execution.base import WEIGHTS, Artifacts, JobSetup, Result, TrainJob
+from zoo.execution.base import Artifacts, JobSetup, TrainJob
 from zoo.training.checkpoint import write_tensors
 
 SETUP = JobSetup("classify", {}, Sizes(), Training(), Execution())
@@ -60,11 +60,3 @@ def test_what_unfinished_jobs_left_stays_until_they_end(tmp_path: Path) -> None:
         artifacts.of(job("a"))
         artifacts.clear()
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_result_names_the_weights_that_its_job_left(tmp_path: Path) -> None:
-    artifacts = Artifacts(tmp_path)
-    assert artifacts.with_files(job("a"), Result()).artifacts == {}
-    file = artifacts.of(job("a")) / WEIGHTS
-    write_tensors(file, TENSORS)
-    assert artifacts.with_files(job("a"), Result()).artifacts == {WEIGHTS: file}

@@ -7,9 +7,8 @@ from pydantic import Field
 
 from zoo.errors import ZooError
 from zoo.execution import choose_executor, executor_options
-from zoo.execution.base import ExecutorOptions, Limits
+from zoo.execution.base import ExecutorOptions
 from zoo.execution.local import LocalExecutor
-from zoo.execution.machine import own_cores
 from zoo.registry import Owner, Register, Registry
 
 
@@ -50,10 +49,3 @@ def test_an_option_of_another_executor_is_refused_by_name(with_remote: Registry)
 def test_an_executor_in_a_package_of_its_own_says_what_to_install(registry: Registry) -> None:
     with pytest.raises(ZooError, match=r"pip install ./plugins/zoo-ray"):
         choose_executor(registry, "ray", {})
-
-
-def test_one_training_has_all_cores_unless_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    local, cores = LocalExecutor(), own_cores()
-    assert local.default_limits(Limits(0, 0)) == Limits(1, cores)
-    assert local.default_limits(Limits(2, 0)) == Limits(2, cores)

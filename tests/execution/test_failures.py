@@ -67,14 +67,11 @@ def test_records_name_the_file_of_a_component_and_nothing_of_finished_jobs_is_le
     assert sorted(path.name for path in run_directory.iterdir()) == [".lock", "records.jsonl"]
 
 
-@pytest.mark.parametrize(
-    "attention", ["exits,fused", pytest.param("fused,exits", marks=pytest.mark.slow)]
-)
 def test_a_cost_measurement_that_fails_leaves_the_others_measured(
-    attention: str, tmp_path: Path, small: dict[str, Any]
+    tmp_path: Path, small: dict[str, Any]
 ) -> None:
-    """The failing one is the reference of the others in the first case."""
-    options = {**small, "attention": attention, "pe": "sin", "phases": "cost", "rounds": 1}
+    """The failing one is the reference of the others."""
+    options = {**small, "attention": "exits,fused", "pe": "sin", "phases": "cost", "rounds": 1}
     outcome = bench(tmp_path, options, plugins=(FAILING,))
     assert {r.name.partition("+")[0]: r.status for r in outcome.records} == {
         "exits": "crashed",

@@ -174,12 +174,3 @@ def test_records_of_the_same_data_described_otherwise_are_refused_by_the_differe
     # One of a zoo that recorded less of the data.
     older = record(0).model_copy(update={"config": {"data": data}})
     refuse_other_settings([older], {"data": {**data, "cut": 3}}, ["data"], Path("out"))
-
-
-def test_a_directory_that_cannot_be_written_is_reported(tmp_path: Path):
-    (tmp_path / "file").write_text("in the way")
-    with (
-        pytest.raises(ZooError, match="cannot write to"),
-        RecordFile(tmp_path / "file" / "out").lock(),
-    ):
-        pass

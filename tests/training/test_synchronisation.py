@@ -75,24 +75,21 @@ def steps(one: Trainer, after: Callable[[object], object] = lambda _: None) -> I
         yield after(loss)
 
 
+on_every_device = pytest.mark.parametrize(
+    "device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
+)
+
+
+@on_every_device
 @pytest.mark.parametrize("attention", ["fused", "naive"])
-def test_a_step_fetches_no_value(registry: Registry, attention: str):
-    assert waits(steps(trainer(registry, "cpu", attention)), "cpu") == []
+def test_a_step_fetches_no_value_and_waits_for_nothing(
+    registry: Registry, attention: str, device: str
+):
+    assert waits(steps(trainer(registry, device, attention)), device) == []
 
 
-def test_a_step_that_fetches_its_loss_is_noticed(registry: Registry):
-    found = waits(steps(trainer(registry, "cpu", "fused"), lambda loss: loss.item()), "cpu")
+@on_every_device
+def test_a_step_that_fetches_its_loss_is_noticed(registry: Registry, device: str):
+    found = waits(steps(trainer(registry, device, "fused"), lambda loss: loss.item()), device)
     assert found.count("aten::item") == STEPS - 1
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize("attention", ["fused", "naive"])
-def test_a_step_on_a_gpu_waits_for_nothing(registry: Registry, attention: str):
-    assert waits(steps(trainer(registry, "cuda", attention)), "cuda") == []
-
-
-@pytest.mark.gpu
-def test_a_step_on_a_gpu_that_fetches_its_loss_is_noticed(registry: Registry):
-    found = waits(steps(trainer(registry, "cuda", "fused"), lambda loss: loss.item()), "cuda")
-    assert found.count("aten::item") == STEPS - 1
-    assert set(found) & WAITS
+    assert bool(set(found) & WAITS) == (device == "cuda")
