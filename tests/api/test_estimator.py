@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -136,6 +137,8 @@ def test_copies_predict_the_same_and_a_clone_is_not_fitted(
     fresh = clone(fitted)
     assert fresh.get_params() == fitted.get_params()
     assert not hasattr(fresh, "model_")
+    with pytest.raises(NotFittedError):
+        fresh.predict(test.text)
 
 
 def test_it_is_the_model_that_zoo_train_gives(
