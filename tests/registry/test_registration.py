@@ -148,7 +148,9 @@ def test_a_lazy_factory_is_called_with_the_contracts_arguments_and_the_given_one
     registry.admit(register_with(factory="builtins:dict", parameters={"size": 3}))
     built = registry.choose("attention", "mine(size=4)").build([("dim", 8)], heads=2)
     assert built == {"dim": 8, "heads": 2, "size": 4}
-    assert registry.choose("attention", "mine").build(heads=2) == {"heads": 2}
+    # A factory of C code has no signature, and so nothing is offered to it.
+    built = registry.choose("attention", "mine").build(heads=2, offered={"layer_index": 3})
+    assert built == {"heads": 2}
 
 
 def test_the_source_file_is_known_without_importing_it(registry: Registry) -> None:

@@ -139,6 +139,11 @@ def test_a_terminal_that_lacks_a_letter_shows_the_rest(corpus_file: Path) -> Non
         ("x = 1", "it implements no hook"),
         (CORPUS.replace('"data", "pets"', '"data", "Pets!"'), "illegal data name 'Pets!'"),
         (
+            "from zoo import hookimpl\n\n@hookimpl\ndef zoo_commands(app):\n"
+            "    app('greet', print, summary='Say hello.')\n",
+            "command 'greet': only a package can add commands",
+        ),
+        (
             CORPUS.replace('"data", "pets"', '"norm", "m"')
             .replace("pets_or_shares,", "Majority,")
             .replace('"text-labels",', ""),
