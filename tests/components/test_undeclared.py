@@ -103,12 +103,19 @@ def test_built_by_its_class_alone_it_takes_every_call(needed) -> None:
     assert call(Split(DIM, HEADS), **NEEDS[needed]()).shape == X.shape
 
 
-@pytest.mark.parametrize("needed", ["rotate", "content-bias", "cache"])
-def test_torchs_own_attention_refuses_what_it_has_no_place_for(registry, needed) -> None:
+@pytest.mark.parametrize(
+    ("needed", "message"),
+    [
+        ("rotate", "does not declare 'rotate'"),
+        ("content-bias", "does not declare 'content-bias'"),
+        ("cache", "'torch' keeps no cache"),
+    ],
+)
+def test_torchs_own_attention_refuses_what_it_has_no_place_for(registry, needed, message) -> None:
     attention = registry.choose("attention", "torch").build(DIM, HEADS)
 
     assert call(attention, **NEEDS["bias"](), causal=True).shape == X.shape
-    with pytest.raises(ValueError, match=needed):
+    with pytest.raises(ValueError, match=message):
         call(attention, **NEEDS[needed]())
 
 
