@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
 from zoo.conformance.assertions import must
-from zoo.conformance.check import check
+from zoo.conformance.check import CheckSettings, check
 from zoo.conformance.setup import (
     BATCH,
     Case,
@@ -227,18 +227,12 @@ def _of_fitted(choice: Choice) -> str | None:
 
 def fit_and_predict(choice: Choice, seed: int = 0) -> str:
     """What a baseline of this choice, newly fitted, predicts for made-up data, as text."""
-
     random.seed(seed)
     np.random.seed(seed)
     torch.manual_seed(seed)
-    model: Any = _built(choice)
+    model = BaselineSetup(choice, CheckSettings()).make()
     _fit(choice, model, turned=False)
     return _predicted(choice, model)
-
-
-def _built(choice: Choice) -> Any:
-    by_ids = choice.can("stream") or choice.can("masked")
-    return choice.build(vocab_size=VOCAB_SIZE) if by_ids else choice.build()
 
 
 def _fit(choice: Choice, model: Any, *, turned: bool) -> None:
@@ -270,7 +264,7 @@ def _predicted(choice: Choice, model: Any) -> str:
 @check("baseline", applies=_of_fitted)
 def same_everywhere(setup: BaselineSetup) -> None:
     """Fitted again, after other data, or in other processes, folders and dates, it is the same."""
-    expected, model = fit_and_predict(setup.choice), _built(setup.choice)
+    expected, model = fit_and_predict(setup.choice), setup.make()
     must(fit_and_predict(setup.choice) == expected, "fitted twice, it gives other predictions")
     _fit(setup.choice, model, turned=True)
     _fit(setup.choice, model, turned=False)

@@ -16,7 +16,7 @@ from zoo.conformance.assertions import close, has_shape, largest, must
 from zoo.conformance.attention import AttentionSetup
 from zoo.conformance.check import check
 from zoo.conformance.reference import ReferenceEncoding, attention, hidden
-from zoo.conformance.setup import DIM, HEADS, normal
+from zoo.conformance.setup import DIM, HEADS, normal, padded_tokens
 
 TEXTS = 2
 LENGTHS, HUNDREDS = (5, 7), (140, 300)  # of x and of a context
@@ -40,21 +40,20 @@ def _calls(
     for name, uses in ways.items():
         x = setup.normal(TEXTS, lengths[0], setup.dim).requires_grad_()
         layer = LayerContext(
-            _tokens(lengths[0], "padding" in uses),
+            _tokens(lengths[0], padded="padding" in uses),
             ReferenceEncoding("rotate" in uses, "bias" in uses, heads=heads),
             causal="causal" in uses or setup.can("causal-only"),
         )
         if "cross" in uses:
             context = setup.normal(TEXTS, lengths[1], setup.dim, seed=1).requires_grad_()
-            keys = _tokens(lengths[1], "padding" in uses)
+            keys = _tokens(lengths[1], padded="padding" in uses)
             layer = replace(layer, context=context, context_tokens=keys)
         yield name, x, layer
 
 
-def _tokens(length: int, padded: bool) -> Tokens:
-    """Positions, and if padded a mask: the second text has only two real tokens."""
-    real = torch.arange(length) < torch.tensor([[length], [2]])
-    return Tokens(real if padded else None, torch.arange(length))
+def _tokens(length: int, *, padded: bool) -> Tokens:
+    """Of a whole text, and one that is padded if asked for."""
+    return padded_tokens(length, slice(TEXTS)) if padded else Tokens.whole(length)
 
 
 @check("attention", needs="exact")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
@@ -19,7 +19,7 @@ from zoo.registry import AXES
 
 # Where what follows the dropout is not linear, less of it changes the mean less.
 LITTLE_DROPOUT, DRAWS, MANY, LENGTH = 0.2, 400, 20, 6
-MODES = ("no_grad", "inference_mode")
+MODES = {"no_grad": torch.no_grad, "inference_mode": torch.inference_mode}
 STEP, TOLERANCE = 1e-8, 1e-4  # a small step seldom meets a kink, as of an absolute value
 CHUNKS = 140  # tokens: more than the chunks that recurrences are computed in
 
@@ -70,22 +70,17 @@ def same_scale(mean: Tensor, expected: Tensor) -> None:
     must(0.83 < ratio < 1.2, f"training gives {ratio:.3g} times what evaluation does, on average")
 
 
-def _mode(name: str) -> AbstractContextManager[None]:
-    found: AbstractContextManager[None] = getattr(torch, name)()
-    return found
-
-
 @check(*MODULES, applies=of_modules)
 def after_inference(setup: ModuleSetup) -> None:
     """Without gradients it gives the same output, and trained after that what a new one gives."""
-    for mode in MODES:
+    for mode, without in MODES.items():
         used, new = setup.build(), setup.build()
-        with _mode(mode):
+        with without():
             # Longer texts first: a table that is made once is made for the longest.
             for case in setup.cases(seed=1, length=9):
                 case(used)
         for case in setup.cases():
-            with _mode(mode):
+            with without():
                 evaluated = case(used)
             close(evaluated, case(new), f"{case.name}: output under torch.{mode}")
             what = f"{case.name}, trained after a call under torch.{mode}"

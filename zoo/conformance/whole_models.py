@@ -102,11 +102,12 @@ def in_a_model(setup: ModuleSetup) -> None:
     model, sizes = _any_model(setup), SIZES.model_copy(update={"layers": 1, "max_length": LONG})
     for training in (False, True) if setup.quiet_training else (False,):
         model.train(training)
-        _apart(model, *_texts(), ", in training" * training)
+        _apart(model, *_padded_texts(1), ", in training" * training)
     ids = torch.randint(VOCAB, (3, LONG), generator=torch.Generator().manual_seed(1))
     real = torch.arange(LONG) < torch.tensor([LONG, 41, 90])[:, None]
     with torch.no_grad():
-        _apart(_any_model(setup, sizes=sizes), ids, real, f", {LONG} tokens")
+        long = Tokens(real, torch.arange(LONG))
+        _apart(_any_model(setup, sizes=sizes), ids, long, f", {LONG} tokens")
         ids, tokens = _padded_texts(MANY // 3)
         whole = model.eval()(ids, tokens)
         for first in (0, 63, MANY - 3):  # multiples of three, as lengths recur
@@ -134,8 +135,10 @@ def in_a_model(setup: ModuleSetup) -> None:
         close(few, whole, "logits of few rows against those of all")
 
 
-def _apart(model: nn.Module, ids: Tensor, real: Tensor, mode: str) -> None:
+def _apart(model: nn.Module, ids: Tensor, tokens: Tokens, mode: str) -> None:
     """Fail unless each text gives the same alone, and with more padding, as do the losses."""
+    real = tokens.attention_mask
+    assert real is not None
     garbage = torch.where(real, ids, (ids + 7) % VOCAB)
     longer = torch.cat([garbage, garbage[:, :MORE]], dim=1)
     mask = torch.cat([real, torch.zeros(len(real), MORE, dtype=torch.bool)], dim=1)
@@ -238,14 +241,8 @@ def decoding_in_a_model(setup: ModuleSetup) -> None:
                 close(step[real[:, now]], alone[:, now][real[:, now]], what)
 
 
-def _texts() -> tuple[Tensor, Tensor]:
-    """Ids (B, L), and which are real: texts of 9, 5 and 1 tokens."""
-    generator = torch.Generator().manual_seed(1)
-    return torch.randint(VOCAB, (3, LENGTH), generator=generator), padded_mask(LENGTH)
-
-
 def _padded_texts(times: int) -> tuple[Tensor, Tokens]:
-    """So many times as many texts of the same lengths, with other words."""
+    """So many times three texts, of 9, 5 and 1 tokens."""
     generator = torch.Generator().manual_seed(2)
     ids = torch.randint(VOCAB, (3 * times, LENGTH), generator=generator)
     return ids, Tokens(padded_mask(LENGTH).repeat(times, 1), torch.arange(LENGTH))
