@@ -72,6 +72,7 @@ def component_checks(
     plugin: str | Path | Sequence[str | Path] = (),
     distribution: str | Sequence[str] = (),
     expected_failures: Mapping[str, str] | None = None,
+    only: Sequence[str] = (),
     without: Sequence[str] = (),
     settings: CheckSettings | None = None,
 ) -> list[ComponentChecks]:
@@ -81,8 +82,9 @@ def component_checks(
     single file, or several, to load; without components, all that it registers is checked.
     distribution: all components of an installed distribution. expected_failures: ``"check-name"``
     or ``"kind/name:check-name"`` to the reason why it fails; the test fails if the check then
-    passes or is skipped. without: checks that are not run, such as ``"compiled"``, which takes
-    seconds. Raises ZooError for an unknown component or check, or an empty reason.
+    passes or is skipped. only: the checks to run, all that apply unless given. without: checks that
+    are not run, such as ``"compiled"``, which takes seconds. Raises ZooError for an unknown
+    component or check, or an empty reason.
     """
     from zoo.registry.loading import load
 
@@ -92,12 +94,10 @@ def component_checks(
     choices = select_choices(zoo, components, files=not components, distributions=distributions)
     names = tuple(map(str, files))
     found: dict[str, list[ComponentCheck]] = {}
-    for check in checks_for(
-        choices, files=names, settings=settings, expected=expected_failures, without=without
-    ):
-        its = found.setdefault(check.component, [])
+    options: dict[str, Any] = {"expected": expected_failures, "settings": settings}
+    for check in checks_for(choices, files=names, only=only, without=without, **options):
         if check.expected or check.why_skipped is None:
-            its.append(check)
+            found.setdefault(check.component, []).append(check)
     return [ComponentChecks(component, tuple(checks)) for component, checks in found.items()]
 
 

@@ -47,6 +47,11 @@ def test_it_fails_with_the_numbers_owner_claim_and_command_of_each_failed_check(
     assert f"--only padding-invariance --plugin {POOLS}" in message
 
 
+def test_a_component_to_which_no_check_applies_is_no_test() -> None:
+    (found,) = component_checks("pool/mean", "pool/cls", only=["first"])
+    assert list(map(str, found.checks)) == ["pool/cls:first"]
+
+
 def test_every_failed_check_is_named() -> None:
     checks = one("pool/divides-by-nothing", "empty-documents", "assembles", plugin=POOLS)
     with pytest.raises(pytest.fail.Exception, match=r"2 of 2(.|\n)*empty-doc(.|\n)*assembles: "):

@@ -1,13 +1,18 @@
 """The zoo's own conformance checks, of every attention and of those whose parameters matter."""
 
-from zoo.conformance import CheckSettings
+import pytest
+
 from zoo.testing import parametrize_with_checks
 
 
-@parametrize_with_checks(
-    distribution="zoo-efficient", settings=CheckSettings(compile_backend="eager")
-)
+@parametrize_with_checks(distribution="zoo-efficient", without=["compiled"])
 def test_conforms(check):
+    check()
+
+
+@pytest.mark.slow
+@parametrize_with_checks(distribution="zoo-efficient", only=["compiled"])
+def test_it_can_be_compiled(check):
     check()
 
 

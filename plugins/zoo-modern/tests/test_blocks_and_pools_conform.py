@@ -1,8 +1,8 @@
 """The zoo's own conformance checks, of every block and pool of this distribution."""
 
+import pytest
 from block_helpers import registry
 
-from zoo.conformance import CheckSettings
 from zoo.testing import parametrize_with_checks
 
 NAMES = [
@@ -13,8 +13,14 @@ NAMES = [
 ]
 
 
-@parametrize_with_checks(*NAMES, settings=CheckSettings(compile_backend="eager"))
+@parametrize_with_checks(*NAMES, without=["compiled"])
 def test_conforms(check):
+    check()
+
+
+@pytest.mark.slow
+@parametrize_with_checks(*NAMES, only=["compiled"])
+def test_it_can_be_compiled(check):
     check()
 
 

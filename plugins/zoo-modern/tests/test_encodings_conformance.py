@@ -1,6 +1,7 @@
 """The zoo's own checks of the encodings, norms and networks, and of parameters that matter."""
 
-from zoo.conformance import CheckSettings
+import pytest
+
 from zoo.testing import component_checks, parametrize_with_checks
 
 KINDS = ("pe", "norm", "ffn")
@@ -11,8 +12,14 @@ OWN = [
 ]
 
 
-@parametrize_with_checks(*OWN, settings=CheckSettings(compile_backend="eager"))
+@parametrize_with_checks(*OWN, without=["compiled"])
 def test_conforms(check):
+    check()
+
+
+@pytest.mark.slow
+@parametrize_with_checks(*OWN, only=["compiled"])
+def test_it_can_be_compiled(check):
     check()
 
 

@@ -1,20 +1,24 @@
 """The zoo's own conformance checks, of every attention here and of those with parameters."""
 
+import pytest
 from mixers_helpers import CAUSAL_ONLY, NAMES
 
-from zoo.conformance import CheckSettings
 from zoo.testing import parametrize_with_checks
 
+ATTENTIONS = [f"attention/{name}" for name in NAMES]
 
-# The back end that only traces: the other one, of `zoo check`, takes three times as long.
-@parametrize_with_checks(
-    *(f"attention/{name}" for name in NAMES), settings=CheckSettings(compile_backend="eager")
-)
+
+@parametrize_with_checks(*ATTENTIONS, without=["compiled"])
 def test_conforms(check):
     check()
 
 
-# Compiling takes seconds, and compiles the same operations as above.
+@pytest.mark.slow
+@parametrize_with_checks(*ATTENTIONS, only=["compiled"])
+def test_it_can_be_compiled(check):
+    check()
+
+
 @parametrize_with_checks(
     "attention/gqa(kv_heads=1)",
     "attention/mla(kv_rank=3, q_rank=5)",
