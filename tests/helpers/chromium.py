@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import shutil
 from typing import Any
 
@@ -15,8 +17,9 @@ needs_chromium = pytest.mark.skipif(
 )
 
 
-def start() -> Any:
-    """A new browser without a window, whose console is logged; call ``quit`` at the end."""
+@functools.cache
+def started() -> Any:
+    """The session's browser: without a window, and with its console logged."""
     from selenium.webdriver.chrome.service import Service
 
     options = webdriver.ChromeOptions()
@@ -24,7 +27,9 @@ def start() -> Any:
     for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    return webdriver.Chrome(options=options, service=Service(DRIVER))
+    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    atexit.register(driver.quit)
+    return driver
 
 
 def emulate(

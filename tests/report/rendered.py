@@ -6,10 +6,10 @@ import functools
 from dataclasses import dataclass
 
 import numpy as np
+from example import ACCURACIES, records_of
 from factory import cell, failed
 from hostile import CLOSING, LABELS, LONG, NAMES, SCRIPT
 from large_run import large_run
-from test_profile import ACCURACIES, records_of
 
 from zoo.inference.attention_map import AttentionMap, render_page
 from zoo.report.html.report_page import profile_page, report_page

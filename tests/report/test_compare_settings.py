@@ -6,9 +6,9 @@ import json
 
 import numpy as np
 import pytest
+from compared import SIN, change, measured, only_row, seeds, with_config
 from factory import MACHINE, compare, name, write_records
 from scipy import stats
-from test_compare import SIN, change, measured, only_row, seeds, with_config
 
 from zoo.cli import main
 from zoo.errors import ZooError

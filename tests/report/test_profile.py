@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
@@ -10,43 +9,19 @@ from typing import Any
 import factory
 import numpy as np
 import pytest
+from example import ACCURACIES, PES, grouped, records_of
 from scipy import stats
 
-from zoo.report.plots.curves import group_plots
 from zoo.report.plots.heat import profile_plots, ranked_scores
 from zoo.report.plots.plot import styled
 from zoo.report.profile import DataSet, Profile, read_profile
 from zoo.report.profile_text import MARKS, profile_answer, profile_notes
 from zoo.report.run_report import RunReport
 from zoo.report.tables.columns import group_table
-from zoo.report.write import report_text, write_report
+from zoo.report.write import report_text, write_report, write_tables
 from zoo.sweep.records import Record
 
 SVG = "{http://www.w3.org/2000/svg}"
-# Accuracies of three cells on six data sets; chance is 0.5.
-ACCURACIES = {
-    "alpha": (0.99, 0.95, 0.90),
-    "beta": (0.98, 0.90, 0.70),
-    "gamma": (0.97, 0.96, 0.80),
-    "delta": (0.90, 0.80, 0.60),
-    "epsilon": (0.95, 0.94, 0.50),
-    "zeta": (0.51, 0.50, 0.49),
-}
-PES = ("rope", "sin", "none")
-
-
-def records_of(data: str, accuracies: tuple[float, ...], seeds: int = 5) -> list[Record]:
-    found = []
-    for pe, accuracy in zip(PES, accuracies, strict=True):
-        for seed in range(seeds):
-            wrong = round(1000 * (1 - accuracy)) + 2 * (seed - 2)
-            one = factory.train_record(factory.cell(pe=pe), seed, wrong)
-            about = {**one.config["data"], "name": data, "chance": 0.5, "fingerprint": data * 8}
-            config = {**one.config, "data": about}
-            found.append(
-                one.model_copy(update={"config": config, "started": f"2026-01-0{seed + 1}"})
-            )
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -65,11 +40,21 @@ def profile(directory: Path) -> Profile:
     return found
 
 
-def test_every_mean_is_in_the_table_and_the_best_row_first(profile: Profile) -> None:
+def test_every_mean_is_in_the_table_and_chance_is_marked_where_a_score_is_not_above_it(
+    profile: Profile,
+) -> None:
     for name, accuracies in ACCURACIES.items():
-        part = profile.table[profile.table["data"] == name].set_index("row")["mean"]
-        assert dict(part) == pytest.approx(dict(zip(PES, accuracies, strict=True)))
-    assert list(profile.names.values()) == ["rope", "sin", "none"]
+        part = profile.table[profile.table["data"] == name].set_index("row")
+        assert dict(part["mean"]) == pytest.approx(dict(zip(PES, accuracies, strict=True)))
+        low = {"epsilon": ["none"], "zeta": list(PES)}.get(name, [])
+        assert list(part.index[part["at_chance"]]) == low
+    assert list(profile.names.values()) == ["rope", "sin", "none"], "the best row first"
+    printed = report_text(profile)
+    assert "0.500 c" in printed.replace("=c", "c")
+    assert "(chance)" in printed
+    notes = {data.name: " ".join(data.run.notes) for data in profile.data_sets}
+    assert "Chance level of accuracy: 0.500; every row is better." in notes["alpha"]
+    assert "0.500; not better than it: none." in notes["epsilon"]
 
 
 def test_ties_are_those_of_each_data_sets_own_report(profile: Profile) -> None:
@@ -82,27 +67,6 @@ def test_ties_are_those_of_each_data_sets_own_report(profile: Profile) -> None:
             assert score.best == (ranks[pe] == 1)
     alpha = next(data for data in profile.data_sets if data.name == "alpha")
     assert [score.best for score in alpha.scores.values()] == [True, False, False]
-
-
-def test_chance_is_marked_where_a_score_is_not_above_it(profile: Profile) -> None:
-    chance = {
-        (data.name, row): score.at_chance
-        for data in profile.data_sets
-        for row, score in zip(PES, (data.scores[factory.name(pe=pe)] for pe in PES), strict=True)
-    }
-    assert {key for key, found in chance.items() if found} == {
-        ("epsilon", "none"),
-        *(("zeta", pe) for pe in PES),
-    }
-    printed = report_text(profile)
-    assert "0.500 c" in printed.replace("=c", "c")
-    assert "(chance)" in printed
-
-
-def test_each_data_sets_own_notes_name_the_rows_at_chance(profile: Profile) -> None:
-    notes = {data.name: " ".join(data.run.notes) for data in profile.data_sets}
-    assert "Chance level of accuracy: 0.500; every row is better." in notes["alpha"]
-    assert "0.500; not better than it: none." in notes["epsilon"]
 
 
 def simulated(name: str, worth: tuple[float, ...], examples: int, seeds: int = 5) -> DataSet:
@@ -246,12 +210,7 @@ def test_lower_is_better_is_turned_round() -> None:
     assert levels == pytest.approx([1.0, 0.5, 0.0])
 
 
-def grouped(record: Record, values: dict[str, float]) -> Record:
-    groups = {group: {"examples": 100, "accuracy": value} for group, value in values.items()}
-    return record.model_copy(update={"metrics": {**record.metrics, "groups": groups}})
-
-
-def test_scores_by_group_are_a_curve_for_each_row(tmp_path: Path) -> None:
+def test_scores_by_group_are_a_curve_and_a_line_for_each_row(tmp_path: Path) -> None:
     curves: dict[str, Any] = {
         "rope": {"to 40": 1.0, "41 to 100": 0.9, "101 to 200": 0.7},
         "none": {"to 40": 0.8, "41 to 100": 0.6, "101 to 200": 0.5},
@@ -262,32 +221,17 @@ def test_scores_by_group_are_a_curve_for_each_row(tmp_path: Path) -> None:
         for seed in range(3)
     ]
     run = RunReport(records)
-    for row in run.rows:
-        assert {group: set(v.values()) for group, v in row.groups.items()} == {
-            group: {value} for group, value in curves[row.cell["pe"]].items()
-        }
-    with styled():
-        (plot,) = group_plots(run)
-    texts = " ".join(ElementTree.fromstring(plot.svg).itertext())
-    assert all(group in texts for group in curves["rope"])
-    write_report(run, tmp_path)
-    assert (tmp_path / "plots" / "by-group.svg").exists()
     heads, lines = group_table(run)
     assert heads == ["row", *(f"{group} (100 documents)" for group in curves["rope"])]
     assert {name: scores for name, *scores in lines} == {
         pe: [f"{value:.3f} ± 0.000" for value in values.values()] for pe, values in curves.items()
     }
-    table = (tmp_path / "table.md").read_text()
-    assert "By group of test examples, accuracy:" in table
-    assert re.search(r"\| none +\| 0.800 ± 0.000 +\| 0.600 ± 0.000 +\| 0.500 ± 0.000 +\|", table)
-    page = (tmp_path / "report.html").read_text()
-    assert all(text in page for text in ("By group of test examples", "0.600 ± 0.000"))
-
-
-def test_a_run_without_groups_has_no_table_of_them(tmp_path: Path) -> None:
-    records = [factory.train_record(factory.cell(), seed, 200) for seed in range(3)]
-    run = RunReport(records)
-    assert group_table(run) == (["row"], [])
     write_report(run, tmp_path)
-    assert "by group" not in (tmp_path / "table.md").read_text()
-    assert "By group" not in (tmp_path / "report.html").read_text()
+    texts = " ".join(ElementTree.parse(tmp_path / "plots" / "by-group.svg").getroot().itertext())
+    assert all(group in texts for group in curves["rope"])
+    for file in ("table.md", "report.html"):
+        text = (tmp_path / file).read_text()
+        assert "By group of test examples" in text
+        assert "0.600 ± 0.000" in text
+    write_tables(RunReport([factory.train_record(factory.cell(), 0, 200)]), tmp_path)
+    assert "By group" not in (tmp_path / "table.md").read_text()

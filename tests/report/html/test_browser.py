@@ -6,11 +6,13 @@ Screenshots go to the directory named by ZOO_SCREENSHOTS, or to pytest's tempora
 from __future__ import annotations
 
 import base64
+import functools
+import itertools
 import os
 from pathlib import Path
 
 import pytest
-from chromium import emulate, needs_chromium, start
+from chromium import emulate, needs_chromium, started
 from hostile import LONG, SCRIPT
 from rendered import attention_page, profile_page_of_six, rendered
 
@@ -19,33 +21,27 @@ from zoo.report.write import PAGE
 CHECKS = sorted(Path(__file__).with_name("checks").glob("*.js"))
 UNFOLD = "document.querySelectorAll('details').forEach(each => { each.open = true; })"
 pytestmark = needs_chromium
+slow = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def browser():
-    driver = start()
-    yield driver
-    driver.quit()
-
-
-class Pages(dict[str, Path]):
-    """Name to the folder of a page, which is rendered when it is first asked for."""
-
-    def __init__(self, make_folder):
-        super().__init__()
-        self.make_folder = make_folder
-
-    def __missing__(self, name):
-        made = {"profile": profile_page_of_six, "attention": lambda: attention_page()[1]}
-        text = made[name]() if name in made else rendered(name).page
-        self[name] = self.make_folder(name)
-        (self[name] / PAGE).write_text(text, encoding="utf-8")
-        return self[name]
+    return started()
 
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    return Pages(tmp_path_factory.mktemp)
+    """Makes the folder of a page, which is rendered when it is first asked for."""
+
+    @functools.cache
+    def made(name):
+        makers = {"profile": profile_page_of_six, "attention": lambda: attention_page()[1]}
+        text = makers[name]() if name in makers else rendered(name).page
+        folder = tmp_path_factory.mktemp(name)
+        (folder / PAGE).write_text(text, encoding="utf-8")
+        return folder
+
+    return made
 
 
 def open_page(browser, folder, width=1280, scheme="light"):
@@ -60,18 +56,10 @@ def open_page(browser, folder, width=1280, scheme="light"):
 @pytest.fixture
 def page(browser, pages):
     """The page, newly opened at desktop width, unfolded; the console must stay empty."""
-    open_page(browser, pages["small"])
+    open_page(browser, pages("small"))
     emulate(browser, 1280)
     yield browser
     assert browser.get_log("browser") == []
-
-
-def screenshot(browser, name, tmp_path_factory):
-    folder = Path(os.environ.get("ZOO_SCREENSHOTS") or tmp_path_factory.mktemp("screenshots"))
-    folder.mkdir(parents=True, exist_ok=True)
-    taken = browser.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True})
-    (folder / f"{name}.png").write_bytes(base64.b64decode(taken["data"]))
-    assert (folder / f"{name}.png").stat().st_size > 10_000
 
 
 def column(browser, head):
@@ -109,75 +97,52 @@ def focused(browser, what="return document.activeElement.textContent.trim()"):
     return browser.execute_script(what)
 
 
-def test_clicking_a_head_sorts_and_clicking_again_reverses(page):
-    memory = head(page, "memory MiB")
-    memory.click()
-    numbers = [float(text) for text in column(page, "memory MiB") if text]
-    assert numbers == sorted(numbers)
-    assert len(numbers) > 15
-    assert memory.find_element("xpath", "..").get_attribute("aria-sort") == "ascending"
-    memory.click()
-    assert [float(text) for text in column(page, "memory MiB") if text] == numbers[::-1]
-    assert column(page, "memory MiB")[-1] == "", "rows without a number come last both ways"
-    assert memory.find_element("xpath", "..").get_attribute("aria-sort") == "descending"
-    head(page, "pe").click()
-    assert memory.find_element("xpath", "..").get_attribute("aria-sort") == "none"
-    names = [text for text in column(page, "pe") if text]
-    assert names == sorted(names)
+def problems_of(browser, name="small"):
+    """What the checks find; a page without plots has no labels."""
+    checks = [check for check in CHECKS if check.stem != "labels" or name != "attention"]
+    return [one for check in checks for one in browser.execute_script(check.read_text())]
 
 
-def test_filters_keep_the_chosen_components(page):
-    box = {
-        name: page.find_element("xpath", f"//fieldset[legend='{axis}']//label[bdi='{name}']/input")
-        for axis, name in (("pe", "rope"), ("pe", "sin"), ("norm", "layer"))
-    }
-    everything = len(column(page, "pe"))
-    box["rope"].click()
-    assert set(column(page, "pe")) == {"rope", ""}
-    box["sin"].click()
-    assert set(column(page, "pe")) == {"rope", "sin", ""}
-    box["layer"].click()
-    assert set(column(page, "norm")) == {"layer", ""}
-    shown = len(column(page, "pe"))
-    count = page.find_element("id", "count")
-    assert count.text == f"{shown} of {everything} rows"
-    assert page.find_elements("css selector", "#pareto-speed .mark.out")
-    page.find_element("id", "baselines").click()
-    assert "" not in column(page, "pe")
-    page.find_element("css selector", "#filters button[type=reset]").click()
-    from selenium.webdriver.support.wait import WebDriverWait
-
-    WebDriverWait(page, 10).until(lambda _: len(column(page, "pe")) == everything)
-    page.find_element("id", "only-ok").click()
-    assert set(column(page, "status")) == {"ok"}
-
-
-def test_the_row_under_the_pointer_is_described_and_marked_in_the_table(page):
+def test_rows_are_sorted_filtered_pointed_at_and_chosen(page):
     from selenium.webdriver.common.action_chains import ActionChains
 
+    assert problems_of(page) == []
+    memory = head(page, "memory MiB")
+    for order in (1, -1):
+        memory.click()
+        numbers = [float(text) for text in column(page, "memory MiB") if text]
+        assert len(numbers) > 15
+        assert numbers == sorted(numbers)[::order]
+        assert column(page, "memory MiB")[-1] == "", "rows without a number come last both ways"
+    assert memory.find_element("xpath", "..").get_attribute("aria-sort") == "descending"
+    everything = len(column(page, "pe"))
+    for name, left in (("rope", {"rope", ""}), ("sin", {"rope", "sin", ""})):
+        page.find_element("xpath", f"//fieldset[legend='pe']//label[bdi='{name}']/input").click()
+        assert set(column(page, "pe")) == left
+    count = page.find_element("id", "count").text
+    assert count == f"{len(column(page, 'pe'))} of {everything} rows"
+    assert page.find_elements("css selector", "#pareto-speed .mark.out")
+    page.find_element("id", "baselines").click()
+    page.find_element("id", "only-ok").click()
+    assert "" not in column(page, "pe")
+    assert set(column(page, "status")) == {"ok"}
     mark = page.find_element("css selector", "#grid .mark[data-row]")
     title = page.execute_script("return arguments[0].querySelector('title').textContent", mark)
     page.execute_script("arguments[0].scrollIntoView({block: 'center'})", mark)
     ActionChains(page).move_to_element(mark).perform()
-    readout = page.find_element("css selector", "#grid .readout")
-    assert readout.text == title
-    assert "accuracy 0." in title
+    assert page.find_element("css selector", "#grid .readout").text == title
     row = mark.get_attribute("data-row")
     assert "here" in page.find_element("id", f"line-{row}").get_attribute("class")
     ActionChains(page).click(mark).perform()
     assert page.find_element("id", "chosen").get_attribute("value") == row
     assert page.find_element("css selector", "#details p").text == title
+    counts = [int(e.text) for e in page.find_elements("css selector", "#confusion td")]
+    assert (len(counts), sum(counts)) == (25, 3 * 200)
+    code = page.find_element("css selector", "#details code").text
+    assert code.startswith("zoo bench --attention ")
 
 
-def test_pointing_close_to_a_marker_is_enough(page):
-    from selenium.webdriver.common.action_chains import ActionChains
-
-    mark = page.find_element("css selector", "#pareto-speed .mark[data-row]")
-    page.execute_script("arguments[0].scrollIntoView({block: 'center'})", mark)
-    ActionChains(page).move_to_element_with_offset(mark, 7, 3).perform()
-    assert ": " in page.find_element("css selector", "#pareto-speed .readout").text
-
-
+@slow
 def test_everything_works_with_the_keyboard_alone(page):
     from selenium.webdriver.common.keys import Keys
 
@@ -214,49 +179,26 @@ def test_everything_works_with_the_keyboard_alone(page):
     assert focused(page) == "One row"
 
 
-def test_a_chosen_row_shows_its_classes_seeds_and_command(page):
-    from selenium.webdriver.support.select import Select
-
-    select = Select(page.find_element("id", "chosen"))
-    select.select_by_visible_text("fused+rope+rms")
-    tables = [e.text for e in page.find_elements("css selector", "#details h3")]
-    assert tables == ["Per class, mean over seeds", "Confusion matrix, sum over seeds", "Each seed"]
-    counts = [int(e.text) for e in page.find_elements("css selector", "#confusion td")]
-    assert len(counts) == 25
-    assert sum(counts) == 3 * 200
-    code = page.find_element("css selector", "#details code").text
-    assert code == "zoo bench --attention fused --pe rope --seeds 3 --data data/bbc-news"
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param("small", marks=pytest.mark.slow),
-        pytest.param("long", marks=pytest.mark.slow),
-        "profile",
-        "attention",
-    ],
-)
+@slow
+@pytest.mark.parametrize("name", ["small", "long", "profile", "attention"])
 def test_all_is_on_the_screen_and_readable_at_every_width_in_light_and_dark_mode(
     browser, pages, name, tmp_path_factory
 ):
     """Off-screen parts, labels of plots that overlap or are small, contrast, and the console."""
-    problems = []
-    for width in (390, 1280) if name == "long" else (390, 1280, 1920):
-        for scheme in ("light",) if name == "long" else ("light", "dark"):
-            open_page(browser, pages[name], width, scheme)
-            light = css(browser, "body", "backgroundColor") == "rgb(255, 255, 255)"
-            assert light == (scheme == "light")
-            for check in CHECKS:
-                if check.stem != "labels" or name != "attention":  # which has no plots
-                    found = browser.execute_script(check.read_text())
-                    problems += [f"{width} {scheme}: {problem}" for problem in found]
-            if name == "small" or "ZOO_SCREENSHOTS" in os.environ:
-                screenshot(browser, f"{name}-{width}-{scheme}", tmp_path_factory)
-    assert problems == []
+    folder = Path(os.environ.get("ZOO_SCREENSHOTS") or tmp_path_factory.mktemp("screenshots"))
+    found = []
+    for width, scheme in itertools.product((360, 390, 1280, 1920), ("light", "dark")):
+        open_page(browser, pages(name), width, scheme)
+        light = css(browser, "body", "backgroundColor") == "rgb(255, 255, 255)"
+        assert light == (scheme == "light")
+        found += [f"{width} {scheme}: {problem}" for problem in problems_of(browser, name)]
+        taken = browser.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True})
+        (folder / f"{name}-{width}-{scheme}.png").write_bytes(base64.b64decode(taken["data"]))
+    assert found == []
     assert browser.get_log("browser") == []
 
 
+@slow
 def test_the_checks_find_what_is_wrong(page):
     """What the test above looks for is put into a page that is all right."""
     page.execute_script(
@@ -277,9 +219,10 @@ def test_the_checks_find_what_is_wrong(page):
     assert any(" pixels: grid: " in problem for problem in found["labels"])
 
 
+@slow
 def test_the_answer_and_a_plot_come_first_then_the_table_and_the_rest_is_folded(browser, pages):
     emulate(browser, 1280)
-    browser.get((pages["small"] / PAGE).as_uri())
+    browser.get((pages("small") / PAGE).as_uri())
     tops = browser.execute_script(
         "return ['h1', '#outcome', '#pareto-speed', '#results', '#notes', '#grid']"
         ".map(each => document.querySelector(each).getBoundingClientRect().top + scrollY)"
@@ -294,12 +237,13 @@ def test_the_answer_and_a_plot_come_first_then_the_table_and_the_rest_is_folded(
     assert not readout.is_displayed(), "nothing is kept free for it"
 
 
+@slow
 def test_ratios_can_be_switched_on_and_memory_and_front_are_there(browser, pages):
     heads = "return [...document.querySelectorAll('#results thead th')]"
     heads += ".filter(th => th.offsetWidth).map(th => th.innerText.replace(/\\s+/g, ' ').trim())"
     for width in (1280, 1920):
         emulate(browser, width)
-        browser.get((pages["small"] / PAGE).as_uri())
+        browser.get((pages("small") / PAGE).as_uri())
         shown = browser.execute_script(heads)
         assert {"accuracy", "train tok/s", "memory MiB", "front"} <= set(shown)
         assert "× train" not in shown
@@ -309,26 +253,13 @@ def test_ratios_can_be_switched_on_and_memory_and_front_are_there(browser, pages
     assert "reference" in column(browser, "× train")
 
 
-def test_only_rows_that_differ_are_tinted(page):
-    colours = page.execute_script(
-        """
-        return [...document.querySelectorAll("#results tbody tr")]
-          .map(row => [row.className, getComputedStyle(row.cells[1]).backgroundColor]);
-        """
-    )
-    tinted = {colour for name, colour in colours if "better" in name or "worse" in name}
-    plain = {colour for name, colour in colours if "better" not in name and "worse" not in name}
-    assert tinted
-    assert len(plain) == 1
-    assert not tinted & plain
-
-
+@slow
 def test_weights_are_told_under_the_pointer_by_a_tap_and_with_the_keyboard(browser, pages):
     from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.common.keys import Keys
 
     emulate(browser, 390)
-    browser.get((pages["attention"] / PAGE).as_uri())
+    browser.get((pages("attention") / PAGE).as_uri())
     found, _ = attention_page()
     mean = found.by_layer[1].mean(axis=0)
     details = browser.find_element("id", "details")
@@ -338,86 +269,30 @@ def test_weights_are_told_under_the_pointer_by_a_tap_and_with_the_keyboard(brows
     browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", cell)
     ActionChains(browser).move_to_element(cell).perform()
     assert details.text == f"word2 → word1: {mean[2, 1]:.3f}"
-    touch = {"type": "touchStart", "touchPoints": [centre(browser, "span[data-query='3']")]}
-    browser.execute_cdp_cmd("Input.dispatchTouchEvent", touch)
-    browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-    best = int(mean[3].argmax())
-    assert f"attends most to {found.tokens[best]} (" in details.text
+    row = browser.find_element("css selector", "span[data-query='3']")
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", row)
+    point = browser.execute_script("return arguments[0].getBoundingClientRect().toJSON()", row)
+    at = {"x": point["x"] + point["width"] / 2, "y": point["y"] + point["height"] / 2}
+    for kind, points in (("touchStart", [at]), ("touchEnd", [])):
+        event = {"type": kind, "touchPoints": points}
+        browser.execute_cdp_cmd("Input.dispatchTouchEvent", event)
+    assert f"attends most to {found.tokens[int(mean[3].argmax())]} (" in details.text
     browser.execute_script("document.getElementById('matrix').focus()")
     press(browser, Keys.ARROW_DOWN, Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
     # A tap on a word chooses no column: from the first one, one row down and two to the right.
     # The page has scrolled under the pointer, which rests; it says nothing.
-    assert details.text == f"word4 → word2: {mean[4, 2]:.3f}"
-    still_there(browser, details.text)
+    told = f"word4 → word2: {mean[4, 2]:.3f}"
+    assert details.text == told
+    browser.execute_script("document.getElementById('matrix').scrollBy(0, 40); scrollBy(0, 40)")
+    browser.execute_async_script("setTimeout(arguments[0], 300)")
+    assert details.text == told
     assert browser.execute_script("return document.querySelectorAll('b').length") == 0
     assert browser.get_log("browser") == []
 
 
-def still_there(browser, text):
-    """That the page goes on to say so where it scrolls under a pointer at rest."""
-    browser.execute_script("document.getElementById('matrix').scrollBy(0, 40); scrollBy(0, 40)")
-    browser.execute_async_script("setTimeout(arguments[0], 300)")
-    assert browser.find_element("id", "details").text == text
-
-
-def centre(browser, selector):
-    return browser.execute_script(
-        """
-        const element = document.querySelector(arguments[0]);
-        element.scrollIntoView({block: "center"});
-        const box = element.getBoundingClientRect();
-        return {x: box.x + box.width / 2, y: box.y + box.height / 2};
-        """,
-        selector,
-    )
-
-
-def test_print_is_light_without_controls_and_with_all_columns(page, tmp_path_factory):
-    emulate(page, 1000, "dark", media="print")
-    assert css(page, "body", "backgroundColor") == "rgb(255, 255, 255)"
-    assert css(page, "#choices", "display") == "none"
-    assert css(page, ".scroll", "overflowX") == "visible"
-    assert page.execute_script(
-        "return document.querySelector('#results').offsetWidth <= document.body.offsetWidth"
-    )
-    screenshot(page, "report-print", tmp_path_factory)
-
-
-def test_reduced_motion_has_no_transitions(page):
-    emulate(page, 1280, motion="reduce")
-    assert css(page, "#results tbody tr", "transitionDuration") == "0s"
-
-
-def test_on_a_phone_plots_are_whole_and_the_first_metric_is_visible(browser, pages):
-    open_page(browser, pages["small"], 360)
-    wide = browser.execute_script(
-        "return [...document.querySelectorAll('figure .scroll')].map(s => s.scrollWidth)"
-    )
-    assert len(wide) == 5
-    assert max(wide) <= 360
-    left = browser.execute_script(
-        """
-        const heads = [...document.querySelectorAll("#results thead th")];
-        return heads.find(th => th.textContent.includes("accuracy")).getBoundingClientRect().left;
-        """
-    )
-    assert left < 360
-
-
-@pytest.mark.slow
-def test_a_long_name_is_whole_in_the_table(browser, pages):
-    emulate(browser, 360)
-    browser.get((pages["long"] / PAGE).as_uri())
-    cut = browser.execute_script(
-        "return [...document.querySelectorAll('#results tbody th button')]"
-        ".filter(b => b.scrollWidth > b.clientWidth + 1).map(b => b.textContent)"
-    )
-    assert cut == []
-    assert LONG["fused"] in browser.find_element("css selector", "#results tbody").text
-
-
+@slow
 def test_hostile_names_run_nothing(browser, pages):
-    open_page(browser, pages["hostile"], 360)
+    open_page(browser, pages("hostile"), 360)
     for option in browser.find_elements("css selector", "#chosen option")[:8]:
         option.click()
     assert browser.execute_script("return document.title").startswith("bbc-news")
@@ -425,3 +300,29 @@ def test_hostile_names_run_nothing(browser, pages):
     assert browser.execute_script("return document.querySelectorAll('img').length") == 0
     assert browser.execute_script("return document.documentElement.scrollWidth") <= 360
     assert browser.get_log("browser") == []
+
+
+@slow
+def test_print_is_light_without_controls_and_with_all_columns_and_motion_can_be_off(page):
+    emulate(page, 1000, "dark", media="print")
+    assert css(page, "body", "backgroundColor") == "rgb(255, 255, 255)"
+    assert css(page, "#choices", "display") == "none"
+    assert css(page, ".scroll", "overflowX") == "visible"
+    table = "document.querySelector('#results').offsetWidth"
+    assert page.execute_script(f"return {table} <= document.body.offsetWidth")
+    emulate(page, 1280, motion="reduce")
+    assert css(page, "#results tbody tr", "transitionDuration") == "0s"
+
+
+@slow
+def test_on_a_phone_plots_are_whole_and_long_names_too(browser, pages):
+    open_page(browser, pages("long"), 360)
+    script = "return [...document.querySelectorAll('figure .scroll')].map(s => s.scrollWidth)"
+    wide = browser.execute_script(script)
+    assert len(wide) == 5
+    cut = browser.execute_script(
+        "return [...document.querySelectorAll('#results tbody th button')]"
+        ".filter(b => b.scrollWidth > b.clientWidth + 1).map(b => b.textContent)"
+    )
+    assert cut == []
+    assert LONG["fused"] in browser.find_element("css selector", "#results tbody").text

@@ -25,7 +25,6 @@ from factory import (
 
 from zoo.errors import ZooError
 from zoo.report.run_report import RunReport
-from zoo.report.tables.notes import noise_text
 from zoo.report.write import write_tables
 
 
@@ -57,35 +56,24 @@ def test_what_is_held_at_the_measured_speed_is_beside_what_is_needed():
     assert note.startswith("Memory: what training steps need. Held: ")
 
 
-def test_a_table_whose_memory_was_measured_in_several_ways_says_so():
-    records = run()
-    costs = [r for r in records if r.kind == "cost"]
-    for one in costs:
-        one.metrics["memory_how"] = "freed memory returned"
-    assert [n for n in RunReport(records).notes if n.startswith("Memory")] == []
-    costs[0].metrics["memory_how"] = "all that is held"
-    notes = RunReport(records).notes
-    assert sum("Memory was measured in several ways" in note for note in notes) == 1
-    assert any("all that is held (1 row)" in note for note in notes)
-
-
-def test_best_first_and_baselines_last():
-    table = make_table(run())
-    assert list(table["pe"]) == ["rope", "sin", "none", ""]
-    assert table["baseline"].iloc[-1] == table["attention"].iloc[-1] == "words"
-
-
-def test_ties_with_the_best_share_its_rank():
+def test_best_first_and_baselines_last_and_ties_share_a_rank():
     table = by_pe(run())
-    assert list(table["rank"][["rope", "sin", "none", ""]]) == [2, 2, 4, 1], "the baseline is a row"
-    assert list(table["tie"][["rope", "sin", "none"]]) == [True, True, False]
-    shown = readable(run())
-    assert list(shown["rank"]) == ["2=", "2=", "4", "1"]
+    assert list(table.index) == ["rope", "sin", "none", ""]
+    assert table["baseline"].iloc[-1] == table["attention"].iloc[-1] == "words"
+    assert list(table["rank"]) == [2, 2, 4, 1], "the baseline is a row"
+    assert list(table["tie"][:3]) == [True, True, False]
+    assert list(readable(run())["rank"]) == ["2=", "2=", "4", "1"]
+    alone = by_pe([r for r in run() if r.cell.get("pe") != "sin"])
+    assert list(alone["tie"][["rope", "none"]]) == [False, False], "a single best is not a tie"
 
 
-def test_a_single_best_is_not_a_tie():
-    records = [r for r in run() if r.cell.get("pe") != "sin"]
-    assert list(by_pe(records)["tie"][["rope", "none"]]) == [False, False]
+@pytest.mark.parametrize(("seeds", "rank"), [(3, "2="), (2, "")])
+def test_a_row_with_fewer_seeds_than_others(seeds, rank):
+    records = [r for r in run() if r.cell.get("pe") != "sin" or (r.seed or 0) < seeds]
+    shown = readable(records).set_index("pe")
+    assert (shown["rank"]["sin"], shown["seeds"]["sin"]) == (rank, str(seeds))
+    assert ("±" in shown["accuracy"]["sin"]) == (seeds == 3)
+    assert caption(records).startswith(f"Seeds: {seeds} to 5 per row")
 
 
 def test_accuracy_has_its_interval_over_seeds_and_separately_the_test_sets_error():
@@ -139,42 +127,6 @@ def test_with_too_few_seeds_nothing_is_ranked(seeds):
     assert "1=" not in text
 
 
-def test_every_mark_is_explained_under_the_table():
-    notes = caption(run()).splitlines()
-    starts = "Seeds: 5,Rank: 1 +,Test set: 1000,×:,Reference: fused+rope,Noise floor,Front,Data"
-    for start in starts.split(","):
-        assert sum(note.startswith(start) for note in notes) == 1, start
-    assert "Holm's correction for 6 comparisons" in caption(run())
-
-
-def test_a_run_whose_rows_are_all_equal_says_so_and_counts_no_comparisons():
-    records = [
-        train_record(cell(attention=attention), seed, 50 + seed)
-        for attention in ("fused", "naive")
-        for seed in range(3)
-    ]
-    notes = caption(records)
-    assert "0 comparisons" not in notes
-    assert "Rank: all ranked rows have the same results with every seed." in notes
-    assert list(readable(records)["rank"]) == ["1=", "1="]
-
-
-def test_unequal_numbers_of_seeds_are_stated():
-    records = [r for r in run() if (r.cell.get("pe"), r.seed) not in (("sin", 3), ("sin", 4))]
-    table = make_table(records)
-    assert sorted(table["seeds"]) == [3, 5, 5, 5]
-    assert caption(records).startswith("Seeds: 3 to 5 per row")
-    assert table.set_index("pe")["rank"]["sin"] == 2
-
-
-def test_a_row_with_two_seeds_among_others_has_no_interval_and_no_rank():
-    records = [r for r in run() if r.cell.get("pe") != "sin" or (r.seed or 0) < 2]
-    shown = readable(records).set_index("pe")
-    assert "±" not in shown["accuracy"]["sin"]
-    assert shown["rank"]["sin"] == ""
-    assert shown["rank"]["rope"] == "2"
-
-
 def test_failed_and_skipped_rows_have_their_reasons_and_come_later():
     oom = record("cost", "oom", cell=cell(pe="learned"), reason="out of memory")
     records = [
@@ -185,6 +137,10 @@ def test_failed_and_skipped_rows_have_their_reasons_and_come_later():
     ]
     table = make_table(records)
     assert list(table["status"]) == ["ok"] * 3 + ["skipped", "diverged", "oom"] + ["ok"]
+    again = record("cost", "timeout", cell=cell(pe="sin"), reason="too long")
+    sin = by_pe([*run(), again]).loc["sin"]
+    assert (sin["status"], sin["rank"]) == ("timeout", 2), "it is ranked by its accuracy"
+    assert pd.isna(sin["train_ratio"])
     reasons = table.set_index("pe")["reason"]
     assert reasons["alibi"] == "no bias"
     assert reasons["xpos"] == "seed 0: it did not end well"
@@ -192,20 +148,24 @@ def test_failed_and_skipped_rows_have_their_reasons_and_come_later():
     assert "diverged: seed 0" in printed(records)
 
 
-def test_a_row_whose_cost_measurement_failed_is_still_ranked_by_accuracy():
-    gone = record("cost", "timeout", cell=cell(pe="sin"), reason="too long")
-    table = by_pe([*run(), gone])
-    assert table["rank"]["sin"] == 2
-    assert pd.isna(table["train_ratio"]["sin"])
-    assert table["status"]["sin"] == "timeout"
+TRAINED, MEASURED = ([r for r in run() if r.kind == kind] for kind in ("train", "cost"))
 
 
-@pytest.mark.parametrize("kind", ["train", "cost"])
-def test_one_phase_alone_makes_a_table(kind):
-    records = [r for r in run() if r.kind == kind]
-    text = f"{printed(records)}\n{caption(records)}"
-    assert ("Noise floor" in text) == (kind == "cost")
-    assert ("Rank" in text) == (kind == "train")
+@pytest.mark.parametrize(
+    ("records", "table", "notes", "never"),
+    [
+        (TRAINED, "rope", "Rank", "Noise floor"),
+        (MEASURED, "rope", "Noise floor", "Rank"),
+        ([r for r in TRAINED if r.baseline], "words", "Seeds: 5", "Rank"),
+        ([skipped(cell(pe="rope"))], "cannot be combined", "Data:", "Seeds"),
+        ([], "accuracy", "No records.", "Data:"),
+    ],
+    ids=["trainings", "costs", "baselines", "skipped", "nothing"],
+)
+def test_any_part_of_a_run_makes_a_table(records, table, notes, never):
+    assert table in printed(records) or not records
+    assert notes in caption(records)
+    assert never not in caption(records)
 
 
 def deterministic(seeds):
@@ -239,85 +199,6 @@ def test_a_fit_whose_predictions_differ_between_seeds_is_not_called_deterministi
     others = [train_record("words", seed, range(seed, seed + 20)) for seed in range(5)]
     records = [*run(baseline=False), *others]
     assert "deterministic" not in f"{printed(records)}{caption(records)}"
-
-
-def test_remarks_on_the_data_are_notes():
-    remark = "7 of 9 test texts are longer than 4 tokens."
-    records = [
-        r.model_copy(
-            update={"config": {**r.config, "data": r.config["data"] | {"remarks": [remark]}}}
-        )
-        for r in run()
-    ]
-    assert remark in RunReport(records).notes
-    assert RunReport(records).notes[-1].startswith("Data: ")
-
-
-def test_a_noise_floor_at_which_no_speeds_can_be_ranked_is_said_to_be_one():
-    noisy = [1.0, 2.0, 0.5, 1.4, 0.6]
-    calm, wild = (
-        [cost_record(cell(pe=pe), [1.0] * 5, REFERENCE, twin=twin) for pe in ("rope", "sin")]
-        for twin in (TWIN, noisy)
-    )
-    assert "too much to compare speeds" not in caption(calm)
-    assert "That is too much to compare speeds" in caption(wild)
-
-
-@pytest.mark.parametrize(("share", "busy"), [(0.25, False), (0.35, True)])
-def test_a_noise_floor_above_30_percent_stands_in_the_place_of_the_fastest(share, busy):
-    """The twin is this share slower than the reference in every round."""
-    twin = [1 / (1 + share) * wobble for wobble in (1.0, 1.001, 0.999, 1.0, 1.0)]
-    records = [
-        train_record(cell(pe=pe), seed, 50 + seed) for pe in ("rope", "sin") for seed in range(5)
-    ]
-    records += [
-        cost_record(cell(pe=pe), [speed] * 5, REFERENCE, [1.0] * 5, twin)
-        for pe, speed in (("rope", 1.0), ("sin", 5.0))
-    ]
-    answer = " ".join(RunReport(records).answer)
-    assert ("This machine was too busy to compare speeds" in answer) is busy
-    assert ("trains fastest" in answer) is not busy
-    assert RunReport(records).noise_floor == pytest.approx(share, abs=0.01)
-    # One figure for the whole run, wherever it is told.
-    notes = " ".join(RunReport(records).notes)
-    assert f"Noise floor: {noise_text(RunReport(records))}." in notes
-    assert "35%" not in answer
-
-
-def test_the_fastest_is_so_in_the_same_rounds_and_not_at_a_quieter_time():
-    """sin was timed while the machine was twice as slow, and the reference with it."""
-    twin = [1.0, 1.001, 0.999, 1.0, 1.0]
-    records = [
-        train_record(cell(pe=pe), seed, 50 + seed)
-        for pe in ("rope", "sin", "alibi")
-        for seed in range(5)
-    ]
-    records += [
-        cost_record(
-            cell(pe=pe), [speed] * 5, REFERENCE, [base] * 5, [base * t for t in twin], session=pe
-        )
-        for pe, speed, base in (("rope", 1.0, 1.0), ("alibi", 1.2, 1.0), ("sin", 0.75, 0.5))
-    ]
-    (sentence,) = [one for one in RunReport(records).answer if "trains fastest" in one]
-    assert sentence.startswith("Of these, sin trains fastest (750 tokens/s")
-
-
-def test_baselines_alone_make_a_table():
-    records = [train_record("words", seed, 20) for seed in range(3)]
-    assert "words" in printed(records)
-    assert caption(records)
-
-
-def test_skipped_cells_alone_make_a_table():
-    records = [skipped(cell(pe=pe)) for pe in ("rope", "sin")]
-    assert printed(records).count("cannot be combined") == 2
-    assert caption(records).startswith("Data:")
-
-
-def test_no_records_make_an_empty_table():
-    assert len(make_table([])) == 0
-    assert printed([])
-    assert caption([]) == "No records."
 
 
 def test_another_reference_may_be_asked_for():

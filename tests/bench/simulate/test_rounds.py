@@ -11,7 +11,7 @@ from scipy import stats
 from bench.simulate.page import page
 from bench.simulate.rounds import lines_of_comparisons
 
-RUNS = 400
+RUNS = 200
 
 
 @pytest.fixture(scope="module")

@@ -10,23 +10,22 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
-from example import REFERENCE, run
-from factory import cell, failed, name, skipped
+from example import run
+from factory import LM
 from hostile import DOLLARS, SCRIPT
 from large_run import large_run
 from rendered import rendered
 
-from zoo.report.plots.curves import epoch_plots
-from zoo.report.plots.plot import INK, MUTED, PAPER, styled
+from zoo.report.plots.plot import INK, MUTED, PAPER
 from zoo.report.run_report import RunReport
-from zoo.report.write import NAMES, write_report
+from zoo.report.write import NAMES, make_plots, write_report
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture
-def large():
-    return rendered("large")
+def small():
+    return rendered("small")
 
 
 def titles(svg):
@@ -35,8 +34,8 @@ def titles(svg):
     return {mark.get("data-row"): mark.findtext(f"{SVG}title") for mark in marks}
 
 
-def test_a_large_run_has_all_plots_and_every_row_is_named_in_them(large):
-    run, plots = large.run, large.plots
+def test_a_run_has_all_plots_and_every_row_is_named_in_them(small):
+    run, plots = small.run, small.plots
     assert list(plots) == [name for name in NAMES if name != "by-group"]
     measured = {str(n) for n, line in enumerate(run.lines) if line["train_ratio"] is not None}
     for plot in ("pareto-speed", "pareto-memory", "epochs"):
@@ -50,9 +49,9 @@ def test_a_large_run_has_all_plots_and_every_row_is_named_in_them(large):
     assert any(text.startswith("rope against none: +") for text in found)
 
 
-def test_ids_are_unique_and_every_reference_has_its_target(large):
+def test_ids_are_unique_and_every_reference_has_its_target(small):
     ids, wanted = [], set()
-    for plot in large.plots.values():
+    for plot in small.plots.values():
         for element in ElementTree.fromstring(plot.svg).iter():
             ids += [element.get("id")] if element.get("id") else []
             for value in element.attrib.values():
@@ -63,13 +62,7 @@ def test_ids_are_unique_and_every_reference_has_its_target(large):
     assert wanted <= set(ids)
 
 
-def test_cells_without_a_number_say_why_in_the_grid(large):
-    texts = [e.text for e in ElementTree.fromstring(large.plots["grid"].svg).iter(f"{SVG}text")]
-    assert "skipped" in texts
-    assert "not run" in texts
-
-
-def test_every_axis_has_a_unit(large):
+def test_every_axis_has_a_unit(small):
     for plot, units in {
         "pareto-speed": ["× that of fused+rope+layer", "share of documents"],
         "pareto-memory": ["MiB", "share of documents"],
@@ -78,52 +71,29 @@ def test_every_axis_has_a_unit(large):
         "epochs": ["nats", "share right", "epoch"],
     }.items():
         for unit in units:
-            assert unit in large.plots[plot].svg, (plot, unit)
+            assert unit in small.plots[plot].svg, (plot, unit)
 
 
-def test_a_heat_map_whose_differences_are_all_ties_is_pale(large):
-    grid = rendered("small").plots["grid"]
-    assert "Pale: no two cells differ significantly in accuracy." in grid.about
-    assert "fill-opacity: 0.22" in grid.svg
-    assert "Pale" not in large.plots["grid"].about
-    assert "fill-opacity: 0.22" not in large.plots["grid"].svg
+def test_another_task_has_its_own_metric_and_direction():
+    records = []
+    for record in large_run(cells=6, seeds=3, failures=False):
+        fields = {"config": record.config | {"task": "lm"}, "metric_descriptions": LM}
+        if record.kind == "train":
+            bits = 4 - 2 * record.metrics["accuracy"]
+            fields["metrics"] = {"params": 9, "bits_per_byte": bits, "nats": 2 * bits}
+            loss_alone = [{k: v for k, v in s.items() if k != "accuracy"} for s in record.curve]
+            fields["curve"] = loss_alone
+        records.append(record.model_copy(update=fields))
+    plots = {plot.name: plot.svg for plot in make_plots(RunReport(records))}
+    assert "bits/byte (lower is better)" in plots["pareto-speed"]
+    assert "bits/byte, bits per byte" in plots["effects"]
+    assert "Bits/byte against memory" in plots["pareto-memory"]
+    assert "accuracy" not in plots["epochs"]
 
 
-def curves_of(records):
-    """The plot of the curves in these records."""
-    with styled():
-        (plot,) = epoch_plots(RunReport(records))
-    return plot
-
-
-def test_rows_with_the_same_results_are_one_line_that_names_them():
-    records = large_run(cells=3, seeds=2, failures=False)
-    assert "have one line" not in curves_of(records).about
-    twins = {tuple(r.cell.values()): r.cell for r in records if r.cell}
-    first, twin, *_ = twins.values()
-    same = [r for r in records if r.kind != "train" or r.cell != twin]
-    same += [
-        r.model_copy(update={"cell": twin}) for r in same if r.kind == "train" and r.cell == first
-    ]
-    plot = curves_of(same)
-    assert re.search(r"have one line: (layer, rms|rms, layer)\.", plot.about)
-    assert re.search(">(layer = rms|rms = layer)<", plot.svg)
-
-
-def test_scores_of_texts_held_out_are_in_the_curves():
-    records = large_run(cells=2, seeds=2, failures=False)
-    assert "held out for validation" not in curves_of(records).about
-    assert "Circles: the score of the trained models" in curves_of(records).about
-    scored = [
-        r.model_copy(update={"curve": [s | {"validation_accuracy": 0.8} for s in r.curve]})
-        for r in records
-    ]
-    assert "Dotted lines with crosses: on the texts held out" in curves_of(scored).about
-
-
-def test_a_picture_follows_dark_mode(large):
+def test_a_picture_follows_dark_mode(small):
     """Every colour of ink, paper and lines has a twin; colours of heat maps work on both."""
-    for title, plot in large.plots.items():
+    for title, plot in small.plots.items():
         style = next(e.text for e in ElementTree.fromstring(plot.svg).iter(f"{SVG}style"))
         assert "prefers-color-scheme: dark" in style
         used = set(
@@ -170,41 +140,3 @@ write_report(RunReport(run()), Path({str(tmp_path / "again")!r}))
     subprocess.run([sys.executable, "-c", code], env=environment, check=True)
     again = tmp_path / "again"
     assert first == {p.relative_to(again): p.read_bytes() for p in again.rglob("*") if p.is_file()}
-
-
-def test_plots_without_data_are_not_made_and_older_ones_are_deleted(tmp_path):
-    write_report(RunReport(run()), tmp_path)
-    assert (tmp_path / "plots" / "pareto-speed.png").exists()
-    write_report(RunReport([skipped(cell(), "no reason"), failed(cell(pe="sin"), 0)]), tmp_path)
-    assert not list((tmp_path / "plots").iterdir())
-
-
-def test_without_the_records_of_the_reference_all_else_is_made(tmp_path):
-    """Every row was measured against it, but its own lines were removed."""
-    left = RunReport([record for record in run() if record.name != REFERENCE])
-    assert left.reference == REFERENCE
-    assert left.effects is None
-    write_report(left, tmp_path)
-    assert (tmp_path / "report.html").exists()
-    names = {path.stem for path in (tmp_path / "plots").iterdir()}
-    assert "pareto-memory" in names
-    assert "effects" not in names
-
-
-def test_effects_of_one_factor_at_a_time_where_the_grid_is_not_full():
-    all_records = large_run(cells=12, seeds=4, failures=False)
-    records = [r for r in all_records if r.cell.get("pe") in ("rope", "none")]
-    left = [r for r in records if (r.cell["pe"], r.cell["norm"]) != ("none", "rms")]
-    others = [name(pe="none"), name(norm="rms"), name(norm="none")]
-    run = RunReport(left, left[0].name)
-    found = run.effects
-    assert found.about == f"With everything else as in the reference, {left[0].name}."
-    assert [(e.axis, e.component, e.against) for e in found.main] == [
-        ("pe", "rope", "none"),
-        ("norm", "layer", "rms"),
-        ("norm", "layer", "none"),
-    ]
-    full = RunReport(records, records[0].name).effects
-    assert full.about == "Averaged over the full grid of 2 pe × 3 norm."
-    pairs = [run.verdicts.pair(left[0].name, one) for one in others]
-    assert [e.difference for e in found.main] == pairs, "an effect of one factor is a pair"

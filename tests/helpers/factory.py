@@ -156,6 +156,21 @@ def _row(row: Mapping[str, str] | str) -> dict[str, Any]:
     return {"baseline": row} if isinstance(row, str) else {"cell": dict(row)}
 
 
+def lm(row: Mapping[str, str], bits: Sequence[float]) -> list[Record]:
+    """Training records of a language model, of which fewer bits per byte are better."""
+    return [
+        record(
+            "train",
+            cell=dict(row),
+            seed=seed,
+            config={**CONFIG, "task": "lm"},
+            metric_descriptions=LM,
+            metrics={"bits_per_byte": value, "nats": 4.5},
+        )
+        for seed, value in enumerate(bits)
+    ]
+
+
 def write_records(directory: Path, records: Iterable[Record], *file_name: str) -> Path:
     """A run's directory with these records; it is returned."""
     file = RecordFile(directory, *file_name)

@@ -1,4 +1,4 @@
-"""The table for a paper: valid LaTeX, and typeset by it where LaTeX is installed."""
+"""The table on a terminal: what fits, and what is always there; and for a paper: valid LaTeX."""
 
 from __future__ import annotations
 
@@ -8,12 +8,45 @@ import subprocess
 
 import pytest
 from example import run
-from factory import cell, readable, skipped, train_record
+from factory import cell, readable, record, skipped, train_record
 
 from zoo.report.run_report import RunReport
-from zoo.report.tables.columns import latex_table
+from zoo.report.tables.columns import latex_table, table_text
 
-HOSTILE = "50%_of $x$ & \\input{x} #1 ~^ {<b>}\nnext"
+
+def test_at_80_columns_there_are_name_score_speed_and_memory():
+    table = RunReport(run())
+    assert len(table_text(table).splitlines()[0]) > 80
+    *lines, more = table_text(table, width=80).splitlines()
+    assert max(map(len, lines)) <= 80
+    for head in ("attention", "pe", "accuracy", "train tok/s", "memory MiB"):
+        assert head in lines[0]
+    assert len(lines) == 2 + len(table.rows)
+    whole = table_text(table).splitlines()[0]
+    shown = lines[0]
+    heads = ["rank", "seeds", "params", "× train", "infer tok/s", "× infer", "front"]
+    heads += ["train s", "latency ms", "macro F1"]
+    left_out = [head for head in heads if head in whole and head not in shown]
+    assert more == f"({len(left_out)} columns more: --wide)"
+
+
+def test_no_line_is_wider_than_the_terminal_once_the_main_columns_fit():
+    table = RunReport(run())
+    narrowest = max(map(len, table_text(table, width=1).splitlines()))
+    for width in range(20, 260, 40):
+        assert max(map(len, table_text(table, width=width).splitlines())) <= max(width, narrowest)
+    assert table_text(table, width=400) == table_text(table, width=None) == table_text(table)
+
+
+def test_a_long_reason_is_cut_to_make_room():
+    lost = record("train", "lost", reason="its machine went " * 20, seed=0, cell=cell(pe="alibi"))
+    lines = table_text(RunReport([*run(), lost]), width=110).splitlines()
+    assert max(map(len, lines)) <= 110
+    (line,) = (line for line in lines if "alibi" in line)
+    assert re.search(r"lost: .{10,18}…", line)
+
+
+HOSTILE = "50%_of $x$ & \\input{x} #1 ~^ {<b>}\nnext \u202e"
 
 
 def latex(records):
@@ -44,15 +77,8 @@ def test_names_cannot_be_commands():
     assert len({len(row) for row in rows}) == 1, "an & of a name would be a column"
     shown = r"50\%\_of \$x\$ \& \textbackslash{}input\{x\} \#1"
     assert sum(shown in "&".join(row) for row in rows) == 1
+    assert "\u202e" not in text, "nor change the direction of the row"
     assert not re.search(r"(?m)^\s*\[", text), r"after \\ a bracket is a length"
-
-
-def test_names_cannot_change_the_direction_of_the_row():
-    turning = "abc\u202edef\u2066"
-    text = latex([*run(), skipped(cell(attention=turning), turning)])
-    assert "\u202e" not in text
-    assert "\u2066" not in text
-    assert r"abc\textbackslash{}u202edef\textbackslash{}u2066" in text
 
 
 def test_notes_are_comments_whatever_they_contain():

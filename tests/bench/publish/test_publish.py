@@ -6,10 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from example import run
+from example import run, scale_sweep
 from factory import cell, name, train_record, write_records
-from test_profile import ACCURACIES, grouped, records_of
-from test_scaling import sweep
 
 from bench.publish.__main__ import main
 from bench.publish.page import SCALE_FILE as SCALE
@@ -20,9 +18,12 @@ from bench.publish.published import (
     published_differences,
 )
 from zoo.errors import ZooError
+from zoo.report.read import read_run
 from zoo.report.rows import make_rows
+from zoo.report.run_report import RunReport
 from zoo.report.stats.verdicts import Verdicts
 
+ROOT = Path(__file__).parents[3]
 SUITE = """\
 attention = "fused"
 pe = "rope,sin,none"
@@ -66,7 +67,7 @@ def published(tmp_path_factory):
     place = make_place(tmp_path_factory.mktemp("published"))
     others = [train_record(cell(pe="sin"), 0, 9), train_record("words", 0, 9)]
     write_records(place / "other" / "cpu", others)
-    write_records(place / "scale" / "cpu" / "length", sweep(), SCALE)
+    write_records(place / "scale" / "cpu" / "length", scale_sweep(), SCALE)
     assert main([str(place)]) == 0
     return place
 
@@ -77,15 +78,6 @@ def files(root):
 
 def section(text, heading):
     return text.partition(f"{heading}\n")[2].partition("\n#")[0]
-
-
-@pytest.mark.slow
-def test_made_again_elsewhere_it_is_the_same_bytes(published, tmp_path, capsys):
-    assert main([str(published), "--out", str(tmp_path / "again")]) == 0
-    assert str(tmp_path / "again" / "words" / "cpu") in capsys.readouterr().out
-    made, again = files(published), files(tmp_path / "again")
-    assert {path for path in made if path.suffix != ".jsonl"} == set(again)
-    assert all(made[path] == content for path, content in again.items())
 
 
 def test_the_page_has_what_the_suite_and_the_records_say(published):
@@ -175,6 +167,21 @@ def test_a_figure_of_no_row_or_of_several_is_refused():
         make_figures(make_rows(records), Verdicts(make_rows(records)), several)
 
 
+def test_published_figures_have_the_verdicts_of_the_table():
+    checked = 0
+    for suite in sorted((ROOT / "bench" / "suites").glob("*.toml")):
+        found = load_published(suite)
+        for directory in found.directory if found and found.figures else ():
+            place = ROOT / "results" / directory
+            run = RunReport(read_run(place), found.reference)
+            made = make_figures(run.recorded_rows, run.verdicts, found.figures)
+            for one in published_differences(made, run.verdicts):
+                verdict = run.verdicts.verdict(one.first.row.name, one.second.row.name)
+                assert (one.verdict in ("real", "reversed")) == bool(verdict)
+                checked += 1
+    assert checked
+
+
 @pytest.mark.parametrize(
     ("table", "message"),
     [
@@ -237,110 +244,3 @@ def test_nothing_is_written_unless_all_can_be(place, capsys, wrong):
     assert main([str(place)]) == 2
     assert capsys.readouterr().err.count("\n") == 1
     assert files(place) == before
-
-
-CLAIMS = """\
-attention = "fused"
-
-[published]
-directory = "profile/cpu"
-title = "A profile"
-
-[[published.claims]]
-data = "alpha"
-better = "rope"
-worse = "none"
-text = "rope 99, none 90"
-source = "a paper, table 1"
-
-[[published.claims]]
-data = "gamma"
-better = "sin"
-worse = "rope"
-text = "sin beats rope"
-source = "a paper, table 2"
-
-[[published.claims]]
-data = "zeta"
-better = "sin"
-worse = "none"
-text = "sin beats none"
-source = "a paper, table 3"
-"""
-
-
-@pytest.fixture
-def profiled(tmp_path):
-    place = tmp_path / "results" / "profile" / "cpu"
-    for data in ("alpha", "gamma", "zeta"):
-        seeds = 2 if data == "zeta" else 5  # two seeds decide nothing
-        write_records(place / data, records_of(data, ACCURACIES[data], seeds))
-    suites = tmp_path / "bench" / "suites"
-    suites.mkdir(parents=True)
-    (suites / "profile.toml").write_text(CLAIMS)
-    return tmp_path
-
-
-def test_claims_are_held_against_the_verdicts_of_each_data_set(profiled):
-    assert main([str(profiled / "results")]) == 0
-    place = profiled / "results" / "profile" / "cpu"
-    page = (place / "README.md").read_text()
-    assert "held here 1, not held 1, undecided 1" in page
-    rows = {line.split("|")[1].strip(): line for line in page.splitlines() if "a paper" in line}
-    assert rows["rope 99, none 90"].rstrip("| ").endswith("holds")
-    assert "0.990 and 0.900: +9.0" in rows["rope 99, none 90"]
-    assert rows["sin beats rope"].rstrip("| ").endswith("does not hold")
-    assert rows["sin beats none"].rstrip("| ").endswith("undecided")
-    overview = (profiled / "results" / "README.md").read_text()
-    assert "## A profile" in overview
-    assert "profile/cpu/alpha/README.md" not in overview  # it is on the profile's page
-    assert "(alpha/README.md)" in page
-    assert (place / "plots" / "profile.svg").exists()
-
-
-def test_a_claim_on_a_group_is_held_against_the_scores_of_that_group(profiled):
-    """On all texts rope is better on alpha; on long ones it is worse, by 20 points."""
-    place = profiled / "results" / "profile" / "cpu" / "alpha"
-    long = {"rope": 0.5, "sin": 0.7, "none": 0.5}
-    records = [
-        grouped(record, {"short": 0.99, "long": long[record.cell["pe"]] + 0.01 * record.seed})
-        for record in records_of("alpha", ACCURACIES["alpha"])
-    ]
-    write_records(place, records)
-    suite = profiled / "bench" / "suites" / "profile.toml"
-    on_group = CLAIMS.replace('data = "alpha"', 'data = "alpha"\ngroup = "long"')
-    for worse, verdict, ours in (
-        ("none", "undecided", "0.520 and 0.520: +0.0"),
-        ("sin", "does not hold", "0.520 and 0.720: -20.0"),
-    ):
-        suite.write_text(on_group.replace('worse = "none"', f'worse = "{worse}"', 1))
-        assert main([str(profiled / "results")]) == 0
-        page = (profiled / "results" / "profile" / "cpu" / "README.md").read_text()
-        (line,) = [line for line in page.splitlines() if "table 1" in line]
-        assert "`alpha`, long" in line
-        assert ours in line
-        assert line.rstrip("| ").endswith(verdict)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "says"),
-    [
-        ('data = "gamma"', 'data = "delta"', "no data set 'delta' in this run"),
-        (
-            'data = "alpha"',
-            'data = "alpha"\ngroup = "long"',
-            "no group 'long' on alpha; there is: no groups",
-        ),
-        ('worse = "rope"', 'worse = "alibi"', "no row 'alibi' on gamma"),
-        (
-            'worse = "rope"',
-            'worse = "rope"\nwrose = "sin"',
-            "has no key 'wrose'; did you mean 'worse'?",
-        ),
-    ],
-)
-def test_a_claim_that_nothing_can_be_held_against_is_one_line(profiled, capsys, old, new, says):
-    suite = profiled / "bench" / "suites" / "profile.toml"
-    suite.write_text(CLAIMS.replace(old, new))
-    assert main([str(profiled / "results")]) == 2
-    assert says in capsys.readouterr().err

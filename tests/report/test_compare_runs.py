@@ -6,14 +6,14 @@ import json
 
 import numpy as np
 import pytest
+from compared import NAIVE, SIN, change, measured, only_row, seeds, with_config
 from factory import (
-    CONFIG,
-    LM,
+    ACCURACY,
     MACHINE,
     cell,
     compare,
-    cost_record,
     failed,
+    lm,
     name,
     record,
     simulated,
@@ -21,7 +21,7 @@ from factory import (
     train_record,
     write_records,
 )
-from rates import at_least, at_most
+from rates import at_most
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 
@@ -29,41 +29,8 @@ from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.report.compare_runs import failure_reason
 from zoo.report.compare_text import comparison_text
-from zoo.report.stats.ratios import MEMORY_TIE
 
 AXES = {"attention": ["fused", "naive"], "pe": ["rope", "sin"]}
-SIN, NAIVE = cell(pe="sin"), cell(attention="naive")
-TWIN = [1.01, 0.99, 1.0, 1.01, 0.99]
-
-
-def only_row(comparison, **choices):
-    (row,) = [row for row in comparison.rows if row.name == name(**choices)]
-    return row
-
-
-def change(comparison, metric, **choices):
-    (found,) = [c for c in only_row(comparison, **choices).changes if c.metric == metric]
-    return found
-
-
-def seeds(subject, wrong, **options):
-    return [train_record(subject, seed, count, **options) for seed, count in enumerate(wrong)]
-
-
-def measured(generator, factor=1.0, *, drift=1.0, session="a", machine=MACHINE, **memory):
-    """Cost records of a reference and of a cell so many times as fast, on a noisy machine."""
-    base, twin, own = drift * np.exp(generator.normal(0, 0.01, (3, 5)))
-    common = {"session": session, "environment": machine}
-    return [
-        cost_record(cell(), base, name(), base, twin, **common, **memory),
-        cost_record(SIN, factor * own, name(), base, twin, **common, **memory),
-    ]
-
-
-def with_config(records, part, **values):
-    """The same records with other settings."""
-    config = {**CONFIG, part: {**CONFIG[part], **values}}
-    return [r.model_copy(update={"config": config}) for r in records]
 
 
 @pytest.mark.slow
@@ -82,24 +49,6 @@ def test_equal_runs_are_called_different_no_more_often_than_stated(generator):
         changed += bool(failure_reason(comparison, "change"))
     assert at_most(changed, repeats, 0.05)
     assert wrongly <= changed
-
-
-def test_a_real_drop_is_found_in_its_own_row_only(generator):
-    """About eight points of accuracy of the cells with ``sin``."""
-    repeats, right = 30, 0
-    for _ in range(repeats):
-        hardness = generator.normal(0, 1.5, 1000)
-        before = simulated(generator, AXES, lambda parts: 3.0, hardness=hardness)
-        after = simulated(
-            generator, AXES, lambda parts: 3.0 - (parts["pe"] == "sin"), hardness=hardness
-        )
-        verdicts = {row.name: row.verdict for row in compare(before, after).rows}
-        right += verdicts == {
-            name(attention=a, pe=p): "worse" if p == "sin" else "tie"
-            for a in AXES["attention"]
-            for p in AXES["pe"]
-        }
-    assert at_least(right, repeats, 0.8)
 
 
 def test_the_difference_is_scipys_paired_t_test_over_the_seeds_of_both():
@@ -155,6 +104,7 @@ def test_one_seed_compares_only_these_models():
     assert row.why == "accuracy worse, for these models only: 1 seed in common, 3 are needed"
     assert not failure_reason(comparison, "worse"), "another seed may differ as much"
     assert failure_reason(comparison, "change") == "models differ: 1"
+    assert "no row is worse or better by it" in comparison_text(comparison, "a", "b")
 
 
 def test_two_seeds_count_an_example_once():
@@ -202,98 +152,6 @@ def test_a_run_from_before_a_setting_is_compared_with_one_that_has_its_default(p
     assert {row.verdict for row in comparison.rows} == {"tie"}
 
 
-def test_a_machine_of_half_the_speed_changes_nothing(generator):
-    comparison = compare(measured(generator), measured(generator, drift=0.5, session="b"))
-    found = change(comparison, "train speed", pe="sin")
-    assert found.verdict == "tie"
-    assert found.value == pytest.approx(1.0, abs=0.05)
-    assert found.after < 0.6 * found.before
-
-
-def test_a_cell_that_became_slower_than_its_reference_is_worse(generator):
-    comparison = compare(measured(generator, 1.0), measured(generator, 0.7, session="b"))
-    row = only_row(comparison, pe="sin")
-    assert (row.verdict, row.why) == ("worse", "train speed, inference speed")
-    found = change(comparison, "train speed", pe="sin")
-    assert found.value == pytest.approx(0.7, rel=0.05)
-    assert found.low < 0.7 < found.high
-
-
-def test_the_interval_of_two_runs_is_welchs(generator):
-    """Of the log ratios' means: scipy's own, from both runs' rounds."""
-    runs = [measured(generator), measured(generator, 0.9, session="b")]
-    logs = []
-    for run in runs:
-        base, own = (
-            np.array([sum(one["train"]) for one in r.samples["rounds"]]) for r in (run[0], run[1])
-        )
-        logs.append(np.log(base / own))
-    expected = stats.ttest_ind(logs[1], logs[0], equal_var=False)
-    found = change(compare(*runs), "train speed", pe="sin")
-    assert found.p == pytest.approx(expected.pvalue)
-    low, high = np.exp(expected.confidence_interval(0.95))
-    assert (found.low, found.high) == pytest.approx((low, high))
-
-
-def test_a_change_within_the_noise_floor_is_a_tie():
-    """Rounds so steady that 3% is significant, but the reference differs from itself by 4%."""
-    base, twin = [1.0] * 5, [1.0, 1.04, 1.05, 1.03, 1.06]
-    runs = [
-        [
-            cost_record(cell(), base, name(), base, twin),
-            cost_record(
-                SIN, [speed, speed * 1.001, speed, speed, speed * 0.999], name(), base, twin
-            ),
-        ]
-        for speed in (1.0, 1.03)
-    ]
-    found = change(compare(*runs), "train speed", pe="sin")
-    assert found.low > 1
-    assert (found.adjusted < 0.05, found.verdict) == (True, "tie")
-
-
-@pytest.mark.parametrize(
-    "other", [{"torch": "2.14.0"}, {"threads": 8}, {"device": "cuda"}, {"device_name": "another"}]
-)
-def test_another_machine_is_compared_by_ratios_and_says_so(generator, other):
-    before = measured(generator, memory=100.0)
-    after = measured(generator, 0.7, session="b", machine={**MACHINE, **other}, memory=300.0)
-    comparison = compare(before, after)
-    assert "Another machine" in comparison.costs
-    assert "compared only as each row's ratio to" in comparison.costs
-    found = change(comparison, "train speed", pe="sin")
-    assert (found.verdict, found.before, found.after) == ("worse", None, None)
-    memory = change(comparison, "memory", pe="sin")
-    assert (memory.value, memory.verdict, memory.before) == (1.0, "tie", None)
-
-
-def test_without_a_common_reference_speeds_are_not_compared(generator):
-    other = [r for r in measured(generator) if r.name == name(pe="sin")]
-    comparison = compare(measured(generator), other)
-    assert change(comparison, "train speed", pe="sin").verdict is None
-    assert "Speeds are not compared" in comparison.costs
-
-
-def test_memory_has_a_fixed_tolerance_and_the_text_says_so(generator):
-    for memory, verdict in ((101.0, "tie"), (109.0, "tie"), (112.0, "worse"), (89.0, "better")):
-        after = measured(generator, session="b", memory=memory)
-        found = change(compare(measured(generator), after), "memory", pe="sin")
-        assert (found.verdict, found.before, found.after) == (verdict, 100.0, memory)
-    text = comparison_text(compare(measured(generator), after), "a", "b")
-    assert "one in twenty comparisons of equal runs reports any change, memory apart." in text
-    assert f"not tested: a change within {MEMORY_TIE:.0%}," in text
-
-
-def test_memory_that_was_measured_differently_is_not_compared(generator):
-    before, after = measured(generator), measured(generator, session="b", memory=300.0)
-    for records, how in ((before, "all that is held"), (after, "freed memory returned")):
-        for one in records:
-            one.metrics["memory_how"] = how
-    found = change(compare(before, after), "memory", pe="sin")
-    assert (found.value, found.verdict) == (None, None)
-    assert found.why == "measured differently: all that is held against freed memory returned"
-
-
 def test_a_row_that_got_better_and_worse_is_mixed(generator):
     before = [*seeds(SIN, [50, 52, 51, 49, 50]), *measured(generator)]
     after = [*seeds(SIN, [20, 22, 21, 23, 20]), *measured(generator, 0.6, session="b")]
@@ -335,41 +193,8 @@ def test_a_cell_that_ran_before_and_is_skipped_now_fails():
     assert failure_reason(comparison, "worse") == "skipped now: 1"
 
 
-def test_the_noise_of_two_seeds_does_not_fail(generator):
-    """Equal programs with other random numbers: only the models differ."""
-    draws = [[np.flatnonzero(generator.random(1000) < p) for p in (0.05, 0.12)] for _ in (0, 1)]
-    before = [train_record(SIN, 0, draws[0][0]), train_record(SIN, 1, draws[0][0])]
-    after = [train_record(SIN, 0, draws[1][1]), train_record(SIN, 1, draws[1][1])]
-    comparison = compare(before, after)
-    row = only_row(comparison, pe="sin")
-    assert row.verdict == "models differ"
-    assert row.why == "accuracy worse, for these models only: 2 seeds in common, 3 are needed"
-    assert failure_reason(comparison, "worse") == ""
-    assert "no row is worse or better by it" in comparison_text(comparison, "a", "b")
-
-
-def test_runs_with_nothing_in_common_are_refused():
-    with pytest.raises(ZooError, match=r"no cell in common: one run has fused\+sin"):
-        compare(seeds(SIN, [50]), seeds(NAIVE, [50]))
-
-
-def bits(subject, values):
-    """Training records of a language model, of which fewer bits per byte are better."""
-    return [
-        record(
-            "train",
-            seed=s,
-            cell=subject,
-            config={**CONFIG, "task": "lm"},
-            metric_descriptions=LM,
-            metrics={"bits_per_byte": value},
-        )
-        for s, value in enumerate(values)
-    ]
-
-
 def test_a_metric_of_which_less_is_better_has_its_own_direction():
-    before, after = bits(SIN, [2.10, 2.12, 2.11, 2.13]), bits(SIN, [2.30, 2.33, 2.31, 2.33])
+    before, after = lm(SIN, [2.10, 2.12, 2.11, 2.13]), lm(SIN, [2.30, 2.33, 2.31, 2.33])
     row = only_row(compare(before, after), pe="sin")
     assert (row.verdict, row.why) == ("worse", "bits/byte")
     assert only_row(compare(after, before), pe="sin").verdict == "better"
@@ -379,15 +204,29 @@ def test_a_metric_of_which_less_is_better_has_its_own_direction():
 
 def test_a_difference_too_small_to_print_is_a_tie():
     """One function computed in two ways: rounding, in the same direction with every seed."""
-    before = bits(SIN, [2.10, 2.12, 2.11, 2.13])
-    after = bits(SIN, [2.100001, 2.1200012, 2.110001, 2.1300009])
+    before = lm(SIN, [2.10, 2.12, 2.11, 2.13])
+    after = lm(SIN, [2.100001, 2.1200012, 2.110001, 2.1300009])
     assert stats.ttest_1samp([1e-6, 1.2e-6, 1e-6, 0.9e-6], 0).pvalue < 0.001
     assert only_row(compare(before, after), pe="sin").verdict == "tie"
 
 
-def test_runs_of_two_tasks_are_refused():
-    with pytest.raises(ZooError, match="one run is of the task classify, the other of lm"):
-        compare(seeds(SIN, [50]), bits(SIN, [2.0]))
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        (seeds(NAIVE, [50]), r"no cell in common: one run has fused\+sin"),
+        (lm(SIN, [2.0]), "one run is of the task classify, the other of lm"),
+        (
+            [
+                r.model_copy(update={"metric_descriptions": (ACCURACY.model_copy(
+                    update={"label": "exactness"}),)}) for r in seeds(SIN, [50])
+            ],
+            "one run is ranked by accuracy, the other by exactness",
+        ),
+    ],
+)  # fmt: skip
+def test_runs_without_a_row_a_task_or_a_metric_in_common_are_refused(other, message):
+    with pytest.raises(ZooError, match=message):
+        compare(seeds(SIN, [50]), other)
 
 
 def test_versions_that_differ_are_listed():

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from factory import BATCHES, cell, cost_record, name, record, timed
-from rates import at_least, at_rate
+from rates import at_least
 from scipy import stats
 
 from zoo.config.settings import machine_of
@@ -24,18 +24,6 @@ def speeds(*records):
     return Speeds(make_rows(records))
 
 
-def noisy(generator, kind, shape):
-    """Log speeds with 3% of noise of four kinds; the last axis is rounds."""
-    noise = generator.normal(0, 0.03, shape)
-    if kind == "bursts":  # sometimes something else takes 40% of the machine
-        return noise - np.where(generator.random(shape) < 0.1, 0.5, 0.0)
-    if kind == "heavy":
-        return 0.03 * generator.standard_t(2, shape)
-    if kind == "drift":  # all slow down alike
-        return noise - np.linspace(0, 0.5, shape[-1])
-    return noise
-
-
 def test_the_ratio_is_the_t_interval_of_log_ratios():
     own, base = np.array([2.0, 2.2, 1.9, 2.1, 2.05]), np.array([1.0, 1.05, 1.02, 0.98, 1.0])
     found = speeds(cost_record(cell(pe="sin"), own, REFERENCE, base)).ratio("train", SIN, REFERENCE)
@@ -46,36 +34,26 @@ def test_the_ratio_is_the_t_interval_of_log_ratios():
     assert found.verdict == 1
 
 
-@pytest.mark.parametrize(("rounds", "kind"), [(5, "normal"), (5, "drift"), (3, "normal")])
-def test_the_interval_covers_at_the_stated_rate(generator, rounds, kind):
-    repeats, covered = 1000, 0
+@pytest.mark.parametrize("kind", ["bursts", "drift"])
+def test_a_machine_that_others_use_makes_intervals_wider_and_not_wrong(generator, kind):
+    """3% of noise, and sometimes 40% of the machine is taken, or all slow down alike."""
+    repeats, covered, ties = 200, 0, 0
     for _ in range(repeats):
-        base, twin, own = np.exp(noisy(generator, kind, (3, rounds)))
-        measured = speeds(cost_record(cell(pe="sin"), 1.2 * own, REFERENCE, base, twin))
+        noise = generator.normal(0, 0.03, (3, 5))
+        if kind == "bursts":
+            noise -= np.where(generator.random((3, 5)) < 0.1, 0.5, 0.0)
+        else:
+            noise -= np.linspace(0, 0.5, 5)
+        base, twin, own = np.exp(noise)
+        measured = speeds(
+            cost_record(cell(pe="sin"), 1.2 * own, REFERENCE, base, twin),
+            cost_record(cell(pe="none"), own, REFERENCE, base, twin),
+        )
         found = measured.ratio("train", SIN, REFERENCE)
         covered += found.low <= 1.2 <= found.high
-    assert at_rate(covered, repeats, 0.95)
-
-
-@pytest.mark.parametrize("kind", ["bursts", "heavy"])
-def test_irregular_noise_makes_intervals_wider_and_not_wrong(generator, kind):
-    repeats, covered = 1000, 0
-    for _ in range(repeats):
-        base, twin, own = np.exp(noisy(generator, kind, (3, 5)))
-        measured = speeds(cost_record(cell(pe="sin"), 1.2 * own, REFERENCE, base, twin))
-        found = measured.ratio("train", SIN, REFERENCE)
-        covered += found.low <= 1.2 <= found.high
+        ties += measured.ratio("train", NONE, REFERENCE).verdict == 0
     assert at_least(covered, repeats, 0.95)
-
-
-@pytest.mark.parametrize("kind", ["normal", "bursts", "heavy", "drift"])
-def test_one_cell_under_two_names_ties_in_19_of_20(generator, kind):
-    ties = 0
-    for _ in range(200):
-        base, twin, own = np.exp(noisy(generator, kind, (3, 5)))
-        measured = speeds(cost_record(cell(pe="sin"), own, REFERENCE, base, twin))
-        ties += measured.ratio("train", SIN, REFERENCE).verdict == 0
-    assert ties >= 190
+    assert at_least(ties, repeats, 0.95)
 
 
 def test_a_ratio_within_the_noise_floor_is_a_tie_however_narrow_its_interval():
@@ -158,38 +136,29 @@ def test_one_slow_batch_does_not_disturb_the_round():
     assert speeds(one).ratio("train", SIN, REFERENCE).value == pytest.approx(1.25)
 
 
-def test_another_reference_may_be_chosen_from_what_was_measured():
-    rows = make_rows(
-        [
-            cost_record(cell(), [1.0] * 5, REFERENCE),
-            cost_record(cell(pe="sin"), [2.0] * 5, REFERENCE),
-            cost_record(cell(pe="none"), [3.0] * 5, REFERENCE),
-        ]
-    )
-    assert Speeds(rows, SIN).ratio("train", NONE, SIN).value == pytest.approx(1.5)
-    assert Speeds(rows, SIN).ratio("train", REFERENCE, SIN).value == pytest.approx(0.5)
+def cost(pe, speed, reference=REFERENCE, **fields):
+    return cost_record(cell(pe=pe), [speed] * 5, reference, **fields)
 
 
-def test_rows_measured_against_another_reference_have_no_ratio():
-    rows = make_rows(
-        [
-            cost_record(cell(pe="none"), [3.0] * 5, SIN, started="2026-01-01T00:00:00"),
-            cost_record(cell(pe="sin"), [2.0] * 5, REFERENCE, started="2026-01-02T00:00:00"),
-        ]
-    )
-    measured = Speeds(rows)
-    assert measured.base == REFERENCE
-    assert measured.ratio("train", NONE, REFERENCE) is None
-
-
-def test_a_row_whose_last_cost_measurement_failed_has_no_ratio():
-    rows = make_rows(
-        [
-            cost_record(cell(pe="sin"), [2.0] * 5, REFERENCE),
-            record("cost", "oom", cell=cell(pe="sin"), reason="out of memory"),
-        ]
-    )
-    assert Speeds(rows).ratio("train", SIN, REFERENCE) is None
+@pytest.mark.parametrize(
+    ("records", "reference", "ratios"),
+    [
+        ([cost("sin", 2.0), cost("none", 3.0)], "", {SIN: 2.0, NONE: 3.0}),
+        ([cost("rope", 1.0), cost("sin", 2.0), cost("none", 3.0)], SIN,
+         {REFERENCE: 0.5, NONE: 1.5}),
+        # Only what was measured against the same base, which is the latest, has a ratio.
+        ([cost("none", 3.0, SIN, started="2026-01-01"), cost("sin", 2.0, started="2026-01-02")],
+         "", {SIN: 2.0, NONE: None}),
+        ([cost("sin", 2.0), record("cost", "oom", cell=cell(pe="sin"), reason="full")], "",
+         {SIN: None}),
+    ],
+    ids=["default", "chosen", "two bases", "failed since"],
+)  # fmt: skip
+def test_ratios_are_to_the_reference_of_the_latest_measurements(records, reference, ratios):
+    found = Speeds(make_rows(records), reference)
+    for one, expected in ratios.items():
+        ratio = found.ratio("train", one, reference or REFERENCE)
+        assert (ratio and ratio.value) == (expected and pytest.approx(expected)), one
 
 
 def test_memory_within_the_tolerance_is_a_tie_and_beyond_it_is_not():
@@ -202,7 +171,7 @@ def test_no_row_measured_twice_differs_from_itself_by_more_than_the_tolerance():
     Of a baseline, only the settings that its fit depends on: it has neither layers nor epochs.
     """
     peaks = defaultdict(set)
-    for file in sorted(Path(__file__).parents[2].glob("results/**/records.jsonl")):
+    for file in sorted(Path(__file__).parents[3].glob("results/**/records.jsonl")):
         for one in RecordFile(file.parent).read():
             measured = one.kind == "cost" and one.status == "ok"
             if measured and one.metrics.get("peak_memory_mib"):

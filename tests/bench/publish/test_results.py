@@ -1,0 +1,152 @@
+"""Published results are made from records and suites alone."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from bench.commit import written
+from bench.publish.__main__ import publish, published_pages
+from bench.publish.components_page import COMPONENTS
+from bench.publish.published import load_published
+from zoo.cli import main
+from zoo.report.profile import read_profile, the_profile
+from zoo.report.read import read_run
+from zoo.report.run_report import RunReport
+from zoo.report.write import write_tables
+
+ROOT = Path(__file__).parents[3]
+RESULTS, SUITES = ROOT / "results", ROOT / "bench" / "suites"
+# All else is made from these.
+MEASURED = {"records.jsonl", "scale.jsonl", "lines.jsonl", "checks.jsonl"}
+RUNS = sorted(path.parent for path in RESULTS.rglob("records.jsonl"))
+# Their bytes depend on the libraries that draw (SVG) and compress (PNG), and the page contains
+# plots: they are compared with the pinned versions. All other bytes depend on the records alone.
+DRAWN = {".png", ".svg", ".html"}
+
+
+# Of these a few seconds make again all kinds of pages, tables and plots but one.
+SMALL = (
+    "bbc-news/cpu/one-factor",
+    "bbc-news/cpu/masked",
+    "diagnostics/cpu/lengths",
+    "scale/cpu/length",
+)
+
+
+def _files(root: Path) -> set[Path]:
+    made = (path for path in root.rglob("*") if path.is_file() and path.name != ".lock")
+    return {p.relative_to(root) for p in made if p.name not in MEASURED}
+
+
+def _changed(made: Path, published: Path) -> list[str]:
+    """The files that are not byte for byte the published ones."""
+    constraints = (ROOT / "constraints.txt").read_text()
+    pinned = dict(re.findall(r"^(\S+)==(\S+)$", constraints, re.MULTILINE))
+    drawn = all(version(library) == pinned[library] for library in ("matplotlib", "pillow"))
+    paths = _files(made) | _files(published)
+    return [
+        path.as_posix()
+        for path in sorted(paths)
+        if drawn or path.suffix not in DRAWN
+        if not (made / path).exists()
+        or not (published / path).exists()
+        or (made / path).read_bytes() != (published / path).read_bytes()
+    ]
+
+
+@pytest.mark.slow
+def test_all_that_is_published_is_made_again_byte_for_byte(tmp_path: Path):
+    publish(RESULTS, SUITES, tmp_path)
+    assert _changed(tmp_path, RESULTS) == []
+
+
+def test_a_part_of_it_is_made_again_byte_for_byte(tmp_path: Path):
+    for place in SMALL:
+        for file in (RESULTS / place).rglob("*.jsonl"):
+            copy = tmp_path / "results" / file.relative_to(RESULTS)
+            copy.parent.mkdir(parents=True)
+            shutil.copy(file, copy)
+    suites = shutil.copytree(SUITES, tmp_path / "bench" / "suites")
+    publish(tmp_path / "results", suites, tmp_path / "made")
+    for place in SMALL:
+        assert _changed(tmp_path / "made" / place, RESULTS / place) == []
+
+
+def test_all_published_tables_are_made_again_byte_for_byte(tmp_path: Path):
+    pages = published_pages(SUITES)
+    for run in RUNS:
+        place = run.relative_to(RESULTS).as_posix()
+        _, published = pages.get(place, (None, None))
+        wanted = (published.reference, published.metric) if published else ()
+        (tmp_path / place).mkdir(parents=True)
+        write_tables(RunReport(read_run(run), *wanted), tmp_path / place)
+    for place in filter(lambda place: read_profile(RESULTS / place), pages):
+        write_tables(the_profile(RESULTS / place), tmp_path / place)
+    made = [path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(made) > 3 * len(RUNS)
+    for path in made:
+        assert (tmp_path / path).read_bytes() == (RESULTS / path).read_bytes(), path
+
+
+def _commits(file: Path) -> set[str]:
+    """The commits that stand behind a file's lines; "" for a line that says none."""
+    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    if file.parts[-3] == COMPONENTS:  # of these the first alone says where they come from
+        lines = lines[:1]
+    return {
+        written(line["environment"]["git"]) if "environment" in line else line.get("commit", "")
+        for line in lines
+    }
+
+
+def test_one_commit_stands_behind_every_published_line():
+    commits = {
+        path.relative_to(RESULTS).as_posix(): _commits(path)
+        for path in RESULTS.rglob("*")
+        if path.name in MEASURED
+    }
+    assert len(set().union(*commits.values())) == 1, commits
+
+
+@pytest.mark.parametrize("suite", sorted(SUITES.glob("*.toml")), ids=lambda path: path.name)
+def test_a_suites_header_has_command_run_time_and_result(suite: Path):
+    header = re.match(r"(?:#.*\n)+", suite.read_text())
+    assert header is not None
+    assert f"zoo bench --suite bench/suites/{suite.name} " in header[0]
+    assert re.search(r"^# Run time: \S", header[0], re.MULTILINE)
+    assert re.search(r"^# Expected: \S", header[0], re.MULTILINE)
+    if published := load_published(suite):
+        assert f"--out results/{published.directory[0]}\n" in suite.read_text()
+
+
+def _planned(suite: Path) -> object:
+    """The data sets of diagnostics.toml take half a minute to make."""
+    marks = [pytest.mark.slow] if suite.name == "diagnostics.toml" else []
+    return pytest.param(suite, marks=marks, id=suite.name)
+
+
+@pytest.mark.parametrize("suite", [_planned(file) for file in sorted(SUITES.glob("*.toml"))])
+def test_a_suite_can_be_planned(suite: Path, monkeypatch: pytest.MonkeyPatch):
+    arguments = ["bench", "--suite", str(suite), "--plan"]
+    # A plug-in that is not installed here, or is disabled, comes from its folder.
+    for name in re.findall(r"pip install .*\./plugins/(\S+)", suite.read_text()):
+        if main(arguments) != 0:
+            folder = ROOT / "plugins" / name
+            monkeypatch.syspath_prepend(folder)
+            arguments += ["--plugin", str(folder / name.replace("-", "_") / "__init__.py")]
+    assert main(arguments) == 0
+
+
+def test_every_published_run_has_its_suite():
+    published = [load_published(suite) for suite in SUITES.glob("*.toml")]
+    places = {place for one in published if one for place in one.directory}
+    found = {run.relative_to(RESULTS) for run in RUNS}
+    # A run of several data sets has a directory for each.
+    alone = [run for run in found if not {run.as_posix(), run.parent.as_posix()} & places]
+    assert alone == []

@@ -1,0 +1,38 @@
+"""Pairs of runs to compare, and the rows and changes of a comparison."""
+
+from __future__ import annotations
+
+import numpy as np
+from factory import CONFIG, MACHINE, cell, cost_record, name, train_record
+
+SIN, NAIVE = cell(pe="sin"), cell(attention="naive")
+
+
+def only_row(comparison, **choices):
+    (row,) = [row for row in comparison.rows if row.name == name(**choices)]
+    return row
+
+
+def change(comparison, metric, **choices):
+    (found,) = [c for c in only_row(comparison, **choices).changes if c.metric == metric]
+    return found
+
+
+def seeds(subject, wrong, **options):
+    return [train_record(subject, seed, count, **options) for seed, count in enumerate(wrong)]
+
+
+def measured(generator, factor=1.0, *, drift=1.0, session="a", machine=MACHINE, **memory):
+    """Cost records of a reference and of a cell so many times as fast, on a noisy machine."""
+    base, twin, own = drift * np.exp(generator.normal(0, 0.01, (3, 5)))
+    common = {"session": session, "environment": machine}
+    return [
+        cost_record(cell(), base, name(), base, twin, **common, **memory),
+        cost_record(SIN, factor * own, name(), base, twin, **common, **memory),
+    ]
+
+
+def with_config(records, part, **values):
+    """The same records with other settings."""
+    config = {**CONFIG, part: {**CONFIG[part], **values}}
+    return [r.model_copy(update={"config": config}) for r in records]

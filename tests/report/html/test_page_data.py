@@ -1,0 +1,190 @@
+"""What the page shows, as plain values: rows, details of a row, its command, environments."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from example import run
+from factory import CLASSIFY, failed, record
+from large_run import LABELS, large_run
+from rendered import rendered
+from sklearn.metrics import precision_recall_fscore_support
+
+from zoo.report.html.page_data import (
+    details_of,
+    environment_of,
+    heads_of,
+    incomplete_of,
+    lines_of,
+    row_command,
+    tints_of,
+)
+from zoo.report.rows import class_scores, make_rows
+from zoo.report.run_report import RunReport
+
+
+def test_precision_recall_and_f1_are_those_of_scikit_learn():
+    draw = np.random.default_rng(3)
+    confusions = draw.integers(0, 9, (4, 3, 3))
+    confusions[:, :, 2] = 0  # a class that is never predicted
+    expected = []
+    for matrix in confusions:
+        pairs = [(i, j) for (i, j), n in np.ndenumerate(matrix) for _ in range(n)]
+        truth, answer = zip(*pairs, strict=True)
+        scores = precision_recall_fscore_support(truth, answer, labels=[0, 1, 2], zero_division=0)
+        expected.append(np.stack(scores[:3], axis=-1))
+    np.testing.assert_allclose(class_scores(confusions), expected, atol=1e-12)
+
+
+def test_details_hold_the_numbers_of_the_records():
+    made = rendered("small").run
+    data = details_of(made)
+    assert data["labels"] == LABELS
+    for row, details in zip(made.rows, data["rows"], strict=True):
+        matrices = [one.metrics["confusion"] for one in row.trained.values()]
+        if not matrices:
+            assert not details["seeds"]
+            continue
+        total = np.zeros((5, 5), dtype=int)
+        for i, j, count in details["confusions"]:
+            total[i, j] = count
+        np.testing.assert_array_equal(total, np.sum(matrices, axis=0))
+        assert details["examples"] == total.sum(axis=1).tolist()
+        assert details["seeds"] == [[str(s), f"{v:.3f}"] for s, v in row.values.items()]
+        assert not details["cut"]
+
+
+def test_of_many_classes_the_largest_confusions_are_shown():
+    labels = [f"class {i}" for i in range(60)]
+    data = details_of(RunReport(large_run(cells=2, seeds=2, labels=labels, examples=3000)))
+    counts = [count for _, _, count in data["rows"][0]["confusions"]]
+    assert data["rows"][0]["cut"]
+    assert counts == sorted(counts, reverse=True)
+    assert len(counts) == 40
+    assert all(i != j for i, j, _ in data["rows"][0]["confusions"])
+
+
+def test_a_deterministic_fit_is_one_value_and_its_errors_count_once():
+    records = large_run(cells=3, seeds=3, examples=200)
+    marked = [
+        r.model_copy(update={"metrics": {**r.metrics, "deterministic": True}})
+        if r.baseline and r.kind == "train"
+        else r
+        for r in records
+        if not r.baseline or not r.seed  # one fit for all three seeds
+    ]
+    row = details_of(RunReport(marked))["rows"][-1]
+    ((seed, value),) = row["seeds"]
+    assert seed == "any: a deterministic fit"
+    assert f"{value} (deterministic fit)" in row["summary"]
+    assert sum(row["examples"]) == 200
+
+
+PARTS = "zoo bench --attention fused --pe rope"
+
+
+@pytest.mark.parametrize(
+    ("seeds", "command", "shown"),
+    [
+        ([0, 1, 2], "", f"{PARTS} --seeds 3 --data data/bbc-news"),
+        (
+            [1, 4],
+            "",
+            f"{PARTS} --seed 1 --seed 4 --data data/bbc-news",
+        ),
+        ([0], "zoo bench --attention 'x", "zoo bench --attention 'x"),
+        ([0, 1], "zoo bench --pe sin", "zoo bench --pe sin"),
+        ([], "", "zoo bench --data data/bbc-news"),
+    ],
+    ids=["all seeds", "some", "not a shell's", "no seed", "cost alone"],
+)
+def test_a_rows_command_repeats_all_its_seeds(seeds, command, shown):
+    records = [r for r in large_run(cells=1, seeds=5) if r.kind == "cost" or r.seed in seeds]
+    if command:
+        records = [r.model_copy(update={"command": command}) for r in records]
+    assert row_command(make_rows(records)[0]) == shown
+
+
+def test_what_failed_is_told_once_for_all_its_seeds():
+    cell = run()[0].cell
+    crashes = [failed(cell, seed) for seed in (7, 8)]
+    slow = record("cost", "timeout", cell=cell, reason="too long")
+    skipped = record("train", "skipped", cell={**cell, "pe": "alibi"}, reason="no bias")
+    assert incomplete_of(RunReport([*run(), *crashes, slow, skipped])) == [
+        ["rope", "seed 7, 8", "crashed", "it did not end well"],
+        ["rope", "cost", "timeout", "too long"],
+        ["alibi", "", "skipped", "no bias"],
+    ]
+
+
+def test_environments_are_told_once_with_every_value():
+    records = large_run(cells=2, seeds=3, failures=False)
+    other = {**records[0].environment, "threads": 8}
+    mixed = [records[0].model_copy(update={"environment": other}), *records[1:]]
+    assert environment_of(RunReport([*mixed, mixed[0]])).items() >= {
+        ("work", "9 trainings, 2 cost measurements"),
+        ("torch", "2.13.0+cpu"),
+        ("threads", "8; 2"),
+        ("git dirty", "no"),
+    }
+    assert environment_of(RunReport(records))["threads"] == "2"
+
+
+def test_heads_say_how_they_sort_and_what_is_left_out_first():
+    heads = {head["text"]: head for head in heads_of(RunReport(run()))}
+    assert [text for text, head in heads.items() if not head["on"]] == ["× train", "× infer"]
+    assert [text for text, head in heads.items() if not head["choice"]] == [
+        "attention", "pe", "accuracy",
+    ]  # fmt: skip
+    places = sorted((h["order"], text) for text, h in heads.items() if h["choice"])
+    texts = [text for _, text in places]
+    assert texts[0] == "macro F1", "what is not needed is left out first"
+    assert texts[-2:] == ["memory MiB", "train tok/s"]
+
+
+def test_a_metric_may_be_called_like_another_column():
+    """Numbers are looked up by their key, whatever is printed above them."""
+    named = [
+        metric.model_copy(update={"label": label})
+        for metric, label in zip(CLASSIFY, ("seeds", "memory MiB"), strict=True)
+    ]
+    made = RunReport(
+        [
+            one.model_copy(update={"metric_descriptions": tuple(named)})
+            for one in large_run(cells=3, seeds=3, failures=False)
+        ]
+    )
+    for line, row, values in zip(lines_of(made), made.rows, made.lines, strict=True):
+        cells = dict(zip(made.columns, line["cells"], strict=True))
+        assert float(cells["accuracy_mean"]["key"]) == np.mean([*row.values.values()])
+        assert float(cells["seeds"]["key"]) == len(row.values)
+        if not row.baseline:
+            assert float(cells["peak_memory_mib"]["key"]) == values["peak_memory_mib"]
+
+
+def test_whiskers_are_on_the_scale_of_the_cells_and_logarithmic_for_ratios():
+    made = RunReport(run())
+    column = list(made.columns).index("train_ratio")
+    lines = {line["name"]: line["cells"][column]["whisker"] for line in lines_of(made)}
+    assert (lines["rope"], lines["words"]) == (None, None), "without an interval there is none"
+    (sin, none) = (made.lines[n] for n in (1, 2))
+    low, high = math.log(sin["train_ratio_low"]), math.log(none["train_ratio_high"])
+    middle = 100 * (math.log(none["train_ratio"]) - low) / (high - low)
+    assert lines["none"][1:] == pytest.approx([middle, 100], abs=0.06)
+    assert lines["sin"][0] == 0
+    score = list(made.columns).index("accuracy_mean")
+    scores = {line["name"]: line["cells"][score]["whisker"] for line in lines_of(made)}
+    assert scores["words"] is None
+    assert scores["none"][0] == 0
+
+
+def test_tinted_rows_are_those_that_the_answer_tells_apart():
+    made = RunReport(run())
+    classes = {line["name"]: line["classes"] for line in lines_of(made)}
+    assert classes == {"rope": "", "sin": "", "none": "worse", "words": "better"}
+    assert "differ significantly from the best cell, rope: blue" in tints_of(made)
+    few = RunReport(run(seeds=2))
+    assert {line["classes"] for line in lines_of(few)} == {""}
+    assert tints_of(few) == ""

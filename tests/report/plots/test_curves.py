@@ -1,0 +1,98 @@
+"""Curves of training: rows with the same results are one line, and so are seeds with a band."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from example import scale_sweep
+from large_run import large_run
+
+from zoo.report.plots.curves import _curve, epoch_plots, scale_plot
+from zoo.report.plots.plot import styled
+from zoo.report.rows import make_rows
+from zoo.report.run_report import RunReport
+
+
+def curves_of(records):
+    """The plot of the curves in these records."""
+    with styled():
+        (plot,) = epoch_plots(RunReport(records))
+    return plot
+
+
+def test_rows_with_the_same_results_are_one_line_that_names_them():
+    records = large_run(cells=3, seeds=2, failures=False)
+    assert "have one line" not in curves_of(records).about
+    twins = {tuple(r.cell.values()): r.cell for r in records if r.cell}
+    first, twin, *_ = twins.values()
+    same = [r for r in records if r.kind != "train" or r.cell != twin]
+    same += [
+        r.model_copy(update={"cell": twin}) for r in same if r.kind == "train" and r.cell == first
+    ]
+    plot = curves_of(same)
+    assert re.search(r"have one line: (layer, rms|rms, layer)\.", plot.about)
+    assert re.search(">(layer = rms|rms = layer)<", plot.svg)
+
+
+def test_scores_of_texts_held_out_are_in_the_curves():
+    records = large_run(cells=2, seeds=2, failures=False)
+    assert "held out for validation" not in curves_of(records).about
+    assert "Circles: the score of the trained models" in curves_of(records).about
+    scored = [
+        r.model_copy(update={"curve": [s | {"validation_accuracy": 0.8} for s in r.curve]})
+        for r in records
+    ]
+    assert "Dotted lines with crosses: on the texts held out" in curves_of(scored).about
+
+
+def test_a_curve_has_the_epochs_that_all_seeds_have():
+    """And only quantities that every step of every seed has."""
+    records = [r for r in large_run(cells=1, seeds=2, failures=False) if r.kind == "train"][:2]
+    short = [{**step, "validation_accuracy": 0.5} for step in records[1].curve[:4]]
+    records[1] = records[1].model_copy(update={"curve": short})
+    (row,) = make_rows(records)
+    found = _curve(row)
+    assert set(found) == {"number", "loss", "accuracy"}
+    assert found["number"].tolist() == [[1, 2, 3, 4]] * 2
+    expected = [[step["loss"] for step in r.curve[:4]] for r in records]
+    np.testing.assert_array_equal(found["loss"], expected)
+
+
+def test_a_run_of_one_epoch_and_one_without_curves_have_no_plot():
+    records = large_run(cells=2, seeds=2, failures=False)
+    for epochs in (0, 1):
+        cut = [r.model_copy(update={"curve": r.curve[:epochs]}) for r in records]
+        assert epoch_plots(RunReport(cut)) == []
+
+
+def test_the_rest_is_grey_and_counted():
+    assert "the other" not in curves_of(large_run(cells=6, seeds=2, failures=False)).about
+    plot = curves_of(large_run(cells=9, seeds=2, failures=False))
+    assert "The reference and the best are in colour; the other 3 are grey." in plot.about
+
+
+@pytest.mark.parametrize(("ends", "log"), [((1.0, 9.0), False), ((1.0, 11.0), True)])
+def test_a_loss_that_falls_to_a_tenth_has_a_logarithmic_axis(monkeypatch, ends, log):
+    from matplotlib.axes import Axes
+
+    scales = []
+    whole = Axes.set_yscale
+    monkeypatch.setattr(
+        Axes, "set_yscale", lambda axes, scale: scales.append(scale) or whole(axes, scale)
+    )
+    steps = [{"number": number, "loss": loss} for number, loss in enumerate(ends[::-1], start=1)]
+    records = [
+        r.model_copy(update={"curve": steps}) for r in large_run(cells=2, seeds=1, failures=False)
+    ]
+    curves_of(records)
+    assert (scales == ["log"]) is log
+
+
+def test_the_plot_of_a_scale_describes_every_line():
+    plot = scale_plot(scale_sweep())
+    assert "length to the power of 2.00" in plot.svg
+    assert "failed" in plot.svg
+    assert "128" in plot.svg
+    assert "mathdefault" not in plot.svg

@@ -1,0 +1,72 @@
+"""Metric against cost: the front of the means, its styles, and what is named where."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+from example import run
+from factory import ACCURACY, BITS_PER_BYTE, cell, name
+
+from zoo.report.plots.front import Point, _stairs, _styles, front_plots
+from zoo.report.plots.plot import HUES, MARKERS, styled
+from zoo.report.rows import Row
+from zoo.report.run_report import RunReport
+
+
+@pytest.mark.parametrize(
+    ("metric", "more", "front"),
+    [
+        (ACCURACY, True, [3, 2]),
+        (ACCURACY, False, [3, 1]),
+        (BITS_PER_BYTE, True, [0, 2]),
+        (BITS_PER_BYTE, False, [1]),
+    ],
+)
+def test_the_front_is_what_no_other_point_beats_on_both(metric, more, front):
+    """(cost, score): of equal scores the one with the better cost counts."""
+    at = [(2.0, 0.5), (1.0, 0.5), (4.0, 0.7), (3.0, 0.9)]
+    points = [Point(number, x, y, None, None, False) for number, (x, y) in enumerate(at)]
+    assert [point.number for point in _stairs(points, metric, more)] == front
+
+
+def test_the_first_axis_has_the_colour_and_the_second_the_marker():
+    row = Row("", {"attention": "naive", "pe": "sin"}, "")
+    style, columns = _styles({"attention": ("fused", "naive"), "pe": ("rope", "sin")})
+    assert style(row) == (HUES[1], MARKERS[1])
+    heads = [[line.get_label() for line in column] for column in columns]
+    assert heads == [["attention", "fused", "naive"], ["pe", "rope", "sin"]]
+    # More choices than colours: both show the first axis.
+    many = ("fused", *(f"a{n}" for n in range(len(HUES) - 1)), "naive")
+    style, columns = _styles({"attention": many, "pe": ("rope", "sin")})
+    assert style(row) == (HUES[0], MARKERS[1])
+    assert len(columns) == 1
+    style, columns = _styles({})
+    assert (style(row), columns) == ((HUES[0], MARKERS[0]), [])
+
+
+def plots_of(records):
+    with styled():
+        return {plot.name: plot for plot in front_plots(RunReport(records))}
+
+
+def texts_of(plot):
+    return " ".join(" ".join(ElementTree.fromstring(plot.svg).itertext()).split())
+
+
+def test_speeds_are_ratios_to_the_reference_where_there_are_ratios():
+    plot = plots_of(run())["pareto-speed"]
+    assert "training speed, × that of rope, which does" in texts_of(plot)
+    assert "1,000 tokens/s (right is better)" in texts_of(plot)
+    assert re.search("words: 0.980 ↑|words: 0.980<", plot.svg)
+    assert plot.about.startswith("The dashed line is the front of the means: rope, none.")
+    assert "horizontal, of the ratio in the same rounds." in plot.about
+    memory = plots_of(run())["pareto-memory"]
+    assert "peak memory in training, MiB (left is better)" in texts_of(memory)
+    assert memory.about.startswith("Best in both means, significant or not: rope.")
+    assert memory.about.endswith("memory is measured once, so it has none.")
+    few = [r for r in run() if r.cell in ({}, cell(pe="sin")) or r.kind == "train"]
+    assert plots_of(few) == {}, "one cell with a speed is no front"
+    left = plots_of([r for r in run() if r.name != name()])["pareto-speed"]
+    assert "training speed, tokens/s (right is better)" in texts_of(left)

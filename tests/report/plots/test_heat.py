@@ -1,0 +1,94 @@
+"""Heat maps: colours, pale ties, cells that say why they are empty, and groups of equal ranks."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import pytest
+from example import SVG
+from factory import cell, train_record
+from rendered import rendered
+
+from zoo.report.plots.heat import _brief, _in_lines, _not_different, heat_plots
+from zoo.report.plots.plot import styled
+from zoo.report.run_report import RunReport
+
+
+def test_a_heat_map_of_ties_is_pale_and_cells_without_a_number_say_why():
+    grid = rendered("small").plots["grid"]
+    assert "Pale: no two cells differ significantly in accuracy." in grid.about
+    assert "fill-opacity: 0.22" in grid.svg
+    texts = [e.text for e in ElementTree.fromstring(grid.svg).iter(f"{SVG}text")]
+    assert "skipped" in texts
+    assert "not run" in texts
+
+
+@pytest.fixture
+def apart():
+    """Two of attention and three of pe, of which one is much worse."""
+    wrong = {"rope": 20, "sin": 30, "none": 400}
+    return [
+        train_record(cell(attention=attention, pe=pe), seed, range(w + seed))
+        for attention in ("fused", "naive")
+        for pe, w in wrong.items()
+        for seed in range(4)
+    ]
+
+
+def fills(plot):
+    """The title of each cell to the colour of its square."""
+    found = {}
+    for mark in ElementTree.fromstring(plot.svg).iter():
+        if mark.get("class") == "mark":
+            path = next(mark.iter(f"{SVG}path"))
+            hue = path.get("style").partition("fill: #")[2][:6]
+            light = np.dot([int(hue[i : i + 2], 16) for i in (0, 2, 4)], [0.2126, 0.7152, 0.0722])
+            found[mark.findtext(f"{SVG}title").partition(":")[0]] = light
+    return found
+
+
+def test_lighter_is_better_and_the_scale_has_both_ends(apart):
+    with styled():
+        (plot,) = heat_plots(RunReport(apart))
+    found = fills(plot)
+    assert found["fused+rope"] > found["fused+sin"] > found["fused+none"]
+    assert found["naive+rope"] == found["fused+rope"]
+    assert "Pale" not in plot.about
+    assert min(found.values()) < 40
+    assert max(found.values()) > 200
+    assert heat_plots(RunReport([r for r in apart if r.cell["pe"] == "rope"])) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "brief"),
+    [
+        ("0.954 =", ".95="), ("1.000", "1.0"), ("0.996", "1.0"), ("12.345 c?", "12.3c?"),
+        ("-0.25", "-0.25"), ("not run", "–"), ("skipped: no bias", "skipped"),
+    ],
+)  # fmt: skip
+def test_numbers_in_narrow_cells_are_short(text, brief):
+    assert _brief(text) == brief
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("fused+rope", "fused+rope"),
+        ("linear+relative/x", "linear+\nrelative/x"),
+        ("performer(features=256)", "performer(featu\nres=256)"),
+    ],
+)
+def test_long_names_are_divided_after_a_sign(name, lines):
+    assert _in_lines(name) == lines
+
+
+def test_bars_join_the_longest_runs_without_a_significant_pair():
+    p = np.ones((5, 5))
+    for one, other in ((0, 2), (0, 3), (0, 4), (1, 4)):
+        p[one, other] = p[other, one] = 0.01
+    assert _not_different(p.tolist()) == [(0, 1), (1, 3), (2, 4)]
+    assert _not_different(np.ones((3, 3)).tolist()) == [(0, 2)]
+    assert _not_different((np.eye(3)).tolist()) == []
+    at_the_level = np.full((2, 2), 0.05)
+    assert _not_different(at_the_level.tolist()) == [(0, 1)]

@@ -1,0 +1,166 @@
+"""Means over seeds, the error of a test set and shrunk variances, beside scipy and statsmodels."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from factory import cell, train_record
+from scipy import optimize, stats
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.proportion import proportion_confint
+
+from zoo.report.run_report import RunReport
+from zoo.report.stats.intervals import (
+    MOST_PRIOR,
+    Interval,
+    _independent,
+    _prior,
+    moderate,
+    over_seeds,
+    sampling_error,
+)
+from zoo.report.stats.paired import holm
+
+
+def test_mean_spread_and_interval_are_those_of_scipy():
+    scores = [0.93, 0.95, 0.941, 0.938, 0.944]
+    found = over_seeds(scores)
+    low, high = stats.ttest_1samp(scores, 0).confidence_interval(0.95)
+    assert found is not None
+    assert found.mean == pytest.approx(np.mean(scores))
+    assert found.sd == pytest.approx(np.std(scores, ddof=1))
+    assert (found.low, found.high) == pytest.approx((low, high))
+
+
+@pytest.mark.parametrize("scores", [[0.9], [0.9, 0.91]])
+def test_fewer_than_three_seeds_have_a_mean_and_no_interval(scores):
+    found = over_seeds(scores)
+    assert found.mean == pytest.approx(np.mean(scores))
+    assert (found.low, found.high) == (None, None)
+    assert (found.sd is None) == (len(scores) == 1)
+    assert over_seeds([]) is None
+
+
+@pytest.mark.parametrize(
+    ("mean", "half", "ends", "text"),
+    [
+        (0.943, None, None, "0.943"),
+        (0.943, 0.008, None, "0.943 ± 0.008"),
+        (0.943, 0.008, (0.935, 0.950), "0.943 ± 0.008"),
+        (0.999, 0.008, (0.991, 1.000), "0.999 (0.991 to 1.000)"),
+    ],
+)
+def test_both_ends_are_written_where_they_are_not_equally_far(mean, half, ends, text):
+    assert Interval(mean, half, ends=ends).text("{:.3f}") == text
+
+
+def test_no_interval_goes_beyond_the_limits_of_the_metric():
+    wrong = {"none": [0, 10, 0], "sin": [1000, 990, 1000]}
+    records = [
+        train_record(cell(pe=pe), seed, count)
+        for pe, counts in wrong.items()
+        for seed, count in enumerate(counts)
+    ]
+    table = RunReport(records).table.set_index("pe")
+    assert 0.999 < table.loc["none", "accuracy_high"] <= 1.0
+    assert 0.0 <= table.loc["sin", "accuracy_low"] < 0.001
+    assert over_seeds([1.0, 0.99, 1.0]).high > 1
+
+
+@pytest.mark.parametrize(("p", "n"), [(0.95, 307), (0.5, 40), (0.05, 307), (0.0, 20), (1.0, 307)])
+def test_the_sampling_error_reaches_the_farther_end_of_wilsons_interval(p: float, n: int):
+    """Wilson 1927: the q for which (p - q)² = z² q (1 - q) / n; the farther of the two roots."""
+    z2 = stats.norm.ppf(0.975) ** 2
+    roots = np.roots([1 + z2 / n, -(2 * p + z2 / n), p**2])
+    assert sampling_error(p, n) == pytest.approx(max(abs(roots - p)))
+    low, high = proportion_confint(p * n, n, method="wilson")
+    assert sampling_error(p, n) == pytest.approx(max(high - p, p - low))
+
+
+def test_without_examples_there_is_no_sampling_error():
+    assert sampling_error(0.9, 0) is None
+    assert sampling_error(math.nan, 100) is None
+
+
+@pytest.mark.parametrize("count", [1, 2, 40])
+def test_holms_correction_is_that_of_statsmodels(generator, count):
+    p_values = list(generator.random(count) ** 4)
+    assert holm(p_values) == pytest.approx(list(multipletests(p_values, method="holm")[1]))
+
+
+def test_what_was_not_tested_is_not_corrected_for():
+    assert holm([0.03, None, 0.01]) == [0.03, None, 0.02]
+    assert holm([]) == []
+
+
+@pytest.mark.parametrize("prior_df", [3.0, 10.0])
+def test_a_known_prior_is_found_as_by_maximum_likelihood(generator, prior_df):
+    """Variances are s₀² F(d, d₀) distributed (Smyth 2004, section 4)."""
+    df, location = 4.0, 2.5
+    variances = location * stats.f(df, prior_df).rvs(4000, random_state=generator)
+
+    def unlikely(logs: np.ndarray) -> float:
+        d0, s0 = np.exp(logs)
+        return -float((stats.f(df, d0).logpdf(variances / s0) - np.log(s0)).sum())
+
+    best = np.exp(optimize.minimize(unlikely, [1.0, 0.0], method="Nelder-Mead").x)
+    found = _prior(variances, np.full(4000, df))
+    assert found == pytest.approx(best, rel=0.25)
+    assert found == pytest.approx((prior_df, location), rel=0.25)
+
+
+def test_equal_variances_are_pooled_as_far_as_is_allowed(generator):
+    """Shrunk variances have the weighted form of Smyth's equation, and no more than its weight."""
+    values = generator.normal(0, 1, (60, 5))
+    found = moderate(values, np.ones(60), 60)
+    own = values.var(axis=1, ddof=1)
+    assert found.own == pytest.approx(own)
+    slope = np.polyfit(own, found.variance, 1)[0]
+    assert slope == pytest.approx(1 / (1 + MOST_PRIOR))
+    assert found.df == pytest.approx(np.full(60, 4 * (1 + MOST_PRIOR)))
+
+
+def test_one_quantity_keeps_its_own_variance_and_degrees_of_freedom(generator):
+    values = generator.normal(0, 1, (1, 5))
+    found = moderate(values, np.ones(1), 1)
+    assert (found.variance[0], found.df[0]) == (pytest.approx(values.var(ddof=1)), 4)
+
+
+def test_noisy_quantities_keep_more_of_their_own_variance(generator):
+    noise = np.where(np.arange(40) < 20, 1.0, 30.0)
+    found = moderate(noise[:, None] * generator.normal(0, 1, (40, 5)), np.ones(40), 40)
+    quiet, noisy = found.variance[:20], found.variance[20:]
+    assert quiet.max() < noisy.min()
+    assert found.df[0] < 2 * 4
+
+
+def test_missing_seeds_do_not_count(generator):
+    values = generator.normal(0, 1, (3, 6))
+    values[0, 4:] = np.nan
+    found = moderate(values, np.ones(3), 3)
+    assert list(found.seeds) == [4, 6, 6]
+    assert found.own[0] == pytest.approx(np.var(values[0, :4], ddof=1))
+
+
+@pytest.mark.parametrize(("rows", "seeds"), [(16, 5), (16, 10), (4, 5)])
+def test_pairs_of_independent_rows_count_as_one_row_less(generator, rows, seeds):
+    """All pairs of R rows have one variance in common, with R - 1 times the degrees of freedom."""
+    one, other = np.triu_indices(rows, 1)
+    found = []
+    for _ in range(200):
+        pairs = (values := generator.normal(0, 1, (rows, seeds)))[one] - values[other]
+        found.append(_independent(pairs - pairs.mean(axis=1, keepdims=True), rows - 1))
+    assert np.median(found) == pytest.approx(rows - 1, rel=0.3)
+
+
+def test_copies_of_one_row_count_once(generator):
+    row = generator.normal(0, 1, (1, 5))
+    copies = np.repeat(row - row.mean(), 8, axis=0)
+    assert _independent(copies, 8) == pytest.approx(1.0)
+
+
+def test_quantities_without_any_variance_have_none():
+    found = moderate(np.ones((3, 4)), np.ones(3), 3)
+    assert list(found.variance) == [0, 0, 0]

@@ -1,0 +1,103 @@
+"""Notes: what marks mean, where numbers come from, and nothing of records that were replaced."""
+
+from __future__ import annotations
+
+import pytest
+from example import REFERENCE, TWIN, run
+from factory import caption, cell, cost_record, name, readable, train_record
+
+from zoo.report.run_report import RunReport
+
+FIRST, SECOND = {"commit": "a" * 40, "dirty": False}, {"commit": "b" * 40, "dirty": False}
+CODE, MACHINES = "Made by several states of the code", "Made on several machines"
+
+
+def on(record, torch: str = "2.13.0", git: dict[str, object] = FIRST):
+    return record.model_copy(
+        update={"environment": {**record.environment, "torch": torch, "git": git}}
+    )
+
+
+def trained(seed: int, **where):
+    return on(train_record(cell(), seed, 3), **where)
+
+
+def measured(**where):
+    return on(cost_record(cell(), [1.0] * 5, name()), **where)
+
+
+def test_a_cost_that_was_measured_again_leaves_no_trace():
+    records = [trained(0), measured(torch="2.11.0", git=SECOND), measured()]
+    told = caption(records)
+    assert CODE not in told
+    assert MACHINES not in told
+    # The other way round the table does hold the number of the other machine.
+    told = caption([trained(0), measured(), measured(torch="2.11.0", git=SECOND)])
+    assert f"{CODE}: commit {'a' * 12}, commit {'b' * 12}." in told
+    assert MACHINES in told
+
+
+def test_a_seed_that_was_trained_again_leaves_no_trace():
+    records = [trained(0, git=SECOND), trained(1), trained(0)]
+    assert CODE not in caption(records)
+    assert CODE in caption([trained(0), trained(1, git=SECOND)])
+
+
+@pytest.mark.parametrize("git", [FIRST, {"commit": "a" * 40, "dirty": True}])
+def test_code_that_was_changed_since_its_commit_is_marked(git):
+    told = " ".join(RunReport([trained(0), trained(1, git=git)]).notes)
+    assert (f"{CODE}: commit {'a' * 12}, commit {'a' * 12}+." in told) is git["dirty"]
+
+
+def test_a_table_whose_memory_was_measured_in_several_ways_says_so():
+    records = run()
+    costs = [r for r in records if r.kind == "cost"]
+    for one in costs:
+        one.metrics["memory_how"] = "freed memory returned"
+    assert [n for n in RunReport(records).notes if n.startswith("Memory")] == []
+    costs[0].metrics["memory_how"] = "all that is held"
+    notes = RunReport(records).notes
+    assert sum("Memory was measured in several ways" in note for note in notes) == 1
+    assert any("all that is held (1 row)" in note for note in notes)
+
+
+def test_every_mark_is_explained_under_the_table():
+    notes = caption(run()).splitlines()
+    starts = "Seeds: 5,Rank: 1 +,Test set: 1000,×:,Reference: fused+rope,Noise floor,Front,Data"
+    for start in starts.split(","):
+        assert sum(note.startswith(start) for note in notes) == 1, start
+    assert "Holm's correction for 6 comparisons" in caption(run())
+
+
+def test_a_run_whose_rows_are_all_equal_says_so_and_counts_no_comparisons():
+    records = [
+        train_record(cell(attention=attention), seed, 50 + seed)
+        for attention in ("fused", "naive")
+        for seed in range(3)
+    ]
+    notes = caption(records)
+    assert "0 comparisons" not in notes
+    assert "Rank: all ranked rows have the same results with every seed." in notes
+    assert list(readable(records)["rank"]) == ["1=", "1="]
+
+
+def test_remarks_on_the_data_are_notes():
+    remark = "7 of 9 test texts are longer than 4 tokens."
+    records = [
+        r.model_copy(
+            update={"config": {**r.config, "data": r.config["data"] | {"remarks": [remark]}}}
+        )
+        for r in run()
+    ]
+    assert remark in RunReport(records).notes
+    assert RunReport(records).notes[-1].startswith("Data: ")
+
+
+def test_a_noise_floor_at_which_no_speeds_can_be_ranked_is_said_to_be_one():
+    noisy = [1.0, 2.0, 0.5, 1.4, 0.6]
+    calm, wild = (
+        [cost_record(cell(pe=pe), [1.0] * 5, REFERENCE, twin=twin) for pe in ("rope", "sin")]
+        for twin in (TWIN, noisy)
+    )
+    assert "too much to compare speeds" not in caption(calm)
+    assert "That is too much to compare speeds" in caption(wild)

@@ -1,0 +1,73 @@
+"""Known exponents are found, and tables and plot are the same bytes every time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from example import LENGTHS, scale_record, scale_sweep
+from scipy import stats
+
+from zoo.errors import ZooError
+from zoo.report.tables.scaling_table import as_text, curves, fit, make_frame
+
+
+def test_a_power_plus_a_constant_is_found_on_the_upper_half():
+    values = np.array(LENGTHS)
+    costs = 5.0 + 1e-4 * values**2
+    found = fit(LENGTHS, costs)
+    assert found.first == LENGTHS[3]
+    assert found.points == 4
+    assert found.power == pytest.approx(2, abs=0.06)
+    line = stats.linregress(np.log(values[3:]), np.log(costs[3:]))
+    half = stats.t.ppf(0.975, 2) * line.stderr
+    assert (found.low, found.high) == pytest.approx((line.slope - half, line.slope + half))
+    assert fit(LENGTHS[:2], costs[:2]) is None
+    assert fit(LENGTHS[:3], costs[:3]).points == 3
+
+
+def test_memory_below_what_can_be_measured_is_neither_shown_nor_fitted():
+    small = [scale_record("fused", n) for n in (32, 64, *LENGTHS)]  # 0.38 and 0.77 MiB, and more
+    curve, memory = curves(small)[0], "train_memory_mib"
+    assert curve.points(memory)[0] == LENGTHS
+    assert curve.points("train_seconds")[0] == [32, 64, *LENGTHS]
+    rows = as_text(small).splitlines()
+    assert sum("< 1" in row for row in rows if row.startswith("fused")) == 2
+
+
+def test_quadratic_memory_is_distinguished_from_linear():
+    powers = {c.name: c.exponent("train_memory_mib").power for c in curves(scale_sweep())}
+    assert powers == {"fused": pytest.approx(1), "naive": pytest.approx(2)}
+
+
+def test_a_failure_is_a_row_of_the_table_and_not_a_point_of_the_curve():
+    text, frame = as_text(scale_sweep()), make_frame(scale_sweep())
+    assert "oom" in text
+    assert "skipped: skipped, for a reason" in text
+    assert len(frame) == len(LENGTHS) * 2
+    naive = next(c for c in curves(scale_sweep()) if c.name == "naive")
+    assert naive.points("train_seconds")[0] == LENGTHS[:-2]
+    assert frame[frame.status == "oom"].train_seconds.isna().all()
+
+
+def test_the_last_record_of_a_point_counts():
+    early = scale_record("fused", 128, "timeout")
+    found = curves([early, scale_record("fused", 128)])
+    assert [r.status for r in found[0].records] == ["ok"]
+    with pytest.raises(ZooError, match="one axis, got layers, length"):
+        curves([scale_record("fused", 128), scale_record("fused", 2, over="layers")])
+
+
+def test_records_of_several_machines_and_commits_are_told():
+    one, other = (scale_record("fused", length) for length in LENGTHS[:2])
+    assert "several" not in as_text([one, other])
+    git = {"commit": "a" * 40, "dirty": True}
+    other = other.model_copy(
+        update={
+            "environment": {**other.environment, "torch": "3", "git": git},
+            "metrics": {**other.metrics, "memory_how": "torch's own count"},
+        }
+    )
+    text = as_text([one, other])
+    assert "Made on several machines: M, torch 2, fp32; M, torch 3, fp32." in text
+    assert f"Made by several states of the code: version unknown, commit {'a' * 12}+." in text
+    assert "Memory: VmHWM or torch's own count, each" in text

@@ -1,0 +1,102 @@
+"""``zoo compare`` of speed and memory: ratios to the reference, and machines that differ."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from compared import SIN, change, measured, only_row
+from factory import MACHINE, cell, compare, cost_record, name
+from scipy import stats
+
+from zoo.report.compare_text import comparison_text
+from zoo.report.stats.ratios import MEMORY_TIE
+
+
+def test_a_machine_of_half_the_speed_changes_nothing(generator):
+    comparison = compare(measured(generator), measured(generator, drift=0.5, session="b"))
+    found = change(comparison, "train speed", pe="sin")
+    assert found.verdict == "tie"
+    assert found.value == pytest.approx(1.0, abs=0.05)
+    assert found.after < 0.6 * found.before
+
+
+def test_a_cell_that_became_slower_than_its_reference_is_worse(generator):
+    comparison = compare(measured(generator, 1.0), measured(generator, 0.7, session="b"))
+    row = only_row(comparison, pe="sin")
+    assert (row.verdict, row.why) == ("worse", "train speed, inference speed")
+    found = change(comparison, "train speed", pe="sin")
+    assert found.value == pytest.approx(0.7, rel=0.05)
+    assert found.low < 0.7 < found.high
+
+
+def test_the_interval_of_two_runs_is_welchs(generator):
+    """Of the log ratios' means: scipy's own, from both runs' rounds."""
+    runs = [measured(generator), measured(generator, 0.9, session="b")]
+    logs = []
+    for run in runs:
+        base, own = (
+            np.array([sum(one["train"]) for one in r.samples["rounds"]]) for r in (run[0], run[1])
+        )
+        logs.append(np.log(base / own))
+    expected = stats.ttest_ind(logs[1], logs[0], equal_var=False)
+    found = change(compare(*runs), "train speed", pe="sin")
+    assert found.p == pytest.approx(expected.pvalue)
+    low, high = np.exp(expected.confidence_interval(0.95))
+    assert (found.low, found.high) == pytest.approx((low, high))
+
+
+def test_a_change_within_the_noise_floor_is_a_tie():
+    """Rounds so steady that 3% is significant, but the reference differs from itself by 4%."""
+    base, twin = [1.0] * 5, [1.0, 1.04, 1.05, 1.03, 1.06]
+    runs = [
+        [
+            cost_record(cell(), base, name(), base, twin),
+            cost_record(
+                SIN, [speed, speed * 1.001, speed, speed, speed * 0.999], name(), base, twin
+            ),
+        ]
+        for speed in (1.0, 1.03)
+    ]
+    found = change(compare(*runs), "train speed", pe="sin")
+    assert found.low > 1
+    assert (found.adjusted < 0.05, found.verdict) == (True, "tie")
+
+
+@pytest.mark.parametrize("other", [{"torch": "2.14.0"}, {"device_name": "another"}])
+def test_another_machine_is_compared_by_ratios_and_says_so(generator, other):
+    before = measured(generator, memory=100.0)
+    after = measured(generator, 0.7, session="b", machine={**MACHINE, **other}, memory=300.0)
+    comparison = compare(before, after)
+    assert "Another machine" in comparison.costs
+    assert "compared only as each row's ratio to" in comparison.costs
+    found = change(comparison, "train speed", pe="sin")
+    assert (found.verdict, found.before, found.after) == ("worse", None, None)
+    memory = change(comparison, "memory", pe="sin")
+    assert (memory.value, memory.verdict, memory.before) == (1.0, "tie", None)
+
+
+def test_without_a_common_reference_speeds_are_not_compared(generator):
+    other = [r for r in measured(generator) if r.name == name(pe="sin")]
+    comparison = compare(measured(generator), other)
+    assert change(comparison, "train speed", pe="sin").verdict is None
+    assert "Speeds are not compared" in comparison.costs
+
+
+def test_memory_has_a_fixed_tolerance_and_the_text_says_so(generator):
+    for memory, verdict in ((101.0, "tie"), (109.0, "tie"), (112.0, "worse"), (89.0, "better")):
+        after = measured(generator, session="b", memory=memory)
+        found = change(compare(measured(generator), after), "memory", pe="sin")
+        assert (found.verdict, found.before, found.after) == (verdict, 100.0, memory)
+    text = comparison_text(compare(measured(generator), after), "a", "b")
+    assert "one in twenty comparisons of equal runs reports any change, memory apart." in text
+    assert f"not tested: a change within {MEMORY_TIE:.0%}," in text
+
+
+def test_memory_that_was_measured_differently_is_not_compared(generator):
+    before, after = measured(generator), measured(generator, session="b", memory=300.0)
+    for records, how in ((before, "all that is held"), (after, "freed memory returned")):
+        for one in records:
+            one.metrics["memory_how"] = how
+    found = change(compare(before, after), "memory", pe="sin")
+    assert (found.value, found.verdict) == (None, None)
+    assert found.why == "measured differently: all that is held against freed memory returned"

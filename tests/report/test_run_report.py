@@ -1,0 +1,116 @@
+"""No two places of a report disagree."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+from factory import cell, name, simulated, train_record
+
+from zoo.report.compare_runs import compare
+from zoo.report.read import read_run
+from zoo.report.run_report import RunReport
+from zoo.report.tables.effects_text import sentence
+
+ROOT = Path(__file__).parents[2]
+PUBLISHED = sorted(path.parent for path in (ROOT / "results").rglob("records.jsonl"))
+GRID = {"attention": ["fused", "naive", "linear"], "pe": ["rope", "sin", "none"]}
+WORTH = {"rope": 3.0, "sin": 2.8, "none": 2.4}
+
+
+def disagreements(run: RunReport) -> list[str]:
+    """Everything that is said of a difference of two rows and is not said elsewhere."""
+    found, verdicts = [], run.verdicts
+    rows = {row.name: row for row in verdicts.rows}
+    shown = dict(zip([row.name for row in run.rows], run.shown.get("rank", []), strict=False))
+    ranks, tied = verdicts.ranks(), verdicts.tied()
+    for one, other in itertools.combinations(rows, 2):
+        verdict = verdicts.verdict(one, other)
+        if verdict != -(verdicts.verdict(other, one) or 0):
+            found.append(f"{one} and {other}: one way and the other")
+        if verdict and ranks[one] == ranks[other] == 1:
+            found.append(f"{one} and {other} are both 1= and differ")
+        if {one, other} <= set(tied[:1]) | set(tied) and tied[0] in (one, other) and verdict:
+            found.append(f"{one} and {other} tie with the best and differ")
+    for row, rank in ranks.items():
+        if not shown[row].startswith(str(rank)):
+            found.append(f"{row}: rank {rank}, shown as {shown[row]}")
+    effects = run.effects
+    for effect in [*effects.main, *effects.interactions] if effects else []:
+        if effect.difference is None or effect.difference.adjusted is None:
+            continue
+        difference = effect.difference
+        quoted = effect.metric.format_difference(difference.mean, difference.half)
+        tie = sentence(effect).partition(quoted)[2].startswith(" (tie)")
+        if tie == (difference.real or difference.equal):
+            found.append(f"{sentence(effect)}: real is {effect.difference.real}")
+        pair = _pair_of(effect, run)
+        if pair and pair <= set(rows):
+            one, other = (n for n in pair)
+            if bool(verdicts.verdict(one, other)) != effect.difference.real:
+                found.append(f"{sentence(effect)}, but {one} and {other} say otherwise")
+    names = {run.short_name(row): row.name for row in verdicts.rows}
+    best = next(said for said in run.answer if " has the best " in said)
+    first = best.partition(" with it: ")[2]
+    for effect in effects.main if effects else []:
+        said = " ".join(run.answer)
+        for one, other in itertools.permutations((effect.component, effect.against)):
+            claimed = f"{one} is better than {other} by " in said
+            if claimed and not (effect.difference and effect.difference.real):
+                found.append(f"the answer claims that {one} is better than {other}")
+    for short in first.partition(" and ")[0].rstrip(".").split(", ") if first else []:
+        short = short.partition(" (")[0]
+        if short in names and names[short] not in tied:
+            found.append(f"the answer ties {short}")
+    return found
+
+
+def _pair_of(effect, run) -> set[str] | None:
+    """The two rows that an effect compares, where it is not an average."""
+    if effect.other or not run.effects:
+        return None
+    base = next(row for row in run.recorded_rows if row.name == run.reference)
+    varied = run.effects.axes
+    averaged = run.effects.about.startswith("Averaged") and len(varied) > 1
+    if averaged:
+        return None
+    names = [
+        "+".join((base.cell | {effect.axis: choice}).values())
+        for choice in (effect.component, effect.against)
+    ]
+    return set(names)
+
+
+@pytest.mark.parametrize("place", PUBLISHED, ids=lambda place: place.relative_to(ROOT).as_posix())
+def test_no_two_places_of_a_published_report_disagree(place: Path):
+    run = RunReport(read_run(place))
+    assert disagreements(run) == []
+    itself = compare(run, run)
+    assert {row.verdict for row in itself.rows} == {"tie"}
+
+
+@pytest.mark.parametrize("axes", [GRID, {"pe": ["rope", "sin", "none"]}], ids=["grid", "one axis"])
+def test_no_two_places_of_a_simulated_report_disagree(generator, axes):
+    for _ in range(3):
+        records = simulated(generator, axes, lambda c: WORTH[c["pe"]], examples=500)
+        records += [train_record("words", seed, range(40), examples=500) for seed in range(5)]
+        run = RunReport(records)
+        assert disagreements(run) == []
+
+
+def test_one_factor_at_a_time_effects_are_pairs(generator):
+    grid = simulated(generator, GRID, lambda c: WORTH[c["pe"]], examples=500)
+    base = cell()
+    near = [r for r in grid if sum(r.cell[axis] != base[axis] for axis in base) < 2]
+    run = RunReport(near, name())
+    assert len(run.effects.main) == 4
+    assert disagreements(run) == []
+
+
+def test_a_test_of_consistency_finds_a_contradiction(generator):
+    """The check can fail: a verdict that is changed in one place is reported."""
+    run = RunReport(simulated(generator, {"pe": ["rope", "none"]}, lambda c: WORTH[c["pe"]] * 1.5))
+    assert disagreements(run) == []
+    run.verdicts.ranks = lambda: {name(pe="rope"): 1, name(pe="none"): 1}
+    assert len(disagreements(run)) >= 2

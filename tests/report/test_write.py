@@ -1,0 +1,28 @@
+"""Which files a report is written to, and which older ones are deleted."""
+
+from __future__ import annotations
+
+from example import REFERENCE, run
+from factory import cell, failed, skipped
+
+from zoo.report.run_report import RunReport
+from zoo.report.write import write_report
+
+
+def test_plots_without_data_are_not_made_and_older_ones_are_deleted(tmp_path):
+    write_report(RunReport(run()), tmp_path)
+    assert (tmp_path / "plots" / "pareto-speed.png").exists()
+    write_report(RunReport([skipped(cell(), "no reason"), failed(cell(pe="sin"), 0)]), tmp_path)
+    assert not list((tmp_path / "plots").iterdir())
+
+
+def test_without_the_records_of_the_reference_all_else_is_made(tmp_path):
+    """Every row was measured against it, but its own lines were removed."""
+    left = RunReport([record for record in run() if record.name != REFERENCE])
+    assert left.reference == REFERENCE
+    assert left.effects is None
+    write_report(left, tmp_path)
+    assert (tmp_path / "report.html").exists()
+    names = {path.stem for path in (tmp_path / "plots").iterdir()}
+    assert "pareto-memory" in names
+    assert "effects" not in names
