@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench.cross_validate import Fold, as_table, folds_of, main, near_duplicates, write_fold
+from bench.cross_validate import as_table, folds_of, main, near_duplicates
 from zoo.data.sources.corpus import Corpus
 from zoo.sweep.records import RecordFile
 
@@ -64,14 +64,6 @@ def test_every_document_is_held_out_once_a_division_and_groups_stay_together(
         assert not set(groups[fold.train]) & set(groups[fold.held_out])
         assert {corpus.train_labels[row] for row in fold.held_out} == {0, 1}
     assert folds[0].held_out.tolist() != folds[4].held_out.tolist()
-
-
-def test_a_fold_is_written_as_a_data_set(corpus: Corpus, tmp_path: Path) -> None:
-    fold = Fold(1, 2, np.array([3, 1]), np.array([0]))
-    write_fold(tmp_path, corpus, fold)
-    train = [json.loads(line) for line in (tmp_path / "train.jsonl").read_text().splitlines()]
-    assert train == [{"text": corpus.train_texts[row], "label": "market"} for row in (3, 1)]
-    assert len((tmp_path / "test.jsonl").read_text().splitlines()) == 1
 
 
 def test_settings_are_compared_on_the_training_documents_alone(

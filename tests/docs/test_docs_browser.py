@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import nbformat
 import pandas as pd
 import pytest
-from chromium import emulate, needs_chromium, start
+from chromium import emulate, needs_chromium, started
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from PIL import Image, ImageStat
 from test_docs_site import own_settings, zensical
@@ -20,7 +18,7 @@ from bench.docs.place import SOURCES
 
 pytest.importorskip("zensical", reason="the extra docs is not installed")
 pytest.importorskip("nbconvert", reason="the extra docs is not installed")
-pytestmark = needs_chromium
+pytestmark = [needs_chromium, pytest.mark.slow]
 
 CONTRAST = Path(__file__).parents[1] / "report" / "html" / "checks" / "contrast.js"
 WIDE = pd.DataFrame([[0.123456] * 9] * 2, columns=[f"a_long_column_{n}" for n in range(9)])
@@ -59,16 +57,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "build" / "docs" / "site"
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    driver = start()
-    yield driver
-    driver.quit()
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
-def test_a_page_can_be_read(browser: Any, site: Path, width: int, scheme: str) -> None:
+def test_a_page_can_be_read(site: Path, width: int, scheme: str) -> None:
+    browser = started()
     emulate(browser, width, scheme)
     browser.get((site / "notebook" / "index.html").as_uri())
     height = browser.execute_script("return document.documentElement.scrollHeight")

@@ -14,7 +14,6 @@ import pytest
 
 from bench.docs.catalog import catalog, plugins
 from bench.docs.component_pages import component_pages, documentation
-from bench.docs.evidence import COSTS, published_runs
 from bench.docs.pictures import Picture
 from bench.docs.place import RESULTS, ROOT
 from zoo.registry import AXES, CAPABILITIES, KINDS, Component
@@ -103,11 +102,6 @@ def test_published_costs_stand_on_the_page_of_their_component(made) -> None:
     assert any(f"{float(line['peak_memory_mib']):,.0f} " in row for row in rows)
 
 
-def test_the_headings_of_costs_are_those_of_a_table() -> None:
-    shown = {head for run in published_runs() if run.report for head in run.report.shown.columns}
-    assert set(COSTS) <= shown
-
-
 def test_checks_are_those_that_were_published(made) -> None:
     for line in (RESULTS / "inventory" / "checks.jsonl").read_text("utf-8").splitlines():
         part = json.loads(line)
@@ -126,16 +120,3 @@ def test_pictures_differ_between_light_and_dark_in_their_ink_alone(made) -> None
         for svg in (picture.light, picture.dark):
             ElementTree.fromstring(svg)
             assert "#ffffff" not in svg  # nothing is painted behind it
-
-
-def test_a_causal_mixer_reads_the_past_alone() -> None:
-    from bench.docs import pictures
-
-    fused = catalog().choose("attention", "fused")
-    attention = pictures.build_attention(fused, pictures.SIZES, 0.0, pictures.PLACE).eval()
-    none = pictures._none(attention)
-    found = pictures._influence(attention, none, causal=True)
-    length = len(found)
-    assert all(found[i, j] == 0 for i in range(length) for j in range(i + 1, length))
-    assert (found[-1] > 0).all()
-    assert (pictures._influence(attention, none, causal=False) > 0).all()

@@ -76,7 +76,7 @@ def test_a_name_that_is_missing_from_the_built_page_is_an_error(
     page = tmp_path / "api" / "testing" / "index.html"
     page.parent.mkdir(parents=True)
     anchors = [f'<h3 id="{name}">' for name in reference.public_names("zoo.testing")]
-    assert len(anchors) == 2
+    assert len(anchors) > 1
     page.write_text("".join(anchors), "utf-8")
     reference.check_reference(tmp_path)
     page.write_text("".join(anchors[:-1]), "utf-8")

@@ -20,15 +20,10 @@ BASE = Sizes(dim=64, layers=2, heads=4, ffn_dim=256, max_length=100)
         ("1,3,...,81", (1, 3, 9, 27, 81)),
         ("100,150,..,300", (100, 150, 200, 250, 300)),
         ("2,4,…,8,9", (2, 4, 8, 9)),
-        ("5,10,…,10000000", tuple(5 * 2**n for n in range(0))),
     ],
 )
 def test_a_list_is_read_and_a_gap_is_filled(text: str, values: tuple[int, ...]):
-    if not values:
-        with pytest.raises(ZooError, match="never reaches"):
-            parse_values(text, "--lengths")
-    else:
-        assert parse_values(text, "--lengths") == values
+    assert parse_values(text, "--lengths") == values
 
 
 @pytest.mark.parametrize(
@@ -39,14 +34,17 @@ def test_anything_but_a_rising_list_is_refused_in_one_line(text: str):
         parse_values(text, "--lengths")
 
 
-def test_a_value_beyond_any_machine_is_refused():
-    with pytest.raises(ZooError, match="more than 1,073,741,824"):
-        parse_values("8,99999999999999999999", "--lengths")
-
-
-def test_too_many_values_are_refused():
-    with pytest.raises(ZooError, match="more than 64"):
-        parse_values("1,2,…,4,5,6,…,100", "--values")
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("5,10,…,10000000", "never reaches"),
+        ("8,99999999999999999999", "more than 1,073,741,824"),
+        ("1,2,…,4,5,6,…,100", "more than 64"),
+    ],
+)
+def test_too_large_or_too_many_values_are_refused(text: str, message: str):
+    with pytest.raises(ZooError, match=message):
+        parse_values(text, "--lengths")
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,8 @@ import pytest
 from bench.components.__main__ import main
 from bench.components.timings import FILE, read
 from bench.publish.components_page import (
-    components_link,
     components_page,
-    components_places,
 )
-from bench.publish.overview import overview
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 SHAPES = {"small": "8 × 64 tokens of width 64", "large": "16 × 256 tokens of width 256"}
@@ -87,16 +84,6 @@ def test_what_is_published_is_small_and_names_no_host(tmp_path: Path):
     assert environment.commit == COMMIT
     assert "secret" not in (directory / FILE).read_text()
     assert len((directory / FILE).read_text().splitlines()) == 2
-
-
-def test_published_folders_are_found_and_are_in_the_overview(tmp_path: Path):
-    assert components_places(tmp_path) == []
-    assert "not measured yet" in components_link(tmp_path)
-    published(tmp_path, benchmark(measurement("norm", "rms", "forward", "small", 1e-5)))
-    assert components_places(tmp_path / "results") == ["components/cpu"]
-    sentence = components_link(tmp_path / "results")
-    assert "[cpu](components/cpu/README.md)" in sentence
-    assert sentence in overview([], others=[sentence])
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from zoo.cli import main
 from zoo.registry import KINDS, Registry
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 TINY = (
     "--data newswire(train=60,test=30) --dim 16 --heads 2 --ffn-dim 32 --layers 1 --max-length 16 "

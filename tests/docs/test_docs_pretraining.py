@@ -11,7 +11,7 @@ import pytest
 from zoo.cli import main
 from zoo.config.settings import Pretraining
 
-PAGE = (Path(__file__).parents[1] / "docs" / "pretraining.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "pretraining.md").read_text(encoding="utf-8")
 DATA = "newswire(train=60,test=30)"
 TINY = (
     "--dim 16 --heads 2 --ffn-dim 32 --layers 1 --max-length 16 --vocab-size 300 --epochs 1 "

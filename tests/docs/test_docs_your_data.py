@@ -17,7 +17,7 @@ from zoo.inference.requests import build_requests
 from zoo.registry import Registry
 from zoo.tasks.base import find_task
 
-DOC = (Path(__file__).parents[1] / "docs" / "your-data.md").read_text(encoding="utf-8")
+DOC = (Path(__file__).parents[2] / "docs" / "your-data.md").read_text(encoding="utf-8")
 COMMANDS = [
     line.split("   #")[0].strip() for line in re.findall(r"^ {4}(zoo [^\n]*)$", DOC, re.MULTILINE)
 ]

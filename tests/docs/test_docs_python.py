@@ -12,7 +12,7 @@ from small_runs import COMMON, SIZES, WORDS, isolated
 import zoo
 from zoo.cli.train import train as train_command
 
-PAGE = (Path(__file__).parents[1] / "docs" / "python.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "python.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 # What makes it quick; the page itself needs none of it.
 QUICK = {**SIZES, "epochs": 1, "max_length": 16, "vocab_size": 120, "baseline": "none"}

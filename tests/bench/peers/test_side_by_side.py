@@ -1,0 +1,229 @@
+"""Both sides compute the same, their times are taken in turns, and results are printed as lines."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+
+from bench.peers import __main__ as peers
+from bench.peers import encoders, model_pairs, options, tutorial
+from bench.peers.comparison import Comparison, read
+from bench.peers.steps import random_batches, training
+from bench.peers.turns import Ratio, interval, ratio, time_in_turns
+from zoo.components.tokens import Tokens
+from zoo.training.device import Runtime
+
+RUNTIME = Runtime(torch.device("cpu"), "fp32")
+
+
+def printed_comparisons(text: str) -> list[Comparison]:
+    return [Comparison.model_validate_json(line) for line in text.splitlines()]
+
+
+def test_the_order_of_turns_rotates_and_each_turn_has_a_warm_up():
+    calls: list[tuple[str, int]] = []
+    steps = {
+        name: (lambda index, name=name: calls.append((name, index))) for name in ("a", "b", "c")
+    }
+    times = time_in_turns(steps, rounds=3, count=2, warm_up=False)
+    turns = [name for name, index in calls if index == 0]
+    assert turns == ["a", "b", "c", "b", "c", "a", "c", "a", "b"]
+    assert {name: found.shape for name, found in times.items()} == dict.fromkeys("abc", (3, 2))
+    calls.clear()
+    time_in_turns(steps, rounds=1, count=1)
+    assert all(2 <= [c[0] for c in calls].count(name) <= 4 for name in "abc")
+
+
+def test_a_ratio_compares_each_step_with_the_same_step_of_the_other_side():
+    below = np.array([[1.0, 10.0, 2.0], [2.0, 20.0, 4.0], [1.0, 10.0, 2.0]])
+    above = below * np.array([[2.0], [4.0], [8.0]])
+    above[0, 1] *= 50  # one slow step
+    found = ratio(above, below)
+    assert found.ratio == pytest.approx(4)
+    assert found.low < found.ratio < found.high
+    assert ratio(above[1:2], below[1:2], summed=True) == Ratio(pytest.approx(4))
+    assert ratio(above, below, summed=True).ratio > 5
+
+
+def test_an_interval_is_that_of_a_t_test_of_the_logarithms():
+    values = np.array([1.1, 1.3, 0.9, 1.2, 1.05])
+    expected = stats.ttest_1samp(np.log(values), 0.0).confidence_interval(0.95)
+    found = interval(values)
+    assert found.ratio == pytest.approx(stats.gmean(values))
+    assert (found.low, found.high) == pytest.approx((np.exp(expected.low), np.exp(expected.high)))
+    inverse = interval(1 / values)
+    assert (inverse.low, inverse.high) == pytest.approx((1 / found.high, 1 / found.low))
+
+
+def test_flops_equal_those_that_torch_counts():
+    from torch.utils.flop_counter import FlopCounterMode
+
+    shape = options.Shape(options.TINY.sizes.model_copy(update={"max_length": 32}), 2, 32)
+    ours, _ = model_pairs.model_pair(model_pairs.TORCH, shape)
+    # A fused kernel is counted with its recomputation; plain products are not.
+    for block in ours.encoder.blocks:
+        block.attention.attend = lambda q, k, v, mask, bias: (
+            (q @ k.transpose(-2, -1)).softmax(-1) @ v
+        )
+    ids, tokens, _ = random_batches(shape, torch.device("cpu"), 1)[0]
+    with FlopCounterMode(display=False) as counter:
+        vectors = ours.encoder(ids, tokens)
+        vectors.sum().backward()
+    assert counter.get_total_flops() == pytest.approx(shape.training_flops(), rel=1e-6)
+
+
+def test_models_with_different_weights_are_unequal():
+    peer = model_pairs.TORCH
+    ours, theirs = model_pairs.model_pair(peer, options.TINY)
+    vocab_size = options.TINY.sizes.vocab_size
+    model_pairs.check_equal_models(peer, ours, theirs, vocab_size, 16)
+    with torch.no_grad():
+        theirs.head[1].bias[0] += 1e-3
+    with pytest.raises(model_pairs.UnequalError, match=r"logits of nn\.TransformerEncoder differ"):
+        model_pairs.check_equal_models(peer, ours, theirs, vocab_size, 16)
+    with pytest.raises(model_pairs.UnequalError):
+        model_pairs.check_equal("x", torch.tensor([float("nan")]), torch.tensor([0.0]))
+
+
+def test_the_tutorials_model_and_the_zoos_have_equal_parameters_and_logits():
+    torch.manual_seed(0)
+    theirs = tutorial.TutorialModel(tutorial.SIZES.vocab_size)
+    ours = tutorial.equal_classifier(theirs, tutorial.SIZES.vocab_size)
+    for model in (theirs, ours):
+        assert sum(p.numel() for p in model.parameters()) == tutorial.PARAMETERS
+    ids = torch.randint(1, 1000, (3, 9))
+    mask = torch.arange(9) < torch.tensor([[9], [4], [7]])
+    expected = theirs(ids, mask)
+    torch.testing.assert_close(
+        ours(ids, Tokens(mask, torch.arange(9))), expected, rtol=1e-5, atol=1e-5
+    )
+    unmasked = ours(ids, Tokens(None, torch.arange(9)))
+    assert (unmasked - expected).abs().max() > 1e-3
+
+
+def test_the_tutorials_loop_can_be_told_to_compute_the_first_position_alone():
+    torch.manual_seed(0)
+    whole = tutorial.TutorialModel(1000)
+    first = tutorial.TutorialModel(1000, first_alone=True)
+    first.load_state_dict(whole.state_dict())
+    ids, mask = torch.randint(1, 1000, (3, 9)), torch.ones(3, 9, dtype=torch.bool)
+    shapes = []
+    first.attention.register_forward_hook(lambda _, given, out: shapes.append(out[0].shape))
+    torch.testing.assert_close(first(ids, mask), whole(ids, mask))
+    assert shapes == [(3, 1, 64)]
+
+
+def test_a_missing_library_is_a_skipped_comparison(monkeypatch, capsys, tmp_path: Path):
+    find_spec = importlib.util.find_spec
+
+    def without_libraries(name: str, *rest: object):
+        return None if name in ("transformers", "x_transformers") else find_spec(name, *rest)
+
+    monkeypatch.setattr(importlib.util, "find_spec", without_libraries)
+    file = tmp_path / "lines.jsonl"
+    assert peers.main(["positions", "--quick", "--out", str(file)]) == 0
+    lines = read(file)
+    found = {comparison.against: comparison for comparison in lines}
+    assert "pip install" in found["HF BERT (sdpa)"].skipped
+    assert found["x-transformers (flash)"].ratio is None
+    assert found["nn.TransformerEncoder"].ratio > 0
+    assert printed_comparisons(capsys.readouterr().out) == lines
+
+
+def test_equal_work_is_all_positions_without_dropout_on_the_same_batches(monkeypatch):
+    made = []
+
+    def recorded(model, batches, runtime):
+        made.append((model, batches))
+        return training(model, batches, runtime)
+
+    monkeypatch.setattr(encoders, "training", recorded)
+    monkeypatch.setattr(encoders, "PEERS", (model_pairs.TORCH,))
+    monkeypatch.setattr(encoders, "X_ROTARY", model_pairs.TORCH)
+    lines = list(encoders.compare_training(options.Options(RUNTIME, rounds=2, quick=True)))
+    assert all(line.kind == "equal" and line.ours == line.theirs for line in lines)
+    assert all(0 < line.matrix_share < line.recomputed_share for line in lines)
+    assert len({id(batches) for _, batches in made}) == 1
+    for model, batches in made:
+        assert model.pool.reads is None
+        ids, tokens, _ = batches[0]
+        model.train()
+        torch.testing.assert_close(model(ids, tokens), model(ids, tokens), rtol=0, atol=0)
+
+
+def test_what_takes_more_memory_than_there_is_is_skipped(monkeypatch):
+    free = type("Memory", (), {"available": 2**20})
+    monkeypatch.setattr("psutil.virtual_memory", lambda: free)
+    case = encoders.Case("equal", options.LARGE, "all", "all")
+    (line,) = encoders.compare(case, options.Options(RUNTIME))
+    assert re.fullmatch(r"needs about \d+\.\d GiB, and 0\.0 GiB are free", line.skipped)
+
+
+@pytest.mark.parametrize("wrong", ["logits", "gradients"])
+def test_models_that_differ_only_on_a_timed_batch_are_not_timed(monkeypatch, capsys, wrong):
+    from zoo_peers.encoders import TorchEncoder
+
+    whole = TorchEncoder.forward
+
+    def changed(self, ids, tokens):  # right only for the 3 texts that the first check uses
+        if len(ids) == 3:
+            return whole(self, ids, tokens)
+        if wrong == "logits":
+            return whole(self, ids[:, :4], Tokens(None, tokens.positions[:4]))
+        logits = whole(self, ids, tokens)
+        return 2 * logits - logits.detach()
+
+    monkeypatch.setattr(TorchEncoder, "forward", changed)
+    monkeypatch.setattr(encoders, "PEERS", (model_pairs.TORCH,))
+    assert peers.main(["training", "--quick", "--rounds", "1"]) == 1
+    printed = capsys.readouterr()
+    assert f"training: not timed: {wrong} of nn.TransformerEncoder on a timed batch" in printed.err
+    assert not any('"ratio"' in line for line in printed.out.splitlines())
+
+
+def test_a_work_that_fails_is_reported_and_the_next_one_runs(monkeypatch, capsys):
+    def broken(options):
+        raise RuntimeError("out of memory")
+        yield
+
+    monkeypatch.setitem(peers.WORKS, "bf16", broken)
+    assert peers.main(["bf16", "padding", "--quick", "--rounds", "1"]) == 1
+    found = printed_comparisons(capsys.readouterr().out)
+    assert [comparison.work for comparison in found] == ["bf16", "training on articles"]
+    assert found[0].skipped == "failed: RuntimeError: out of memory"
+    assert found[1].ratio is not None
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["trainig"],
+        ["training", "--rounds", "0", "--quick"],
+        ["training", "--rounds", "4"],
+        ["training", "--device", "abacus"],
+        ["training", "--precision", "fp16"],
+        ["tutorial", "--data", "nowhere"],
+        ["training", "--out", "nowhere/lines.jsonl"],
+    ],
+)
+def test_bad_usage_is_one_line(words, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        peers.main(words)
+    assert stopped.value.code == 2
+    assert capsys.readouterr().err.strip().splitlines()[-1].startswith("python -m bench.peers:")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("work", peers.WORKS)
+def test_every_work_runs_alone(work, capsys):
+    assert peers.main([work, "--quick", "--rounds", "1"]) == 0
+    found = printed_comparisons(capsys.readouterr().out)
+    assert found
+    for comparison in found:
+        assert comparison.skipped or (comparison.ratio is not None and comparison.ratio >= 0)
