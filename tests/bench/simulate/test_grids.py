@@ -19,8 +19,9 @@ ROWS, SEEDS, EXAMPLES = 12, 8, 1000
 
 
 @pytest.fixture
-def wrong(generator):
+def wrong():
     """Which examples each row and seed has wrong: (R, S, N)."""
+    generator = np.random.default_rng(20)
     odds = 3.0 - 6.0 * generator.normal(size=EXAMPLES)
     shared = 0.4 * generator.normal(size=(1, SEEDS, 1))
     own = 0.8 * generator.normal(size=(ROWS, SEEDS, 1))
