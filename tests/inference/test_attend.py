@@ -117,6 +117,17 @@ def test_a_token_that_looks_like_a_formula_is_drawn_as_text(tmp_path: Path) -> N
     assert "a title of $1 and $2" in svg
 
 
+def test_a_longer_text_has_a_larger_picture(tmp_path: Path) -> None:
+    widths = []
+    for count in (8, 24):
+        shown = {1: np.full((count, count), 1 / count, dtype=np.float32)}
+        write_picture(tmp_path / "map.svg", [f"w{n}" for n in range(count)], shown, "a title")
+        found = re.search(r'<svg [^>]*width="([\d.]+)pt"', (tmp_path / "map.svg").read_text())
+        assert found is not None
+        widths.append(float(found[1]))
+    assert widths[0] < widths[1]
+
+
 def test_labels_of_a_long_text_are_readable(tmp_path: Path, monkeypatch) -> None:
     """As many tokens are named as there is room for; none in smaller letters."""
     monkeypatch.setattr(maps_module, "MOST", 3.0)

@@ -208,3 +208,12 @@ def test_its_attention_map_has_a_row_for_each_token(tagger: TextTagger) -> None:
     assert found.weights.sum(axis=-1) == pytest.approx(1.0, abs=1e-5)
     assert not found.all_unknown
     assert attention_map(tagger, "%").all_unknown
+
+
+def test_a_mistake_is_shown_among_its_neighbours(saved: Path, tmp_path: Path, capsys) -> None:
+    (tmp_path / "one.conll").write_text("Anna B-LOC\nleft -100\nRome B-LOC\ntoday O\n")
+    arguments = ["--data", str(tmp_path / "one.conll"), "--split", "all", "--json"]
+    assert main(["evaluate", str(saved), *arguments]) == 0
+    (mistake,) = json.loads(capsys.readouterr().out)["mistakes"]
+    assert mistake["text"] == "[Anna] left Rome"
+    assert (mistake["label"], mistake["predicted"]) == ("B-LOC", "B-PER")

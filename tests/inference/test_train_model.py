@@ -15,6 +15,7 @@ from saved_models import TINY, test_documents
 
 import zoo
 from zoo.cli import main
+from zoo.inference.train import find_run_row
 from zoo.models.text_model import TextClassifier
 from zoo.sweep.records import RecordFile
 
@@ -40,6 +41,11 @@ def test_it_is_the_model_that_bench_scores(
         if label != other
     ]
     assert wrong == record.metrics["errors"]
+    row = find_run_row(out)
+    assert row.differences(model.card) == []
+    data = {**model.card.data, "fingerprint": "another"}
+    other = model.card.model_copy(update={"cell": "naive+rope", "data": data})
+    assert row.differences(other) == ["cell", "data"]
 
 
 def test_the_loaded_weights_are_the_trained_ones_bit_for_bit(
@@ -139,10 +145,7 @@ def test_a_trained_model_is_saved_whatever_is_at_its_place_by_then(
         (["--attention", "fused,naive"], "several choices of attention"),
         (["--pe", "all", "--norm", "layer,rms"], "several choices of pe and norm"),
         (["--attention", "torch", "--pe", "rope"], "torch cannot rotate"),
-        (["--attention", "fusd"], "did you mean 'fused'?"),
-        (["--epochs", "0"], "--epochs 0"),
-        (["--max-length", "-1"], "--max-length -1"),
-        (["--seed", "-1"], "--seed"),
+        (["--all-data", "--validation", "0.2"], "--validation has no effect where all the data"),
         (["--seeds", "3"], "no option '--seeds'"),
         (["--suite", "several.toml"], "several choices of attention"),
     ],

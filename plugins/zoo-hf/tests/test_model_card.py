@@ -6,16 +6,13 @@ import json
 import shutil
 from pathlib import Path
 
-import numpy as np
 import pytest
 import yaml
 import zoo_hf
 from huggingface_hub import ModelCard, parse_eval_result_entries
-from sklearn.metrics import f1_score
 from statsmodels.stats.proportion import proportion_confint
 
 import zoo
-from zoo.inference.hub_card import bootstrapped_f1
 
 
 @pytest.fixture
@@ -83,19 +80,6 @@ def test_a_score_of_training_documents_is_no_result(copied: Path):
     assert "held out of the training split" in (copied / "README.md").read_text()
     with pytest.raises(zoo.ZooError, match="scored on a part of the training split"):
         zoo_hf.write_model_card(copied, dataset="someone/some-texts")
-
-
-def test_the_interval_of_macro_f1_is_that_of_resampled_documents():
-    confusion = np.array([[40, 5, 1], [3, 20, 2], [0, 4, 9]])
-    true, predicted = (
-        np.repeat(axis, confusion.flatten()) for axis in np.indices((3, 3)).reshape(2, -1)
-    )
-    draw = np.random.default_rng(1)
-    rows = draw.integers(0, len(true), (150, len(true)))
-    scores = [f1_score(true[r], predicted[r], average="macro", zero_division=0) for r in rows]
-    assert bootstrapped_f1(confusion) == pytest.approx(
-        np.quantile(scores, [0.025, 0.975]), abs=0.015
-    )
 
 
 def test_a_tagger_has_a_card_without_intervals_that_nobody_knows(tagger: Path):

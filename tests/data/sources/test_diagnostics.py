@@ -144,6 +144,10 @@ def test_the_label_of_every_text_is_the_answer_to_it(registry: Registry, name: s
     for _, texts, labels in corpus.splits():
         for text, label in zip(texts, labels, strict=True):
             assert corpus.label_names[label] == TEXT_SOLVERS[name](text.split()), text
+    whole = made(registry, name, train=200, test=100)
+    for _, _, labels in whole.splits():
+        assert len(set(Counter(labels).values())) == 1  # every class is as frequent
+    assert whole.chance == 1 / len(whole.label_names)
 
 
 @pytest.mark.parametrize("name", TOKEN_SOLVERS)
@@ -164,6 +168,7 @@ def test_no_two_texts_are_equal_and_the_seed_decides_them(registry: Registry, na
     corpus, again = (made(registry, name, seed=3, train=120, test=60) for _ in range(2))
     assert len(set(texts_of(corpus))) == 180
     assert corpus == again
+    assert corpus.word_level  # its words have one id each, however small the vocabulary
     assert corpus.fingerprint != made(registry, name, seed=4, train=120, test=60).fingerprint
 
 
@@ -180,16 +185,6 @@ def test_test_texts_are_in_groups_of_lengths_with_as_many_in_each(
         low, _, high = group.rpartition(" to ") if " to " in group else ("0", "", group[3:])
         assert int(low) <= length <= int(high)
     assert max(len(text.split()) for text in texts_of(corpus)[:60]) <= 24
-
-
-@pytest.mark.parametrize("name", TEXT_SOLVERS)
-def test_every_class_is_as_frequent_as_any_other_so_chance_is_known(
-    registry: Registry, name: str
-) -> None:
-    corpus = made(registry, name, train=200, test=100)
-    for _, _, labels in corpus.splits():
-        assert len(set(Counter(labels).values())) == 1
-    assert corpus.chance == 1 / len(corpus.label_names)
 
 
 @pytest.mark.parametrize("name", TOKEN_SOLVERS)
@@ -221,13 +216,6 @@ def test_recall_has_a_token_for_each_pair_and_a_query_for_each_key(registry: Reg
     corpus = made(registry, "recall", train=20, test=10, pairs=32)
     assert {len(tokens) for tokens in corpus.train_tokens} == {64}
     assert {sum(tag != IGNORED for tag in tags) for tags in corpus.train_tags} == {32}
-
-
-@pytest.mark.parametrize("name", SOLVERS)
-def test_its_words_have_one_id_each_however_small_the_vocabulary(
-    registry: Registry, name: str
-) -> None:
-    assert made(registry, name, train=60, test=30).word_level
 
 
 @pytest.mark.parametrize(

@@ -47,10 +47,6 @@ def within_five_seconds() -> Iterator[None]:
     assert time.monotonic() - start < 5
 
 
-def refused(_: str) -> Answer:
-    return 503, {}, b"busy"
-
-
 def portal(_: str) -> Answer:
     return (
         200,
@@ -203,14 +199,37 @@ def test_a_proxy_that_cannot_be_reached_is_an_unreachable_hub(
         load_corpus(registry, "bbc-news")
 
 
-@pytest.mark.parametrize("answer", [refused, portal])
-def test_an_endpoint_that_is_no_hub_is_no_reason_to_stop(
-    registry: Registry, serve: Serve, answer: Callable[[str], Answer]
+def test_a_portal_in_place_of_the_hub_is_no_reason_to_stop(
+    registry: Registry, serve: Serve
 ) -> None:
-    serve(answer)
+    serve(portal)
     corpus, notices = load_corpus(registry, None)
     assert corpus.name == "newswire"
     assert len(notices) == 1
+
+
+def test_a_hub_that_is_busy_is_an_unreachable_one(registry: Registry, serve: Serve) -> None:
+    serve(lambda _: (503, {}, b"busy"))
+    with pytest.raises(ZooError, match="cannot be reached: it answers 503"):
+        load_corpus(registry, "bbc-news")
+
+
+@pytest.mark.parametrize(
+    ("spec", "column", "says"),
+    [
+        ("hub:owner/name", "body", r"no column 'body'.*There is: text, label, label_text"),
+        ("hub:owner/nme", "text", "hub:owner/nme cannot be loaded: RepositoryNotFoundError"),
+        ("hub:", "text", "write hub:owner/name"),
+        ("hub:a/b/c", "text", "write hub:owner/name"),
+        ("hub:owner name", "text", "write hub:owner/name"),
+    ],
+)
+def test_what_the_hub_does_not_hold_is_refused(
+    registry: Registry, serve: Serve, spec: str, column: str, says: str
+) -> None:
+    serve(hub_of("owner/name", FILES))
+    with pytest.raises(ZooError, match=says):
+        load_corpus(registry, spec, LabelledTexts(column))
 
 
 def test_a_hub_data_set_with_columns_class_names_and_no_test_split(
@@ -228,24 +247,6 @@ def test_a_hub_data_set_with_columns_class_names_and_no_test_split(
     again, notices = load_corpus(registry, "hub:owner/mails", reader)
     assert again == corpus
     assert "using the copy in the Hub's cache" in notices[0]
-
-
-def test_a_column_that_the_hub_data_set_lacks(registry: Registry, serve: Serve) -> None:
-    serve(hub_of("owner/name", FILES))
-    with pytest.raises(ZooError, match=r"no column 'body'.*There is: text, label, label_text"):
-        load_corpus(registry, "hub:owner/name", LabelledTexts("body"))
-
-
-def test_a_hub_data_set_that_does_not_exist(registry: Registry, serve: Serve) -> None:
-    serve(hub_of("owner/name", FILES))
-    with pytest.raises(ZooError, match=r"hub:owner/nme cannot be loaded: RepositoryNotFoundError"):
-        load_corpus(registry, "hub:owner/nme")
-
-
-@pytest.mark.parametrize("spec", ["hub:", "hub:a/b/c", "hub:owner name"])
-def test_a_spec_that_names_no_hub_data_set(registry: Registry, spec: str) -> None:
-    with pytest.raises(ZooError, match="write hub:owner/name"):
-        load_corpus(registry, spec)
 
 
 IN_A_PROCESS = """

@@ -117,20 +117,14 @@ def cut_tags(data: EncodedData, split: str) -> int:
 def test_what_is_beyond_the_greatest_length_is_cut_with_its_tags(tagged: TaggedCorpus) -> None:
     whole = encode_labelled(replace(tagged, word_level=True), 4, 20)
     assert [cut_tags(whole, split) for split in ("train", "test")] == [0, 0]
+    assert whole.split("train").lengths.tolist() == [3, 2, 3]
+    assert whole.vocab_size == 4 + 6  # every token has one id, however small the vocabulary
     cut = encode_labelled(replace(tagged, word_level=True), 4, 2)
     assert cut.split("train").columns["tokens"].tolist() == [2, 2, 2]
     assert [cut_tags(cut, split) for split in ("train", "test")] == [2, 1]
     split = cut.split("test")
     assert split.lengths.tolist() == [2, 2]
     assert split.columns["tags"].tolist() == [1, 0, 2, 0]
-
-
-def test_every_token_of_word_level_data_has_one_id(tagged: TaggedCorpus) -> None:
-    encoded = encode_labelled(replace(tagged, word_level=True), 4, 20)
-    ids = encoded.split("train")
-    assert ids.lengths.tolist() == [3, 2, 3]
-    assert len({*ids.ids.tolist()}) == 6  # different tokens, however small the vocabulary
-    assert encoded.vocab_size == 4 + 6
 
 
 def test_batches_hold_each_text_with_its_tags(tagged: TaggedCorpus) -> None:

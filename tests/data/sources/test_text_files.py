@@ -66,14 +66,6 @@ def test_lines_are_read_only_as_far_as_asked(tmp_path: Path) -> None:
         list(texts)
 
 
-@pytest.mark.parametrize("name", ["many.csv", "many.jsonl"])
-def test_a_table_is_read_whole_before_its_first_text(tmp_path: Path, name: str) -> None:
-    path = tmp_path / name
-    path.write_bytes((b"text\none\n" if name == "many.csv" else b'{"text": "one"}\n') + b"\xff\n")
-    with pytest.raises(ZooError, match="not UTF-8: byte 0xff in line"):
-        next(read_texts(str(path), reading=Reading(encoding="utf-8")))
-
-
 def test_a_directory_has_a_text_in_every_file(tmp_path: Path) -> None:
     folder = tmp_path / "mails"
     (folder / "spam").mkdir(parents=True)
