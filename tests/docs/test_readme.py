@@ -25,10 +25,6 @@ def lines(command: str) -> list[str]:
     return [line.split("#")[0].strip() for line in found]
 
 
-def test_it_is_one_hundred_and_fifty_lines_at_most():
-    assert len(README.splitlines()) <= 150
-
-
 def test_the_two_commands_stand_first():
     code = [line.strip() for line in README.splitlines() if line.startswith("    ")]
     assert code[0] == (

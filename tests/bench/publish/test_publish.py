@@ -121,14 +121,6 @@ def test_a_run_that_no_suite_names_is_published_too(published):
     assert f"`{name(pe='sin')}`" in page
 
 
-def test_runs_of_zoo_scale_are_published_too(published):
-    page = (published / "scale" / "cpu" / "length" / "README.md").read_text()
-    assert page.startswith("# How cost grows with length\n")
-    assert "| fused  |" in page
-    assert "2.00 (2.00 to 2.00)" in page  # naive's, by construction
-    assert "## scale, cpu\n" in (published / "README.md").read_text()
-
-
 def figures(wrong, values):
     records = [
         train_record(cell(pe=pe), s, w) for pe, ws in wrong.items() for s, w in enumerate(ws)

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections import defaultdict
-from pathlib import Path
-
 import numpy as np
 import pytest
 from factory import BATCHES, cell, cost_record, name, record, timed
 from rates import at_least
 from scipy import stats
 
-from zoo.config.settings import machine_of
 from zoo.report.rows import make_rows
 from zoo.report.stats.ratios import Speeds, memory_verdict
-from zoo.sweep.records import RecordFile
 
 REFERENCE, SIN, NONE = name(), name(pe="sin"), name(pe="none")
 
@@ -163,28 +157,3 @@ def test_ratios_are_to_the_reference_of_the_latest_measurements(records, referen
 
 def test_memory_within_the_tolerance_is_a_tie_and_beyond_it_is_not():
     assert [memory_verdict(100, other) for other in (100, 109.9, 111, 90)] == [0, 0, 1, -1]
-
-
-def test_no_row_measured_twice_differs_from_itself_by_more_than_the_tolerance():
-    """Over all published runs: the same settings on the same machine, measured the same way.
-
-    Of a baseline, only the settings that its fit depends on: it has neither layers nor epochs.
-    """
-    peaks = defaultdict(set)
-    for file in sorted(Path(__file__).parents[3].glob("results/**/records.jsonl")):
-        for one in RecordFile(file.parent).read():
-            measured = one.kind == "cost" and one.status == "ok"
-            if measured and one.metrics.get("peak_memory_mib"):
-                same = one.config["data"]["fingerprint"], one.config["sizes"]["max_length"]
-                if one.cell:
-                    same += (one.config["task_options"], one.config["sizes"])
-                    same += (one.config["training"],)
-                else:
-                    same += (one.config["training"].get("validation"),)
-                same += machine_of(one.environment), one.metrics.get("memory_how")
-                peaks[one.name, json.dumps(same, sort_keys=True)].add(
-                    one.metrics["peak_memory_mib"]
-                )
-    again = [found for found in peaks.values() if len(found) > 1]
-    assert again
-    assert all(memory_verdict(min(found), max(found)) == 0 for found in again)

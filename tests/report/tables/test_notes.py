@@ -61,14 +61,6 @@ def test_a_table_whose_memory_was_measured_in_several_ways_says_so():
     assert any("all that is held (1 row)" in note for note in notes)
 
 
-def test_every_mark_is_explained_under_the_table():
-    notes = caption(run()).splitlines()
-    starts = "Seeds: 5,Rank: 1 +,Test set: 1000,×:,Reference: fused+rope,Noise floor,Front,Data"
-    for start in starts.split(","):
-        assert sum(note.startswith(start) for note in notes) == 1, start
-    assert "Holm's correction for 6 comparisons" in caption(run())
-
-
 def test_a_run_whose_rows_are_all_equal_says_so_and_counts_no_comparisons():
     records = [
         train_record(cell(attention=attention), seed, 50 + seed)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 
 from example import run
-from factory import cell, compare, failed, skipped, train_record, write_records
+from factory import cell, compare, failed, skipped, train_record
 
-from bench.publish.__main__ import publish
 from bench.publish.markdown import grid
 from zoo.report.compare_text import comparison_text
 from zoo.report.run_report import RunReport
@@ -59,10 +58,3 @@ def test_a_comparison_keeps_its_columns():
     sound(text)
     assert f"worse: crashed (seed 2): {SHOWN}" in text
     assert text.startswith(r"before: a\|b")
-
-
-def test_published_pages_keep_their_columns(tmp_path):
-    write_records(tmp_path / "words" / "cpu", hostile())
-    publish(tmp_path)
-    for page in (tmp_path / "README.md", tmp_path / "words" / "cpu" / "README.md"):
-        sound(page.read_text())
