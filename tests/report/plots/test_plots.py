@@ -135,7 +135,7 @@ write_report(RunReport(run()), Path({str(tmp_path / "again")!r}))
     (tmp_path / "again").mkdir()
     environment = os.environ | {"PYTHONHASHSEED": "123", "TZ": "Asia/Tokyo", "LC_ALL": "C"}
     environment["PYTHONPATH"] = os.pathsep.join(
-        [str(here.parent), os.environ.get("PYTHONPATH", ""), str(here.parents[2])]
+        [str(here.parents[1] / "helpers"), os.environ.get("PYTHONPATH", ""), str(here.parents[2])]
     )
     subprocess.run([sys.executable, "-c", code], env=environment, check=True)
     again = tmp_path / "again"
