@@ -200,6 +200,9 @@ def test_a_share_for_validation_is_of_the_training_pairs(setup: TaskSetup) -> No
     train, held_out = TASK.splits(replace(setup, training=training), RUNTIME.device)
     assert (len(train), len(held_out)) == (270, 30)
     assert not set(map(tuple, _sources(train))) & set(map(tuple, _sources(held_out)))
+    least = setup.training.model_copy(update={"validation": 0.001})
+    splits = TASK.splits(replace(setup, training=least), RUNTIME.device)
+    assert [len(split) for split in splits] == [299, 1]
 
 
 def _sources(split: PairSplit) -> list[list[int]]:
