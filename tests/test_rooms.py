@@ -38,6 +38,7 @@ ROOMS = (
 # as the measurement itself sees them.
 REPORT_READS = {
     "zoo.errors",
+    "zoo.sweep.complete",
     "zoo.sweep.records",
     "zoo.config.settings",
     "zoo.config.metric_description",
@@ -125,7 +126,7 @@ def test_a_wrong_arrow_is_named():
         "zoo.tasks.lm imports zoo.sweep.plan: tasks is below sweep"
     ]
     source = "from zoo.models.build import build_classifier\n"
-    assert "report reads records" in wrong_arrows("zoo.report.read", source)[0]
+    assert "report reads records" in wrong_arrows("zoo.report.rows", source)[0]
 
 
 def test_no_two_files_have_one_name():

@@ -20,10 +20,10 @@ from zoo.report.profile_text import (
     effects_table,
     mark_notes,
 )
-from zoo.report.read import read_run
 from zoo.report.rows import Row
 from zoo.report.run_report import RunReport
 from zoo.report.tables.text import bullets, code, line
+from zoo.sweep.complete import read_run
 from zoo.sweep.records import FILE
 
 # Of a run's table, by its headings.

@@ -27,10 +27,10 @@ from bench.simulate.page import LINES, SIMULATIONS
 from bench.simulate.page import page as simulation_page
 from zoo.errors import WriteError, ZooError
 from zoo.report.profile import read_profile
-from zoo.report.read import read_run
 from zoo.report.run_report import RunReport
 from zoo.report.tables.text import line
 from zoo.report.write import write_file, write_profile, write_report
+from zoo.sweep.complete import read_run
 from zoo.sweep.records import FILE
 
 INVENTORY = "inventory"  # the folder of bench.inventory among the published results

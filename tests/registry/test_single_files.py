@@ -14,7 +14,7 @@ from sandbox import ROOT, run_zoo
 
 from zoo.errors import ZooError
 from zoo.registry.loading import load
-from zoo.report.read import read_run
+from zoo.sweep.complete import read_run
 
 CORPUS = """
 from zoo import hookimpl

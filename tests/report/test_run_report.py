@@ -9,9 +9,9 @@ import pytest
 from factory import cell, name, simulated, train_record
 
 from zoo.report.compare_runs import compare
-from zoo.report.read import read_run
 from zoo.report.run_report import RunReport
 from zoo.report.tables.effects_text import sentence
+from zoo.sweep.complete import read_run
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = sorted(path.parent for path in (ROOT / "results").rglob("records.jsonl"))

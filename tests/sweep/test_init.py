@@ -20,9 +20,9 @@ from zoo.execution.open_setup import open_setup
 from zoo.inference.load import load as load_model
 from zoo.inference.requests import with_saved_encoders
 from zoo.registry.loading import load
-from zoo.report.read import read_run
 from zoo.report.run_report import RunReport
 from zoo.report.tables.columns import table_text
+from zoo.sweep.complete import read_run
 from zoo.sweep.keys import training_key
 from zoo.sweep.make_request import make_request
 from zoo.sweep.plan import make_plan

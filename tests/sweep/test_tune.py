@@ -17,10 +17,10 @@ from zoo.registry import Registry
 from zoo.report.compare_runs import compare
 from zoo.report.html.report_page import report_page
 from zoo.report.profile import DataSet, Profile
-from zoo.report.read import read_run
 from zoo.report.run_report import RunReport
 from zoo.report.tables.columns import table_text
 from zoo.report.write import report_text
+from zoo.sweep.complete import read_run
 from zoo.sweep.make_request import make_request
 from zoo.sweep.plan import make_plan
 from zoo.sweep.records import Record, RecordFile

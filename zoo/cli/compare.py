@@ -53,8 +53,8 @@ def compare(
     from zoo.report.compare_runs import compare as compare_runs
     from zoo.report.compare_runs import failure_reason
     from zoo.report.compare_text import comparison_data, comparison_text
-    from zoo.report.read import read_run
     from zoo.report.run_report import RunReport
+    from zoo.sweep.complete import read_run
 
     if markdown and as_json:
         raise ZooError("--markdown and --json: use one of the two")

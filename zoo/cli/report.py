@@ -101,8 +101,8 @@ def _reports(
     """
     from zoo.report.comparable import refuse_differing
     from zoo.report.profile import read_profile
-    from zoo.report.read import read_run
     from zoo.report.run_report import RunReport
+    from zoo.sweep.complete import read_run
 
     profiles = {directory: read_profile(directory, metric) for directory in directories}
     if out is None:

@@ -31,9 +31,9 @@ from zoo.inference.requests import is_absent, with_saved_encoders
 from zoo.registry import AXES, Choice, Registry
 from zoo.registry.loading import Zoo
 from zoo.report.profile import read_profile
-from zoo.report.read import read_run
 from zoo.report.rows import find_row
 from zoo.report.run_report import RunReport
+from zoo.sweep.complete import read_run
 from zoo.sweep.keys import digest
 from zoo.sweep.make_request import make_requests, refuse_several_values, values_in
 from zoo.sweep.plan import Fit, make_plan

@@ -13,10 +13,10 @@ import pandas as pd
 
 from zoo.config.metric_description import MetricDescription
 from zoo.errors import ZooError, nearest
-from zoo.report.read import read_run
 from zoo.report.run_report import RunReport
 from zoo.report.stats.effects import Effect
 from zoo.report.tables.table import at_chance
+from zoo.sweep.complete import read_run
 from zoo.sweep.records import FILE
 
 

@@ -36,6 +36,7 @@ from zoo.execution.machine import limits_note
 from zoo.registry import Choice
 from zoo.registry.code_hash import plugin_code, plugin_hashes, zoo_code
 from zoo.registry.loading import Zoo
+from zoo.sweep.complete import refuse_incomplete
 from zoo.sweep.keys import JOB_CODE
 from zoo.sweep.make_request import repeat_command
 from zoo.sweep.plan import Plan, PlanRow, all_fits, make_plan, probe_models, with_refusals
@@ -120,6 +121,7 @@ class Run:
         self.progress.begins(directory, self.config)
         now = {"task_options": self.plan.task.options().model_dump()}
         with self.opened(RecordFile(directory), SHARED, now) as existing:
+            refuse_incomplete(existing, directory)
             existing = self._ranked_again(existing)
             self.known = {r.key: r for r in existing if r.status in REUSABLE}
             if fresh:

@@ -18,10 +18,10 @@ from bench.publish.published import (
     published_differences,
 )
 from zoo.errors import ZooError
-from zoo.report.read import read_run
 from zoo.report.rows import make_rows
 from zoo.report.run_report import RunReport
 from zoo.report.stats.verdicts import Verdicts
+from zoo.sweep.complete import read_run
 
 ROOT = Path(__file__).parents[3]
 SUITE = """\

@@ -16,9 +16,9 @@ from bench.publish.components_page import COMPONENTS
 from bench.publish.published import load_published
 from zoo.cli import main
 from zoo.report.profile import read_profile, the_profile
-from zoo.report.read import read_run
 from zoo.report.run_report import RunReport
 from zoo.report.write import write_tables
+from zoo.sweep.complete import read_run
 
 ROOT = Path(__file__).parents[3]
 RESULTS, SUITES = ROOT / "results", ROOT / "bench" / "suites"

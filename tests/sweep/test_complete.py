@@ -7,12 +7,13 @@ import json
 import pytest
 from click.testing import CliRunner
 from example import run
+from small_runs import bench
 
 from bench.publish.__main__ import publish
 from zoo.cli.compare import compare
 from zoo.cli.report import report
 from zoo.errors import ZooError
-from zoo.report.read import read_run
+from zoo.sweep.complete import read_run
 
 COST = next(number for number, record in enumerate(run()) if record.kind == "cost")
 
@@ -90,3 +91,15 @@ def test_reports_comparisons_and_published_results_refuse_alike(tmp_path):
     with pytest.raises(ZooError, match=r"bad/records\.jsonl:1"):
         publish(tmp_path / "bad", out=tmp_path / "out")
     assert not (damaged / "report.html").exists()
+
+
+def test_a_run_does_not_go_on_with_a_record_that_no_report_would_read(small, tmp_path):
+    options = {**small, "phases": "train", "epochs": 1, "baseline": "none"}
+    bench(tmp_path, options)
+    file = tmp_path / "records.jsonl"
+    record = json.loads(file.read_text())
+    record["metrics"]["accuracy"] = float("nan")
+    file.write_text(f"{json.dumps(record)}\n")
+    with pytest.raises(ZooError, match=r"jsonl:1: incomplete record: metrics\.accuracy: .* finite"):
+        bench(tmp_path, {**options, "seeds": 2})
+    assert json.loads(file.read_text())["key"] == record["key"]

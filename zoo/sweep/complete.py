@@ -1,9 +1,10 @@
-"""Reads a run's records for reports: complete, or refused in one line that names the line."""
+"""A run's records: complete, or refused in one line that names the line."""
 
 from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -101,11 +102,16 @@ def read_run(directory: Path) -> list[Record]:
     records = RecordFile(directory).read()
     if not records:
         raise ZooError(f"{directory}: no {FILE} with records there")
+    refuse_incomplete(records, directory)
+    return records
+
+
+def refuse_incomplete(records: Sequence[Record], directory: Path) -> None:
+    """Raise ZooError, naming the line, for the first of a run's records that is not complete."""
     axes = next((set(record.cell) for record in records if record.cell), set())
     for number, record in enumerate(records, start=1):
         if problem := _problem(record, axes):
             raise ZooError(f"{directory / FILE}:{number}: incomplete record: {problem}")
-    return records
 
 
 def _problem(record: Record, axes: set[str]) -> str:
