@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -111,13 +110,14 @@ def test_rounds_end_when_every_speed_is_known_and_never_before_the_least(
 ) -> None:
     setup = prepared({**CLASSIFY, "data": str(corpus)}).setup
     members = (CostMember(cell()), CostMember(cell(pe="sin")))
-    job = CostJob(setup, "group", "key", members=members, rounds=4, least_rounds=3)
-    for width, rounds in ((1e9, 3), (1e-9, 4)):
-        known = functools.partial(narrow_enough, bound=width)
-        monkeypatch.setattr("zoo.execution.cost_job.narrow_enough", known)
-        *_, ended = InlineExecutor().run([job], limits=Limits(), directory=tmp_path)
-        assert isinstance(ended, Ended)
-        assert len(ended.result.members[1].samples["rounds"]) == rounds
+    job = CostJob(setup, "group", "key", members=members, rounds=6, least_rounds=3)
+    bounds = iter([1e-9, 1e9])  # after three rounds too little is known, and after four enough
+    monkeypatch.setattr(
+        "zoo.execution.cost_job.narrow_enough", lambda ratios: narrow_enough(ratios, next(bounds))
+    )
+    *_, ended = InlineExecutor().run([job], limits=Limits(), directory=tmp_path)
+    assert isinstance(ended, Ended)
+    assert len(ended.result.members[1].samples["rounds"]) == 4
 
 
 @pytest.mark.slow
