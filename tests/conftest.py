@@ -13,8 +13,13 @@ from zoo.registry import Registry
 from zoo.registry.loading import built_ins
 
 # Folders whose files share what takes seconds to make: trained models, rendered pages, processes
-# with another hash seed.
-TOGETHER = ("tests/conformance", "tests/inference", "tests/report/html")
+# with another hash seed. Files of the same one of these stay in one process.
+TOGETHER = {
+    "tests/conformance": "conformance",
+    "tests/inference": "inference",
+    "tests/report/html": "pages",
+    "tests/report/plots": "pages",
+}
 # What takes half a minute or more on one core, the longest first.
 LONGEST = (
     "test_conformance.py",
@@ -30,12 +35,11 @@ LAST = "test_functions.py"
 
 
 class FilesAndFolders(LoadFileScheduling):
-    """The tests of a file run in one process, and so do those of each folder of TOGETHER."""
+    """The tests of a file run in one process, and so do those of folders that stay together."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
-        folder = file.rpartition("/")[0]
-        return folder if folder in TOGETHER else file
+        return TOGETHER.get(file.rpartition("/")[0], file)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FilesAndFolders:
@@ -62,7 +66,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     # What takes longest begins first, so that no core waits for another at the end.
     rank = {name: number for number, name in enumerate(LONGEST)}
     long = {item.path for item in items if item.get_closest_marker("slow")}
-    long |= {item.path for item in items if item.nodeid.startswith(TOGETHER)}
+    long |= {item.path for item in items if item.nodeid.startswith(tuple(TOGETHER))}
     items.sort(
         key=lambda item: (
             item.path.name == LAST,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import pandas as pd
 from example import REFERENCE, run
 from factory import cell, failed, skipped
 
 from zoo.report.run_report import RunReport
-from zoo.report.write import write_report
+from zoo.report.write import write_report, write_tables
 
 
 def test_plots_without_data_are_not_made_and_older_ones_are_deleted(tmp_path):
@@ -26,3 +27,12 @@ def test_without_the_records_of_the_reference_all_else_is_made(tmp_path):
     names = {path.stem for path in (tmp_path / "plots").iterdir()}
     assert "pareto-memory" in names
     assert "effects" not in names
+
+
+def test_no_spreadsheet_runs_a_name_of_a_part_as_a_formula(tmp_path):
+    link = '=HYPERLINK("https://example.org","look")'
+    write_tables(RunReport([*run(), failed(cell(pe=link), 0)]), tmp_path)
+    table = pd.read_csv(tmp_path / "table.csv")
+    assert f"'{link}" in set(table["pe"])
+    assert table["accuracy_mean"].dtype == float
+    assert not [line for line in (tmp_path / "table.csv").open() if ',"=' in line or ",=" in line]

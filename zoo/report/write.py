@@ -26,11 +26,14 @@ from zoo.report.tables.text import bullets, line
 from zoo.sweep.records import Record
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from zoo.report.plots.plot import Plot
 
 PLOTS = "plots"  # the folder in a run's directory
 NAMES = ("pareto-speed", "pareto-memory", "grid", "effects", "epochs", "by-group")  # of plots
 PAGE = "report.html"
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what one begins with
 
 
 def report_text(report: RunReport | Profile, width: int | None = None) -> str:
@@ -119,11 +122,11 @@ def write_tables(report: RunReport | Profile, directory: Path) -> Path:
             parts += ["## Effects", effects]
         links = [f"[{line(d.name)}]({quote(d.directory)}/table.md)" for d in report.data_sets]
         parts += ["## Data sets", bullets(links)]
-        write_file(directory / "profile.csv", report.table.to_csv(index=False))
+        write_file(directory / "profile.csv", _csv(report.table))
         return write_file(directory / "profile.md", "\n\n".join(parts) + "\n")
     answer, notes = line(" ".join(report.answer)), bullets([line(note) for note in report.notes])
     parts = [table_text(report, "github"), group_text(report, "github"), answer, notes]
-    write_file(directory / "table.csv", report.table.to_csv(index=False))
+    write_file(directory / "table.csv", _csv(report.table))
     write_file(directory / "table.tex", latex_table(report))
     return write_file(directory / "table.md", "\n\n".join(filter(None, parts)) + "\n")
 
@@ -162,11 +165,23 @@ def write_scale(records: Sequence[Record], directory: Path) -> None:
     from zoo.report.plots.curves import scale_plot
     from zoo.report.tables.scaling_table import as_text, make_frame
 
-    write_file(directory / "scale.csv", make_frame(records).to_csv(index=False))
+    write_file(directory / "scale.csv", _csv(make_frame(records)))
     write_file(directory / "scale.md", as_text(records, "github") + "\n")
     plot = scale_plot(records)
     write_file(directory / "scale.svg", plot.svg)
     write_file(directory / "scale.png", plot.png)
+
+
+def _csv(table: DataFrame) -> str:
+    """As CSV; a quote stands before what a spreadsheet would run as a formula.
+
+    https://owasp.org/www-community/attacks/CSV_Injection
+    """
+
+    def harmless(value: Any) -> Any:
+        return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+
+    return table.map(harmless).to_csv(index=False)
 
 
 def write_file(file: Path, content: str | bytes) -> Path:
