@@ -20,14 +20,14 @@ TOGETHER = {
     "tests/report/html": "pages",
     "tests/report/plots": "pages",
 }
-# What takes half a minute or more on one core, the longest first.
+# What takes ten seconds or more on one core, the longest first.
 LONGEST = (
     "test_conformance.py",
     "test_kill.py",
+    "test_process.py",
     "test_bench.py",
-    "test_new.py",
-    "test_authors_page.py",
-    "test_results.py",
+    "test_executors.py",
+    "test_failures.py",
 )
 # One of its tests runs mypy, which takes a second where mypy has left its cache: .ci/run starts it
 # beside the tests.
@@ -65,13 +65,11 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     # What takes longest begins first, so that no core waits for another at the end.
     rank = {name: number for number, name in enumerate(LONGEST)}
-    long = {item.path for item in items if item.get_closest_marker("slow")}
-    long |= {item.path for item in items if item.nodeid.startswith(tuple(TOGETHER))}
     items.sort(
         key=lambda item: (
             item.path.name == LAST,
             rank.get(item.path.name, len(rank)),
-            item.path not in long,
+            not item.nodeid.startswith(tuple(TOGETHER)),
         )
     )
     for item in items:

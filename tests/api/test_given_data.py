@@ -138,6 +138,7 @@ TEXTS = pd.DataFrame({"text": ["a", "b"] * 4, "label": [0, 1] * 4})
     ("data", "more", "says"),
     [
         (7, {}, "data is a int"),
+        ([], {}, "data is an empty list"),
         (TEXTS.assign(text=["a", None] * 4), {}, "'text' is missing"),
         ((["a", "b"], ["x"]), {}, "2 texts but 1 labels"),
         ({"test": (["a"], ["x"])}, {}, "there must be train"),
@@ -151,7 +152,17 @@ TEXTS = pd.DataFrame({"text": ["a", "b"] * 4, "label": [0, 1] * 4})
         ),
         (TEXTS, {"delimiter": ";"}, "^--delimiter: for files, and the DataFrame is none"),
     ],
-    ids=["number", "missing", "lengths", "no train", "empty", "column", "line", "delimiter"],
+    ids=[
+        "number",
+        "nothing",
+        "missing",
+        "lengths",
+        "no train",
+        "empty",
+        "column",
+        "line",
+        "delimiter",
+    ],
 )
 def test_data_that_do_not_fit_are_one_line(
     data: Any, more: dict[str, str], says: str, small: dict[str, Any], tmp_path: Path

@@ -26,6 +26,8 @@ def stored(data: Any, options: Mapping[str, Any]) -> Any:
     of these by split, such as a DatasetDict; a list of data sets may hold them too. options: of the
     task, among them the names of columns. Raises ZooError for data of another form.
     """
+    if isinstance(data, list | tuple) and not data:
+        raise ZooError("data is an empty list: name a data set, or leave it out for the task's own")
     if isinstance(data, list | tuple) and not _is_pair(data):
         return [stored(one, options) for one in data]
     if isinstance(data, Mapping) and isinstance(data.get("name"), str):
