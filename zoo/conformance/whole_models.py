@@ -107,7 +107,7 @@ def in_a_model(setup: ModuleSetup) -> None:
     real = torch.arange(LONG) < torch.tensor([LONG, 41, 90])[:, None]
     with torch.no_grad():
         long = Tokens(real, torch.arange(LONG))
-        _apart(_any_model(setup, sizes=sizes), ids, long, f", {LONG} tokens")
+        _apart(_any_model(setup, sizes=sizes), ids, long, f", {LONG} tokens", more=0)
         ids, tokens = _padded_texts(MANY // 3)
         whole = model.eval()(ids, tokens)
         for first in (0, 63, MANY - 3):  # multiples of three, as lengths recur
@@ -135,16 +135,18 @@ def in_a_model(setup: ModuleSetup) -> None:
         close(few, whole, "logits of few rows against those of all")
 
 
-def _apart(model: nn.Module, ids: Tensor, tokens: Tokens, mode: str) -> None:
-    """Fail unless each text gives the same alone, and with more padding, as do the losses."""
+def _apart(model: nn.Module, ids: Tensor, tokens: Tokens, mode: str, *, more: int = MORE) -> None:
+    """Fail unless each text gives the same alone, and with other padding, as do the losses.
+
+    more: tokens of padding that are added; 0 where the texts are as long as the model allows.
+    """
     real = tokens.attention_mask
     assert real is not None
     garbage = torch.where(real, ids, (ids + 7) % VOCAB)
-    longer = torch.cat([garbage, garbage[:, :MORE]], dim=1)
-    mask = torch.cat([real, torch.zeros(len(real), MORE, dtype=torch.bool)], dim=1)
-    most = ids.shape[1] if mode.endswith("tokens") else None  # as long as the model is built for
+    longer = torch.cat([garbage, garbage[:, :more]], dim=1)
+    mask = torch.cat([real, torch.zeros(len(real), more, dtype=torch.bool)], dim=1)
     logits, losses = _with_losses(model, ids, real)
-    again, others = _with_losses(model, longer[:, :most], mask[:, :most])
+    again, others = _with_losses(model, longer, mask)
     if logits.dim() == 3:  # of tokens
         again = again[:, : ids.shape[1]]
         logits, again = (x.masked_fill(~real[..., None], 0) for x in (logits, again))
@@ -152,11 +154,11 @@ def _apart(model: nn.Module, ids: Tensor, tokens: Tokens, mode: str) -> None:
         alone = model(ids[text : text + 1, kept], Tokens.whole(int(kept.sum())))[0]
         expected = logits[text, kept] if logits.dim() == 3 else logits[text]
         close(alone, expected, f"text {text} of {int(kept.sum())} tokens alone{mode}")
-    close(again, logits, f"more padding, with other tokens in it{mode}")
+    close(again, logits, f"other tokens in{' more' * bool(more)} padding{mode}")
     for name, value in losses.items():
         has_shape(value, (), f"the loss '{name}'")
         finite(value, f"the loss '{name}'")
-        close(others[name], value, f"the loss '{name}' with more padding{mode}")
+        close(others[name], value, f"the loss '{name}' with other padding{mode}")
 
 
 def outputs_in_a_model(setup: ModuleSetup) -> list[Tensor]:

@@ -95,8 +95,10 @@ def _measure_memory(job: CostJob, group: Sequence[_Measured], limits: Limits, lo
     own = replace(limits, threads=max(1, limits.threads // at_once))
     with contextlib.closing(run_calls(calls, own, at_once)) as events:
         for call, kind, found in events:
-            if kind == "ended":
-                setattr(call.of, "failure" if isinstance(found, JobError) else "memory", found)
+            if kind == "ended" and isinstance(found, JobError):
+                call.of.failure = found
+            elif kind == "ended":
+                call.of.memory = found
 
 
 def _known(group: Sequence[_Measured]) -> bool:

@@ -155,6 +155,18 @@ def test_pairs_of_independent_rows_count_as_one_row_less(generator, rows, seeds)
     assert np.median(found) == pytest.approx(rows - 1, rel=0.3)
 
 
+@pytest.mark.parametrize("seeds", [3, 5])
+def test_the_number_of_independent_quantities_is_that_of_huynh_and_feldt(generator, seeds):
+    """Equation 10 for one group, from the covariance of the quantities themselves."""
+    values = generator.normal(0, 1, (30, seeds)) * np.linspace(1, 4, 30)[:, None]
+    d, covariance = seeds - 1, np.cov(values)
+    e = np.trace(covariance) ** 2 / np.trace(covariance @ covariance)
+    expected = ((d + 1) * e - 2) / (d - e)
+    found = _independent(values - values.mean(axis=1, keepdims=True), 1000)
+    assert 1 < expected < 1000
+    assert found == pytest.approx(expected)
+
+
 def test_copies_of_one_row_count_once(generator):
     row = generator.normal(0, 1, (1, 5))
     copies = np.repeat(row - row.mean(), 8, axis=0)
