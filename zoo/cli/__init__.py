@@ -200,6 +200,8 @@ def _stdout_is_closed() -> bool:
 
     The broken pipe may also be one to a worker, which is a real error.
     """
+    if not hasattr(select, "poll"):  # Windows, whose pipes to workers raise EOFError
+        return True
     poll = select.poll()
     poll.register(sys.stdout.fileno(), 0)
     closed = any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))

@@ -8,7 +8,7 @@ hangs there, and a crash of native code ends everything.
 from __future__ import annotations
 
 import contextlib
-import importlib.util
+import sys
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -43,7 +43,7 @@ class LocalExecutor(Executor):
 
     def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Generator[Event]:
         """Run ``limits.jobs`` jobs at once, and cost jobs alone, after all others."""
-        if limits.memory_limit and importlib.util.find_spec("resource") is None:
+        if limits.memory_limit and sys.platform != "linux":  # elsewhere RLIMIT_DATA limits no mmap
             raise ZooError("--memory-limit: this system cannot limit the memory of a process")
         return _with_workers(jobs, limits, directory)
 

@@ -1,8 +1,8 @@
 """Worker processes: a crash, hang or lack of memory costs one piece of work and nothing else.
 
-Where the system can fork, one server process imports torch once and forks each worker; elsewhere
-each worker is started anew. Nothing imports the caller's script again, as multiprocessing would, so
-that ``zoo.bench(...)`` in a script needs no ``if __name__`` guard.
+Where the system can fork safely, one server process imports torch once and forks each worker;
+elsewhere each worker is started anew. Nothing imports the caller's script again, as multiprocessing
+would, so that ``zoo.bench(...)`` in a script needs no ``if __name__`` guard.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from typing import Any
 from zoo.execution.base import Limits
 from zoo.execution.run_job import from_exit, oom_kills, timeout
 
-FORKS = hasattr(os, "fork") and hasattr(socket, "send_fds")
+# On macOS a fork of a process that has loaded Accelerate or Objective-C may crash.
+FORKS = hasattr(os, "fork") and hasattr(socket, "send_fds") and sys.platform != "darwin"
 DEVNULL = subprocess.DEVNULL
 EXIT_SECONDS = 10.0  # for a process that said its last to end
 _START = "import sys; sys.path[:] = {}; from zoo.execution.worker import {}; {}({})"
