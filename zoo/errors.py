@@ -14,8 +14,12 @@ class ZooError(Exception):
         super().__init__(" ".join(message.split()))
 
 
-class WriteError(ZooError):
-    """A result cannot be written, because the disk is full, say: exit status 1, not bad usage."""
+class StoppedError(ZooError):
+    """No work can go on here, whatever was asked for; what is finished is kept: exit status 1."""
+
+
+class WriteError(StoppedError):
+    """A file cannot be written, because the disk is full, say."""
 
 
 class ComponentError(ZooError):

@@ -30,7 +30,19 @@ from small_runs import (
     seconds_of_first_epoch,
 )
 
-from zoo.execution.base import Ended, Event, Limits, Notice, Progress, Started, TrainJob
+from zoo.execution import process
+from zoo.execution.base import (
+    CostJob,
+    CostMember,
+    Ended,
+    Event,
+    Job,
+    Limits,
+    Notice,
+    Progress,
+    Started,
+    TrainJob,
+)
 from zoo.execution.local import InlineExecutor, LocalExecutor
 from zoo.execution.process import Worker
 from zoo.sweep.records import RecordFile
@@ -166,6 +178,40 @@ def test_what_runs_out_of_memory_beside_others_is_run_again_alone(
         last = events[-1]
         assert isinstance(last, Ended)
         assert last.job.key == "0"
+
+
+@pytest.mark.parametrize(
+    ("kind", "kills", "status"),
+    [
+        ("train", 1, "ok"),
+        ("train", 2, "lost"),
+        pytest.param("cost", 1, "ok", marks=pytest.mark.slow),
+    ],
+)
+def test_a_job_that_is_lost_with_the_server_of_its_process_is_run_once_more(
+    kind: str, kills: int, status: str, small: dict[str, Any], tmp_path: Path
+) -> None:
+    """As where a control group is killed that is out of memory."""
+    setup = prepared({**small, "epochs": 20}).setup
+    job: Job = TrainJob(setup, "the job", "key", cell())
+    if kind == "cost":
+        job = CostJob(setup, "the job", "key", (CostMember(cell()),), rounds=2)
+    seen: list[Event] = []
+    for event in LocalExecutor().run([job], limits=Limits(), directory=tmp_path):
+        seen.append(event)
+        if isinstance(event, Progress) and kills:
+            server = psutil.Process(process._servers[os.getpid()]._process.pid)
+            for each in (server, *server.children()):
+                each.kill()
+            kills -= 1
+    assert [type(event) for event in (seen[0], seen[-1])] == [Started, Ended]
+    once = [event for event in seen if isinstance(event, Started | Ended)]
+    (said,) = [event.text for event in seen if isinstance(event, Notice)]
+    assert len(once) == 2
+    assert said.startswith("the job: its process was lost")
+    assert isinstance(seen[-1], Ended)
+    result = seen[-1].result
+    assert [one.status for one in (result, *result.members)] == [status] * (1 + len(result.members))
 
 
 def test_jobs_of_an_executor_that_is_closed_early_stop(

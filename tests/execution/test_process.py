@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from zoo.errors import ZooError
+from zoo.errors import StoppedError, ZooError
 from zoo.execution import process
 from zoo.execution.base import Limits
 from zoo.execution.local import LocalExecutor
@@ -25,6 +25,12 @@ import os, signal, socket, sys
 sys.modules["fcntl"] = None
 for module, name in ((os, "fork"), (socket, "send_fds"), (signal, "pthread_sigmask")):
     delattr(module, name)
+"""
+# The server is killed whenever it starts.
+KILLED = """
+import os, signal, sys
+if "fork_workers" in " ".join(sys.orig_argv):
+    os.kill(os.getpid(), signal.SIGKILL)
 """
 SCRIPT = """
 import zoo
@@ -123,3 +129,13 @@ def test_a_server_that_was_killed_is_replaced(tmp_path: Path) -> None:
         server._process.wait()
     with Worker(Limits(), tmp_path / "log") as worker:
         assert worker.call("os:getpid") > 0
+
+
+def test_a_server_that_is_killed_again_ends_the_work_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(KILLED)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(process, "_servers", {})
+    with pytest.raises(StoppedError, match=r"workers died twice.*the same command goes on"):
+        Worker(Limits(), tmp_path / "log")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import click
 
 from zoo import __version__
-from zoo.errors import WriteError, ZooError, nearest, one_line
+from zoo.errors import StoppedError, ZooError, nearest, one_line
 from zoo.registry.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def run(command: click.Command, arguments: list[str]) -> int:
         context = getattr(error, "ctx", None)  # of the command that rejected its arguments
         return _fail(context.command_path if context else name, _worded(error), debug)
     except ZooError as error:
-        status = FAILED if isinstance(error, WriteError) else USAGE
+        status = FAILED if isinstance(error, StoppedError) else USAGE
         return _fail(name, str(error), debug, status)
     except (KeyboardInterrupt, click.Abort) as error:
         click.echo(f"{name}: interrupted{f': {error}' if str(error) else ''}", err=True)

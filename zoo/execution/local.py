@@ -36,6 +36,10 @@ from zoo.execution.process import Worker
 from zoo.execution.run_job import JobError, run_job, timeout
 
 RUN_JOB = "zoo.execution.run_job:run_job"
+AGAIN = {  # what is said of a call or job that is made once more, by how it ended
+    "oom": "out of memory beside others; it is run again, alone",
+    "lost": "its process was lost with the one that started it; it is run again",
+}
 
 
 class LocalExecutor(Executor):
@@ -87,11 +91,18 @@ def _one_by_one(jobs: Sequence[Job], limits: Limits, directory: Path) -> Generat
 
 def _run_here(job: Job, limits: Limits, artifacts: Artifacts) -> Iterator[Event]:
     yield Started(job)
-    for item in run_job(job, artifacts.of(job), limits):
-        if isinstance(item, Result):
-            yield Ended(job, artifacts.with_files(job, item))
-        else:
-            yield Progress(job, item)
+    result = Result("lost")
+    for again in (False, True):
+        if again:
+            yield Notice(f"{job.name}: {AGAIN['lost']}")
+        for item in run_job(job, artifacts.of(job), limits):
+            if isinstance(item, Result):
+                result = item
+            else:
+                yield Progress(job, item)
+        if not any(one.status == "lost" for one in (result, *result.members)):
+            break
+    yield Ended(job, artifacts.with_files(job, result))
     artifacts.remove(job)
 
 
@@ -108,8 +119,8 @@ def _with_workers(jobs: Sequence[Job], limits: Limits, directory: Path) -> Gener
                 job: Job = made.of
                 if kind == "began":
                     yield Started(job)
-                elif kind == "to retry":
-                    yield Notice(f"{job.name}: out of memory beside others; it is run again, alone")
+                elif kind == "again":
+                    yield Notice(f"{job.name}: {item}")
                 elif kind == "yielded":
                     yield Progress(job, item)
                 else:
@@ -127,7 +138,8 @@ class Call:
     """A function (``"module:name"``) and its arguments, for a worker process of its own.
 
     of: what the caller knows it by. log: the file that receives what the process prints. started:
-    when it began last. shares: it had the machine with others at any time since.
+    when it began last. shares: it had the machine with others at any time since. again: it is made
+    for the second time.
     """
 
     of: Any
@@ -136,6 +148,7 @@ class Call:
     log: Path
     started: float = 0.0
     shares: bool = False
+    again: bool = False
 
     @property
     def seconds(self) -> float:
@@ -148,38 +161,42 @@ def run_calls(
 ) -> Generator[tuple[Call, str, Any]]:
     """Make the calls, so many at once, and yield each with what happens: a word and a value.
 
-    ``began``; ``yielded`` and an item; ``to retry``: it ran out of memory while others ran, and is
-    made once more, alone, after all others. Every call has one ``ended``, with what it returned, or
-    its last item where that is a Result, or a JobError where it failed, took longer than
-    ``limits.timeout`` or died. Closing the iterator stops the processes.
+    ``began``; ``yielded`` and an item; ``again`` and why: it is made once more, because it was
+    lost, or, alone and after all others, because it ran out of memory while others ran. Every call
+    has one ``ended``, with what it returned, or its last item where that is a Result, or a JobError
+    where it failed, took longer than ``limits.timeout`` or died. Closing the iterator stops the
+    processes. Raises StoppedError where no call can be made.
     """
-    waiting, to_retry, alone = iter(calls), list[Call](), False
+    waiting, lost, to_retry = iter(calls), list[Call](), list[Call]()
     following = next(waiting, None)
     active: dict[Any, tuple[Call, Worker]] = {}  # by what the worker's messages come through
 
     def ended(pipe: Any, value: Any) -> tuple[Call, str, Any]:
         call, worker = active.pop(pipe)
         worker.stop()
-        if call.shares and getattr(value, "status", "") == "oom":
-            to_retry.append(call)
-            return call, "to retry", None
+        status = getattr(value, "status", "")
+        if (status == "oom" and call.shares) or (status == "lost" and not call.again):
+            (to_retry if status == "oom" else lost).append(call)
+            call.again = True
+            return call, "again", AGAIN[status]
         return call, "ended", value
 
     try:
-        while following or active or to_retry:
-            if not following and not active:
-                following, at_once, alone = to_retry.pop(0), 1, True
-            while following and len(active) < at_once:
-                call, worker = following, Worker(limits, following.log)
+        while following or lost or active or to_retry:
+            if not (following or lost or active):
+                following, at_once = to_retry.pop(0), 1
+            while len(active) < at_once and (call := lost.pop() if lost else following):
+                if call is following:
+                    following = next(waiting, None)
+                worker = Worker(limits, call.log)
                 worker.send(call.function, *call.arguments)
                 active[worker.waitable] = call, worker
                 call.started, call.shares = time.monotonic(), False
                 if len(active) > 1:
                     for each, _ in active.values():
                         each.shares = True
-                if not alone:
+                if not call.again:
                     yield call, "began", None
-                following = next(waiting, None)
             patience = None
             if limits.timeout is not None:  # until the first will have taken too long
                 longest = max(call.seconds for call, _ in active.values())

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import socket
 import struct
 import subprocess
@@ -21,6 +20,9 @@ from multiprocessing import Pipe, connection
 from pathlib import Path
 from typing import Any
 
+import psutil
+
+from zoo.errors import StoppedError
 from zoo.execution.base import Limits
 from zoo.execution.run_job import from_exit, oom_kills, timeout
 
@@ -28,23 +30,23 @@ from zoo.execution.run_job import from_exit, oom_kills, timeout
 FORKS = hasattr(os, "fork") and hasattr(socket, "send_fds") and sys.platform != "darwin"
 DEVNULL = subprocess.DEVNULL
 EXIT_SECONDS = 10.0  # for a process that said its last to end
+GONE = OSError, struct.error, psutil.NoSuchProcess  # what asking a server that was killed raises
 _START = "import sys; sys.path[:] = {}; from zoo.execution.worker import {}; {}({})"
 
 
 class Worker:
     """A process with torch imported, which does one thing at a time.
 
-    log: the file that receives what the process prints. environment: further variables.
+    log: the file that receives what the process prints. environment: further variables. Raises
+    StoppedError where no process can be started.
     """
 
     def __init__(
         self, limits: Limits, log: Path, environment: Mapping[str, str] | None = None
     ) -> None:
         self._log, self._oom_kills = log, oom_kills()
-        self._pipe, theirs = Pipe()
-        start = _fork if FORKS else _Spawned
-        with theirs:
-            self._process = start(theirs)
+        self._process: _Forked | _Spawned
+        self._pipe, self._process = _forked() if FORKS else _spawned()
         variables = {**os.environ, **(environment or {})}
         self._send((list(sys.path), os.getcwd(), variables, limits, str(log)))
 
@@ -141,6 +143,12 @@ class _Spawned:
         self._process.wait()
 
 
+def _spawned() -> tuple[connection.Connection, _Spawned]:
+    pipe, theirs = Pipe()
+    with theirs:
+        return pipe, _Spawned(theirs)
+
+
 class _Server:
     """The process that forks workers; it ends them when this process ends, however it does."""
 
@@ -164,32 +172,40 @@ class _Forked:
     def __init__(self, server: _Server, pipe: connection.Connection) -> None:
         self._server = server
         self._code: int | None = None
-        self._pid = server.ask(0, pipe.fileno())
+        # It knows its process from another that is given the number later.
+        self._process = psutil.Process(server.ask(0, pipe.fileno()))
 
-    def exit_code(self) -> int:
+    def exit_code(self) -> int | None:
+        """None where the server is gone, and with it how this one ended."""
         if self._code is None:
-            try:
-                self._code = self._server.ask(self._pid)
-            except (OSError, struct.error):  # the server is gone, and with it how this one ended
-                return -signal.SIGKILL
+            with contextlib.suppress(*GONE):
+                self._code = self._server.ask(self._process.pid)
         return self._code
 
     def kill(self) -> None:
-        if self._code is None:  # until the server is asked, the number is of no other process
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self._pid, signal.SIGKILL)
-            self.exit_code()
+        if self._code is None:
+            with contextlib.suppress(psutil.Error):
+                self._process.kill()
+                if self.exit_code() is None:
+                    self._process.wait(EXIT_SECONDS)
 
 
 _servers: dict[int, _Server] = {}  # by the process that started it: a fork of it has its own
 _starting = threading.Lock()
 
 
-def _fork(pipe: connection.Connection) -> _Forked:
+def _forked() -> tuple[connection.Connection, _Forked]:
     with _starting:
         own = os.getpid()
-        try:
-            return _Forked(_servers.setdefault(own, _servers.get(own) or _Server()), pipe)
-        except (OSError, struct.error):  # it was killed
-            _servers[own] = _Server()
-            return _Forked(_servers[own], pipe)
+        for _ in range(2):  # where the server was killed, once more with a new one
+            # A new pipe, too: a worker that a killed server left may read from the other one.
+            pipe, theirs = Pipe()
+            with theirs, contextlib.suppress(*GONE):
+                _servers[own] = _servers.get(own) or _Server()
+                return pipe, _Forked(_servers[own], theirs)
+            pipe.close()
+            _servers.pop(own, None)
+    raise StoppedError(
+        "the process that starts workers died twice; if the memory is short, --jobs 1 takes less. "
+        "What is finished is kept, and the same command goes on"
+    )

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import zoo
-from zoo.errors import DivergedError, ZooError, one_line
+from zoo.errors import DivergedError, StoppedError, ZooError, one_line
 from zoo.execution.base import Job, Limits, Result, Status, Step
 from zoo.registry import BUILT_IN
 from zoo.registry.code_hash import CodeVersion, ModuleCode, module_hash
@@ -35,7 +35,7 @@ def run_job(job: Job, directory: Path, limits: Limits) -> Iterator[Step | Result
 
     directory: for the job's artifacts; it exists. A training that finds its checkpoint there
     resumes. An executor passes on what this yields; itself it classifies only a process that died
-    (``from_exit``).
+    (``from_exit``). Raises StoppedError where no other job could go on either.
     """
     start = time.monotonic()
     module, _, name = RUNNERS[job.kind].partition(":")
@@ -45,6 +45,8 @@ def run_job(job: Job, directory: Path, limits: Limits) -> Iterator[Step | Result
             if isinstance(item, Result):
                 item = replace(item, seconds=time.monotonic() - start)
             yield item
+    except StoppedError:
+        raise
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a component may raise anything
         result = from_exception(error).result(time.monotonic() - start)
         yield replace(result, environment=_environment(job))
@@ -134,13 +136,18 @@ def from_exception(error: BaseException) -> JobError:
     return JobError("crashed", f"{one_line(error)[:300]}{where}", trace)
 
 
-def from_exit(exit_code: int, oom_kills_before: int, log: Path) -> JobError:
-    """The failure of a process that ended without an answer. log: what it printed."""
+def from_exit(exit_code: int | None, oom_kills_before: int, log: Path) -> JobError:
+    """The failure of a process that ended without an answer. log: what it printed.
+
+    exit_code: None where nobody knows it.
+    """
     output = ""
     with contextlib.suppress(OSError):
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
         # faulthandler's list of modules is longer than the traceback above it.
         output = "".join(x for x in lines if not x.startswith("Extension modules: "))[-LOG_TAIL:]
+    if exit_code is None:
+        return JobError("lost", "the process was lost with the one that started it", output)
     if exit_code >= 0:
         return JobError("crashed", f"the process exited with status {exit_code}", output)
     if -exit_code == signal.SIGKILL and oom_kills() > oom_kills_before:
