@@ -36,6 +36,7 @@ SMALL = {
     "phases": "train",
     "device": "cpu",
     "threads": 1,
+    "save-models": "all",
 }
 
 
@@ -160,6 +161,11 @@ def results(out: Path) -> dict[str, Any]:
         curve = [{k: v for k, v in entry.items() if k not in TIMES} for entry in record["curve"]]
         found[record["key"]] = (metrics, curve)
     return found
+
+
+def weights(out: Path) -> dict[str, bytes]:
+    """The trained weights of every cell and seed, by the names of their files."""
+    return {str(file.relative_to(out)): file.read_bytes() for file in out.rglob("*.safetensors")}
 
 
 def wait_for(

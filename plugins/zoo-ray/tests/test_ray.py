@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from ray_nodes import RayCluster, bench, finished, records, results, wait_for
+from ray_nodes import RayCluster, bench, finished, records, results, wait_for, weights
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -24,9 +24,7 @@ def local(cluster: RayCluster, tmp_path_factory: pytest.TempPathFactory) -> Path
 def test_a_cluster_gives_the_records_of_one_machine(
     cluster: RayCluster, local: Path, tmp_path: Path
 ) -> None:
-    users = (
-        cluster.root / "one/tmp/zoo-2024-results"
-    )  # the temporary folder of the node is not ours
+    users = cluster.root / "one/tmp/zoo-2024-results"  # the node's temporary folder is not ours
     users.mkdir()
     err = finished(cluster.bench(tmp_path, seeds=2, epochs=12, phases="train,cost", rounds=2))
     assert users.is_dir()
@@ -35,6 +33,9 @@ def test_a_cluster_gives_the_records_of_one_machine(
     assert {record["key"] for record in trained} == set(results(local))
     assert {k: v for k, v in results(tmp_path).items() if k in results(local)} == results(local)
     assert {record["environment"]["node"] for record in trained} == {"one", "two"}
+    # They are larger than what fits a message between two nodes.
+    assert all(len(content) > 100_000 for content in weights(tmp_path).values())
+    assert weights(tmp_path) == weights(local) != {}
     assert len({record["environment"]["node"] for record in costs}) == 1
     for record in records(tmp_path):
         assert record["environment"]["nice"] == 0
