@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -35,6 +37,15 @@ def test_a_failed_row_exits_1_and_debug_prints_its_traceback(
     assert {"records.jsonl", "table.csv", "table.md", "table.tex"} <= {
         path.name for path in Path("loud").iterdir()
     }
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
+def test_a_full_disk_behind_the_output_is_one_line(folder: Path) -> None:
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "zoo", "list"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "zoo list: error: the output cannot be written: the disk is full\n"
 
 
 def test_a_failed_training_exits_1_and_debug_prints_its_traceback(

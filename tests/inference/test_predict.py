@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import io
 import itertools
 import json
@@ -35,6 +36,13 @@ def test_probabilities_are_the_softmax_of_the_models_own_logits(
         torch.testing.assert_close(given, shares, rtol=1e-5, atol=1e-6)
         assert prediction.label == model.labels[int(shares.argmax())]
         assert prediction.probability == max(prediction.probabilities.values())
+
+
+def test_a_model_whose_weights_are_no_numbers_predicts_nothing(model: TextClassifier) -> None:
+    model = copy.deepcopy(model)
+    torch.nn.init.constant_(next(model.parameters()), torch.nan)
+    with pytest.raises(ZooError, match="weights are broken"):
+        model.predict(TEXTS)
 
 
 def test_a_text_without_a_known_token_is_refused_or_marked_in_a_file(

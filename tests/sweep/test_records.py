@@ -79,6 +79,23 @@ def test_an_unfinished_last_line_is_removed_and_reported(tmp_path: Path):
         assert [r.seed for r in repairing.read()] == [0, 2]
 
 
+def test_records_are_utf_8(tmp_path: Path) -> None:
+    """PowerShell's ``>`` writes UTF-16, of which the last line would be lost as unfinished."""
+    file, text = RecordFile(tmp_path), record().model_dump_json() + "\n"
+    file.path.write_text(text, encoding="utf-8-sig")
+    assert len(file.read()) == 1
+    file.path.write_text(text + text.strip(), encoding="utf-16")
+    with pytest.raises(ZooError, match="jsonl:1: not a valid record: 'utf-8' codec"):
+        file.read()
+
+
+def test_a_folder_with_tables_and_no_records_is_somebody_elses(tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text("mine")
+    with pytest.raises(ZooError, match=r"has a table.csv and no records.jsonl"):
+        RecordFile(tmp_path).lock().__enter__()
+    assert [file.name for file in tmp_path.iterdir()] == ["table.csv"]
+
+
 @pytest.mark.parametrize(
     ("line", "says"),
     [

@@ -51,3 +51,13 @@ def test_records_have_the_metric_of_the_new_task(corpus: Path, tmp_path: Path) -
         rows = record.metrics["confusion"]
         expected = min(row[c] / sum(row) for c, row in enumerate(rows))
         assert record.metrics["worst_class"] == expected
+
+
+def test_a_metric_that_gives_no_number_fails_its_rows(corpus: Path, tmp_path: Path) -> None:
+    files = tmp_path / "my_task.py", tmp_path / "my_metric.py"
+    files[0].write_text(TASK.format(metric="worst-class"), encoding="utf-8")
+    files[1].write_text(METRIC.replace("return min(", "min("), encoding="utf-8")
+    options = {**CLASSIFY, "task": "recall-of-classes", "data": str(corpus), "phases": "train"}
+    for record in bench(tmp_path / "out", options, plugins=files).records:
+        assert record.status == "crashed"
+        assert "metric 'worst_class' gave None, which is no number" in record.reason

@@ -6,6 +6,7 @@ Nothing heavy is imported here: a command's module is loaded when that command i
 from __future__ import annotations
 
 import codecs
+import errno
 import io
 import itertools
 import os
@@ -152,6 +153,9 @@ def run(command: click.Command, arguments: list[str]) -> int:
     except Exception as error:  # noqa: BLE001 - an unexpected error is a bug
         if isinstance(error, BrokenPipeError) and _stdout_is_closed():
             return CLOSED_PIPE
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC and not error.filename:
+            _discard_stdout()
+            return _fail(name, "the output cannot be written: the disk is full", debug, FAILED)
         if isinstance(error, OSError) and error.filename:
             return _fail(name, f"{error.filename}: {error.strerror}", debug)
         traceback.print_exc()
@@ -196,7 +200,7 @@ def _worded(error: click.ClickException) -> str:
 
 
 def _stdout_is_closed() -> bool:
-    """Whether stdout's reader has closed it; if so, redirect it, so that shutdown can flush it.
+    """Whether stdout's reader has closed it; if so, the rest is discarded.
 
     The broken pipe may also be one to a worker, which is a real error.
     """
@@ -206,5 +210,10 @@ def _stdout_is_closed() -> bool:
     poll.register(sys.stdout.fileno(), 0)
     closed = any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
     if closed:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_stdout()
     return closed
+
+
+def _discard_stdout() -> None:
+    """What is left to write goes nowhere, so that shutdown can flush it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -32,7 +32,7 @@ from zoo.registry import KINDS
     multiple=True,
     help="This check must fail, for the reason given; CHECK or KIND/NAME:CHECK.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True)
 @click.option(
     "--compile",
     "backend",

@@ -35,7 +35,9 @@ from zoo.errors import ZooError
     metavar="P",
     help="Sample from the likeliest tokens whose probabilities add up to P.",
 )
-@click.option("--seed", type=click.IntRange(min=0), metavar="S", help="Of sampling.  [default: 0]")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**32 - 1), metavar="S", help="Of sampling.  [default: 0]"
+)
 @click.option(
     "--beam", type=int, metavar="N", help="Search with N beams, without sampling.  [default: 1]"
 )

@@ -26,7 +26,7 @@ from zoo.config.request import COMPARING
 @option(
     TRAINING,
     "--seed",
-    type=click.IntRange(min=0),
+    type=click.IntRange(0, 2**32 - 1),
     default=0,
     metavar="S",
     show_default=True,

@@ -18,6 +18,7 @@ class Sizes(BaseModel):
     )
     max_length: PositiveInt = Field(
         default=256,
+        le=2**20,  # more would take days a step, and tables of positions of gigabytes
         description="Most tokens of a text; special tokens count, and the rest is cut off.",
     )
     vocab_size: PositiveInt = Field(default=4000, description="Entries of the vocabulary.")

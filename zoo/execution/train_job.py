@@ -162,7 +162,7 @@ def _metrics(setup: TaskSetup, evaluation: Evaluation) -> dict[str, Any]:
     metrics = setup.task.metrics_from(setup.registry, setup.labels)
 
     def values(outputs: Mapping[str, Any]) -> dict[str, float]:
-        return {metric.description.name: metric.compute(outputs) for metric in metrics}
+        return {metric.description.name: metric.of(outputs) for metric in metrics}
 
     groups = {
         group: {"examples": outputs["examples"], **values(outputs)}

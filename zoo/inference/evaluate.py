@@ -157,7 +157,7 @@ def _wrong_tags(found: TaggedText, true: np.ndarray, names: Sequence[str]) -> It
 
 
 def _values(metrics: Sequence[Metric], outputs: Mapping[str, Any]) -> dict[str, float]:
-    return {metric.description.name: metric.compute(outputs) for metric in metrics}
+    return {metric.description.name: metric.of(outputs) for metric in metrics}
 
 
 def evaluate_masks(

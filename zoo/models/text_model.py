@@ -167,7 +167,10 @@ class TextClassifier(TextPredictor):
     def answers(self, ids: Sequence[list[int]]) -> list[Answer]:
         """The likeliest class of each text of token ids, and the probability of every class."""
         found = []
-        for probabilities in self(*padded(ids, self.device)).float().softmax(dim=-1).tolist():
+        scores = self(*padded(ids, self.device)).float().softmax(dim=-1)
+        if scores.isnan().any():
+            raise ZooError("the model gives no number for a text: its weights are broken")
+        for probabilities in scores.tolist():
             named = dict(zip(self.labels, probabilities, strict=True))
             best = max(named, key=named.__getitem__)
             found.append(Answer(best, named[best], named))

@@ -22,6 +22,8 @@ from zoo.errors import ZooError
 
 SCHEMA_VERSION = 2
 FILE = "records.jsonl"
+# Of a run beside its records; alone they are somebody's own.
+TABLES = ("table.csv", "table.md", "table.tex", "report.html", "scale.csv", "scale.md")
 
 Kind = Literal["train", "tune", "cost", "scale"]
 Status = Literal["ok", "skipped", "oom", "timeout", "crashed", "diverged", "lost"]
@@ -109,6 +111,12 @@ class RecordFile:
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
         """Keep other processes from writing; ZooError where one is writing already."""
+        own = [name for name in TABLES if (self.directory / name).exists()]
+        if own and not self.path.exists():
+            raise ZooError(
+                f"{self.directory} has a {own[0]} and no {self.path.name}, so it is not of a run: "
+                "choose another --out"
+            )
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
             lock_file = filelock.FileLock(self.directory / ".lock")
@@ -264,7 +272,7 @@ def shared_part(config: Mapping[str, Any], part: str) -> Any:
 
 def _parse(line: bytes, where: str) -> Record:
     try:
-        value = json.loads(line)
+        value = json.loads(line.decode("utf-8-sig"))  # of bytes it would guess the encoding
         if rb"\ud" in line.lower():  # half of a surrogate pair is JSON, but no text
             json.dumps(value, ensure_ascii=False).encode()
         version = value.get("schema_version") if isinstance(value, dict) else None

@@ -124,6 +124,15 @@ class Metric:
     compute: Callable[[Mapping[str, Any]], float]
     applies: Callable[[Sequence[str]], bool] = lambda labels: True
 
+    def of(self, outputs: Mapping[str, Any]) -> float:
+        """Its value; TypeError where what it computes is no number."""
+        value = self.compute(outputs)
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            name = self.description.name
+            raise TypeError(f"metric '{name}' gave {value!r:.40}, which is no number") from None
+
 
 @dataclass
 class Estimator:

@@ -152,6 +152,16 @@ def test_other_columns_by_name_and_booleans(tmp_path: Path) -> None:
         ("a.jsonl", '{"text": 5, "label": 1}\n', "line 1: 'text' is not text but a int"),
         ("a.jsonl", '{"text": "x", "label": 1.5}\n', "line 1: 'label' must be text or a whole"),
         ("a.jsonl", '{"text": "x", "label": NaN}\n', "line 1: 'label' is missing"),
+        (
+            "a.jsonl",
+            '{"text": "x", "label": "a\\ud800"}\n',
+            "line 1: 'label' holds half a character",
+        ),
+        (
+            "a.jsonl",
+            f'{{"text": "x", "label": {"9" * 5000}}}',
+            "broken JSON in line 1: a number is",
+        ),
         ("a.json", '[{"text": "x"},\n{"text": ', "a.json is broken JSON in line 2, column 10"),
         ("a.json", '[{"text": "x", "label": 1}, 2]', "a.json, row 2 is no object but a int"),
         ("a.json", b'[{"text": "\xef"}]', "a.json is not UTF-8: byte 0xef in line 1"),
@@ -168,6 +178,14 @@ def test_a_file_that_does_not_fit_is_named_with_the_place(
     with pytest.raises(ZooError, match=complaint) as caught:
         read(path)
     assert "\n" not in str(caught.value)
+
+
+def test_a_second_column_of_one_name_is_pointed_out(tmp_path: Path) -> None:
+    rows = [f"text {n},other {n},{n % 2}\n" for n in range(10)]
+    (tmp_path / "a.csv").write_text("text,text,label\n" + "".join(rows))
+    corpus, notices = read(tmp_path / "a.csv")
+    assert {text[:4] for text in corpus.train_texts} == {"text"}
+    assert "a second column 'text', which is called 'text.2' here" in " ".join(notices)
 
 
 def unseen(folder: Path) -> None:

@@ -112,6 +112,7 @@ def _label(where: str, value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, str) and value.strip():
+        check_characters(where, value)
         return value.strip()
     if value is None or isinstance(value, str) or value != value:
         raise ZooError(f"{where} is missing")

@@ -199,6 +199,9 @@ def delimited_rows(
         )
     numbers = [str(number) for number in range(1, len(records[0].fields) + 1)]
     names = _column_names(records[0].fields) if header else numbers
+    if twice := [name for name in names if name.rpartition(".")[0] in names] if header else []:
+        given = twice[0].rpartition(".")[0]
+        notices.append(f"{name} has a second column '{given}', which is called '{twice[0]}' here")
     first = "its header" if header else f"line {records[0].line}"
     for record in records[header:]:
         place, cells = f"line {record.line}", record.fields
@@ -278,7 +281,9 @@ def _parquet_rows(file: DataFile, content: bytes) -> Iterator[Placed]:
     import pyarrow.parquet
 
     try:
-        rows = pyarrow.parquet.read_table(io.BytesIO(content)).to_pylist()
+        # Its threads may still run when the process ends, which then aborts.
+        table = pyarrow.parquet.read_table(io.BytesIO(content), use_threads=False, pre_buffer=False)
+        rows = table.to_pylist()
     except (OSError, ValueError, NotImplementedError) as error:  # as pyarrow raises them
         raise ZooError(f"{file} cannot be read: {one_line(error)}") from error
     yield from numbered(rows, "row")
@@ -311,6 +316,8 @@ def _parsed(file: DataFile, text: str, line: int = 1) -> Any:
         raise ZooError(f"{file} is broken JSON in {place}") from error
     except RecursionError as error:
         raise ZooError(f"{file} is broken JSON: it is nested too deeply") from error
+    except ValueError as error:  # Python reads no integer of more than 4,300 digits
+        raise ZooError(f"{file} is broken JSON in line {line}: a number is too long") from error
 
 
 def _guess(file: DataFile, text: str, form: str, notices: list[str]) -> tuple[str, str]:
