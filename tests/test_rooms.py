@@ -13,6 +13,7 @@ PACKAGE = Path(__file__).parent.parent / "zoo"
 # From the ground up: a room may import itself and the rooms before it.
 ROOMS = (
     "errors",
+    "files",
     "config",
     "registry",
     "components",
@@ -38,6 +39,7 @@ ROOMS = (
 # as the measurement itself sees them.
 REPORT_READS = {
     "zoo.errors",
+    "zoo.files",
     "zoo.sweep.complete",
     "zoo.sweep.records",
     "zoo.config.settings",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from zoo.config.request import COMPARING, Request, load_suite, validated
 from zoo.config.sizes import Sizes
 from zoo.data.sources.in_memory import stored
-from zoo.errors import ZooError
+from zoo.errors import StoppedError, WriteError, ZooError
 from zoo.execution import choose_executor
 from zoo.inference.requests import build_request, build_requests
 from zoo.inference.train import keep_models
@@ -288,6 +288,7 @@ def run_bench(
             places = [directory]
         report: RunReport | Profile | None = None
         evaluated: dict[Path, RunReport] = {}
+        unsaid: list[type[Exception]] = []  # of tables, where something before has ended the run
         try:
             for number, (run, place) in enumerate(zip(runs, places, strict=True), start=1):
                 if several:
@@ -297,13 +298,18 @@ def run_bench(
                     try:
                         carry_out(run)
                         keep_models(run)
+                    except StoppedError:
+                        unsaid = [WriteError]
+                        raise
                     finally:
                         if run.records:
                             report = evaluated[place] = RunReport(run.records, metric=metric)
-                            write_tables(report, place)
+                            with contextlib.suppress(*unsaid):
+                                write_tables(report, place)
         finally:
             if several and (report := read_profile(directory, metric, evaluated)):
-                write_tables(report, directory)
+                with contextlib.suppress(*unsaid):
+                    write_tables(report, directory)
     if report is None:
         report = the_profile(directory, metric) if several else RunReport([], metric=metric)
     return Bench(directory, runs, report)

@@ -12,8 +12,11 @@ import pytest
 from fakehub import Answer
 from huggingface_hub import constants
 from huggingface_hub.utils import close_session
+from small_run_fixtures import small_disk
 
 from zoo.data.sources.corpus import Corpus
+
+__all__ = ["small_disk"]
 
 
 @pytest.fixture(autouse=True)

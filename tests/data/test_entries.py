@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from zoo.data.cache import cache_directory, cached_entry, entry
-from zoo.errors import ZooError
+from zoo.errors import WriteError, ZooError
 
 
 def write(directory: Path) -> dict[str, str]:
@@ -56,6 +57,21 @@ def test_a_cache_that_cannot_be_written_is_one_clear_error(
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "file" / "cache"))
     with pytest.raises(
-        ZooError, match=r"cache .* cannot be written \(Not a directory\).*ZOO_CACHE"
+        ZooError, match=r"cannot write .*file/cache/key: Not a directory; set ZOO_CACHE"
     ):
         entry("key", write)
+
+
+def test_a_full_disk_is_said_of_arrays_too(
+    small_disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """NumPy raises an error without the system's number."""
+
+    def fill(directory: Path) -> dict[str, str]:
+        np.save(directory / "array.npy", np.zeros(2**17))
+        return {}
+
+    monkeypatch.setenv("ZOO_CACHE", str(small_disk))
+    with pytest.raises(WriteError, match=r"key: No space left on device; 6\d\.\d KiB are free"):
+        entry("key", fill)
+    assert [path.name for path in small_disk.iterdir()] == ["key.lock"]

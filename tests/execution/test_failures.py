@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-from small_runs import CLASSIFY, FAILING, bench
+from small_runs import CLASSIFY, FAILING, bench, flags, zoo
 
-from zoo.sweep.records import Record
+from zoo.sweep.records import Record, RecordFile
 
 TIMEOUT = 10  # seconds
 
@@ -84,3 +86,25 @@ def test_a_cost_measurement_that_fails_leaves_the_others_measured(
         else:
             assert record.reason == "the process exited with status 7"
             assert "last words" in record.traceback
+
+
+@pytest.mark.parametrize("on", ["inline", "local"])
+def test_a_full_disk_stops_the_run_at_once_and_the_same_command_goes_on(
+    on: str, small: dict[str, Any], small_disk: Path
+) -> None:
+    """No later job trains up to its first checkpoint, and none is recorded as crashed."""
+    options = {**small, "pe": "sin,rope", "dim": 64, "phases": "train", "out": small_disk}
+    words = ["bench", *flags(options), "--on", on, "--quiet"]
+    stopped = zoo(*words)
+    assert stopped.returncode == 1
+    (said,) = stopped.stderr.splitlines()
+    expected = (
+        r"error: cannot write .*checkpoint\.safetensors: No space left on device; it takes "
+        r"[\d.]+ KiB, and [\d.]+ KiB are free there; .*; the same command goes on from there"
+    )
+    assert re.search(expected, said), said
+    assert {record.status for record in RecordFile(small_disk).read()} <= {"ok"}
+    subprocess.run(["mount", "-o", "remount,size=4m", str(small_disk)], check=True)
+    done = zoo(*words)
+    assert done.returncode == 0, done.stderr
+    assert [record.status for record in RecordFile(small_disk).read()] == ["ok"] * 3

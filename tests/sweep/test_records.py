@@ -6,14 +6,13 @@ import contextlib
 import errno
 import multiprocessing
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zoo.errors import ZooError
+from zoo.errors import WriteError, ZooError
 from zoo.sweep.records import Record, RecordFile, refuse_other_settings
 
 
@@ -152,32 +151,16 @@ def test_two_processes_do_not_write_one_directory_and_a_killed_one_frees_it(tmp_
         pass
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path):
-    """A file system of 64 KiB."""
-    mount = tmp_path / "disk"
-    mount.mkdir()
-    done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(mount)],
-        capture_output=True,
-        check=False,
-    )
-    if done.returncode:
-        pytest.skip(f"cannot mount a tmpfs here: {done.stderr.decode().strip()}")
-    yield mount
-    subprocess.run(["umount", str(mount)], check=True)
-
-
 def test_a_full_disk_is_reported_and_damages_nothing(small_disk: Path):
     file = RecordFile(small_disk)
     with file.lock():
         written = 0
-        with contextlib.suppress(ZooError):
+        with contextlib.suppress(WriteError):
             while written < 100:
                 file.append(record(written, reason="x" * 5000))
                 written += 1
         assert 0 < written < 100
-        with pytest.raises(ZooError, match=os.strerror(errno.ENOSPC)):
+        with pytest.raises(WriteError, match=os.strerror(errno.ENOSPC)):
             file.append(record(written, reason="x" * 5000))
     assert file.path.read_bytes().endswith(b"\n")
     assert [r.seed for r in file.read()] == list(range(written))

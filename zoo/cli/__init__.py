@@ -20,6 +20,7 @@ import click
 
 from zoo import __version__
 from zoo.errors import StoppedError, ZooError, nearest, one_line
+from zoo.files import full_disk
 from zoo.registry.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -156,6 +157,8 @@ def run(command: click.Command, arguments: list[str]) -> int:
         if isinstance(error, OSError) and error.errno == errno.ENOSPC and not error.filename:
             _discard_stdout()
             return _fail(name, "the output cannot be written: the disk is full", debug, FAILED)
+        if full := full_disk(error):
+            return _fail(name, str(full), debug, FAILED)
         if isinstance(error, OSError) and error.filename:
             return _fail(name, f"{error.filename}: {error.strerror}", debug)
         traceback.print_exc()

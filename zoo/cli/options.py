@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from zoo.errors import StoppedError
+
 if TYPE_CHECKING:
     from zoo.registry.loading import Zoo
     from zoo.sweep.records import Record
@@ -91,22 +93,21 @@ def load_zoo(plugins: Sequence[str] = ()) -> Zoo:
 
 @contextlib.contextmanager
 def resumable(directory: Callable[[], Path], fresh: bool) -> Iterator[None]:
-    """Say, where the work inside is interrupted, where its records are and what goes on with them.
+    """Say, where the work inside is interrupted or stopped, where its records are and what goes on.
 
     directory: of the records, which exists once any work has begun. fresh: whether the command
     begins anew each time.
     """
     try:
         yield
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, StoppedError) as error:
         where = directory()
-        if where == Path() or not where.is_dir():
-            said = "nothing was trained yet; the same command begins again"
-            raise KeyboardInterrupt(said) from None
-        what = "records are" if any(where.glob("*.jsonl")) else "unfinished work is"
-        command = "the command without --fresh" if fresh else "the same command"
-        said = f"{what} in {os.path.relpath(where)}; {command} goes on from there"
-        raise KeyboardInterrupt(said) from None
+        said = "nothing was trained yet; the same command begins again"
+        if where != Path() and where.is_dir():
+            what = "records are" if any(where.glob("*.jsonl")) else "unfinished work is"
+            command = "the command without --fresh" if fresh else "the same command"
+            said = f"{what} in {os.path.relpath(where)}; {command} goes on from there"
+        raise type(error)(f"{error}; {said}" if str(error) else said) from error
 
 
 def print_traceback(name: str, traceback: str) -> None:

@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from zoo.errors import ZooError
+from zoo.errors import WriteError, ZooError
+from zoo.files import FULL, system_error, write_error
 
 MANIFEST = "meta.json"
 
@@ -64,11 +65,12 @@ def entry(key: str, build: Callable[[Path], Mapping[str, Any] | None]) -> Path:
                 with draft_directory(final) as draft:
                     if (about := build(draft)) is not None:
                         _write_manifest(draft, about)
-    except OSError as error:
-        raise ZooError(
-            f"the cache {root} cannot be written ({error.strerror or error}); "
-            "set ZOO_CACHE to a directory that can"
-        ) from error
+    except Exception as error:
+        if isinstance(error, ZooError) or not (number := system_error(error)):
+            raise
+        kind = WriteError if number in FULL else ZooError
+        hint = "set ZOO_CACHE to a directory elsewhere for the cache"
+        raise kind(f"{write_error(final, error)}; {hint}") from error
     return final
 
 

@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict
 from zoo.config.settings import NO_PRETRAINING, Execution, Pretraining, Training
 from zoo.config.sizes import Sizes
 from zoo.execution.machine import default_jobs, default_threads
+from zoo.files import writing
 from zoo.registry.code_hash import CodeVersion
 
 Status = Literal["ok", "skipped", "oom", "timeout", "crashed", "diverged", "lost"]
@@ -267,9 +268,10 @@ class Artifacts:
         self.root = directory.absolute() / UNFINISHED
 
     def of(self, job: Job) -> Path:
-        """The directory of a job, made where it does not exist."""
+        """The directory of a job, made where it does not exist. Raises WriteError."""
         directory = self.root / job.key
-        directory.mkdir(parents=True, exist_ok=True)
+        with writing(directory):
+            directory.mkdir(parents=True, exist_ok=True)
         return directory
 
     def with_files(self, job: Job, result: Result) -> Result:

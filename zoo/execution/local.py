@@ -16,7 +16,7 @@ from multiprocessing import connection
 from pathlib import Path
 from typing import Any
 
-from zoo.errors import ZooError
+from zoo.errors import StoppedError, ZooError
 from zoo.execution.base import (
     OUTPUT,
     Artifacts,
@@ -165,7 +165,7 @@ def run_calls(
     lost, or, alone and after all others, because it ran out of memory while others ran. Every call
     has one ``ended``, with what it returned, or its last item where that is a Result, or a JobError
     where it failed, took longer than ``limits.timeout`` or died. Closing the iterator stops the
-    processes. Raises StoppedError where no call can be made.
+    processes. Raises StoppedError where no call can be made or go on.
     """
     waiting, lost, to_retry = iter(calls), list[Call](), list[Call]()
     following = next(waiting, None)
@@ -201,14 +201,20 @@ def run_calls(
             if limits.timeout is not None:  # until the first will have taken too long
                 longest = max(call.seconds for call, _ in active.values())
                 patience = max(0.0, limits.timeout - longest) + 0.01
+            stopped: StoppedError | None = None
             for pipe in connection.wait(list(active), patience):
                 call, worker = active[pipe]
                 try:
                     kind, item = worker.receive()
                 except JobError as failure:
                     kind, item = "failed", failure
+                except StoppedError as error:  # after what others have finished
+                    stopped = error
+                    continue
                 last = kind != "yielded" or isinstance(item, Result)
                 yield ended(pipe, item) if last else (call, kind, item)
+            if stopped is not None:
+                raise stopped
             for pipe, (call, _) in list(active.items()):
                 if limits.timeout is not None and call.seconds > limits.timeout:
                     yield ended(pipe, timeout(limits.timeout))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Generator, Mapping
 from pathlib import Path
@@ -36,6 +35,7 @@ from zoo.data.tokenizer import Vocabulary
 from zoo.errors import DivergedError, ZooError
 from zoo.execution.base import Step, TrainJob
 from zoo.execution.machine import environment
+from zoo.files import replacing
 from zoo.models.architectures import MaskedLanguageModel, masked_head
 from zoo.models.seeding import seeded
 from zoo.models.stack import Encoder
@@ -76,9 +76,8 @@ def begin(
         # Two jobs with the same stage: the second waits, and has what the first one made.
         with FileLock(cache_directory() / f"{key}.stage.lock"):
             if is_intact(shared.parent):
-                unfinished = file.with_suffix(".tmp")  # a kill leaves no half of the file
-                shutil.copyfile(shared, unfinished)
-                os.replace(unfinished, file)
+                with replacing(file, shared.stat().st_size) as unfinished:
+                    shutil.copyfile(shared, unfinished)
             else:
                 yield from _train(job, setup, masked, texts, runtime, directory)
                 entry(key, functools.partial(_store, file))

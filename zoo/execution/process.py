@@ -75,7 +75,8 @@ class Worker:
     def receive(self) -> tuple[str, Any]:
         """The next message: ("yielded", …) or ("returned", …). Blocks.
 
-        Raises JobError where the call failed or the process died.
+        Raises JobError where the call failed or the process died, StoppedError where no other call
+        could go on either.
         """
         try:
             kind, body = self._pipe.recv()
@@ -206,6 +207,5 @@ def _forked() -> tuple[connection.Connection, _Forked]:
             pipe.close()
             _servers.pop(own, None)
     raise StoppedError(
-        "the process that starts workers died twice; if the memory is short, --jobs 1 takes less. "
-        "What is finished is kept, and the same command goes on"
+        "the process that starts workers died twice; if the memory is short, --jobs 1 takes less"
     )

@@ -17,6 +17,7 @@ from typing import Any
 import zoo
 from zoo.errors import DivergedError, StoppedError, ZooError, one_line
 from zoo.execution.base import Job, Limits, Result, Status, Step
+from zoo.files import full_disk
 from zoo.registry import BUILT_IN
 from zoo.registry.code_hash import CodeVersion, ModuleCode, module_hash
 from zoo.registry.plugins import version_of
@@ -45,10 +46,11 @@ def run_job(job: Job, directory: Path, limits: Limits) -> Iterator[Step | Result
             if isinstance(item, Result):
                 item = replace(item, seconds=time.monotonic() - start)
             yield item
-    except StoppedError:
-        raise
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - a component may raise anything
-        result = from_exception(error).result(time.monotonic() - start)
+    except (Exception, SystemExit) as error:
+        failure = from_exception(error)
+        if isinstance(failure, StoppedError):
+            raise failure from error
+        result = failure.result(time.monotonic() - start)
         yield replace(result, environment=_environment(job))
 
 
@@ -115,10 +117,12 @@ class JobError(Exception):
         )
 
 
-def from_exception(error: BaseException) -> JobError:
-    """The failure that an exception is."""
-    if isinstance(error, JobError):
+def from_exception(error: BaseException) -> JobError | StoppedError:
+    """The failure that an exception is, of the job or of whatever would be done after it."""
+    if isinstance(error, JobError | StoppedError):
         return error
+    if full := full_disk(error):
+        return full
     trace = "".join(traceback.format_exception(error))
     if isinstance(error, ZooError):
         return JobError("crashed", str(error), trace, rejected=True)

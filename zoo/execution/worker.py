@@ -88,7 +88,11 @@ def serve(pipe: connection.Connection) -> None:
     os.environ.clear()
     os.environ.update(variables)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that submits
-    _print_to(log)
+    try:
+        _print_to(log)
+    except OSError as error:
+        pipe.send(("failed", from_exception(error)))
+        return
     keep_blocks()
     use_threads(limits.threads)
     if limits.memory_limit:
@@ -104,7 +108,8 @@ def serve(pipe: connection.Connection) -> None:
         try:
             pipe.send(("returned", _call(pipe, state, name, arguments)))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a component may raise anything
-            traceback.print_exc()
+            with contextlib.suppress(OSError):  # the disk is full
+                traceback.print_exc()
             pipe.send(("failed", from_exception(error)))
 
 

@@ -16,7 +16,8 @@ from pydantic import ValidationError
 
 from zoo.data.cache import damaged_file, draft_directory, file_digest
 from zoo.data.tokenizer import CLS, MASK, PAD, UNK
-from zoo.errors import WriteError, ZooError
+from zoo.errors import ZooError
+from zoo.files import write_error
 from zoo.inference.card import FORMAT, MODEL_TYPE, SCHEMA_VERSION, Card, first_error
 
 CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
@@ -53,7 +54,7 @@ def draft(final: Path) -> Iterator[Path]:
             yield directory
     except OSError as error:
         refuse_taken(final)  # made by something else while the block ran
-        raise WriteError(f"cannot write to {final}: {error.strerror or error}") from error
+        raise write_error(final, error) from error
 
 
 def write(directory: Path, card: Card, weights: Path, tokenizer: Path) -> None:

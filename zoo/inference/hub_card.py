@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from zoo.config.metric_description import MetricDescription
-from zoo.errors import WriteError
+from zoo.files import writing
 from zoo.inference.card import Card
 
 LEVEL = 0.95
@@ -42,10 +42,8 @@ def write_readme(directory: Path, card: Card, dataset: str = "", license: str = 
         )
     )
     file = directory / "README.md"
-    try:
+    with writing(file):
         file.write_text(rendered, encoding="utf-8")
-    except OSError as error:
-        raise WriteError(f"cannot write to {directory}: {error.strerror or error}") from error
     return file
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from zoo.errors import WriteError
+from zoo.files import replacing
 from zoo.report.profile import Profile
 from zoo.report.profile_text import (
     PLOT_NAMES,
@@ -187,13 +187,9 @@ def _csv(table: DataFrame) -> str:
 def write_file(file: Path, content: str | bytes) -> Path:
     """Write a whole file, whose path is returned: never does a reader find a part of it.
 
-    Raises WriteError, and leaves the old file and no temporary one, where the disk is full.
+    Raises WriteError as ``zoo.files.replacing`` does.
     """
-    temporary = file.with_name(f".{file.name}.tmp")
-    try:
-        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
-        temporary.replace(file)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise WriteError(f"cannot write {file}: {error.strerror}") from error
+    whole = content.encode() if isinstance(content, str) else content
+    with replacing(file, len(whole)) as unfinished:
+        unfinished.write_bytes(whole)
     return file

@@ -18,7 +18,8 @@ from zoo.config.metric_description import MetricDescription
 from zoo.config.reading import Division, Reading
 from zoo.config.request import PARTS, Seed
 from zoo.config.usual_names import with_new_flags, with_new_names
-from zoo.errors import ZooError
+from zoo.errors import WriteError, ZooError
+from zoo.files import FULL, write_error, writing
 
 SCHEMA_VERSION = 2
 FILE = "records.jsonl"
@@ -126,7 +127,8 @@ class RecordFile:
                 f"another zoo is writing to {self.directory}; wait for it or choose another --out"
             ) from None
         except OSError as error:
-            raise ZooError(f"cannot write to {self.directory}: {error.strerror}") from error
+            kind = WriteError if error.errno in FULL else ZooError
+            raise kind(str(write_error(self.directory, error))) from error
         try:
             self._repair()
             yield
@@ -159,25 +161,20 @@ class RecordFile:
     def append(self, record: Record) -> None:
         """Append one record and flush it to disk.
 
-        Raises ZooError, and leaves the file as it was, where the disk is full.
+        Raises WriteError, and leaves the file as it was, where the disk is full.
         """
         line = json.dumps(record.model_dump(), ensure_ascii=False, allow_nan=False)
         left = memoryview(line.encode() + b"\n")
-        try:
-            # Unbuffered, so that closing after a failed write does not write again.
-            with self.path.open("ab", buffering=0) as file:
-                size = file.tell()
-                try:
-                    while left:
-                        left = left[file.write(left) or 0 :]
-                    os.fsync(file.fileno())
-                except OSError:
-                    file.truncate(size)
-                    raise
-        except OSError as error:
-            raise ZooError(
-                f"cannot write to {self.path}: {error.strerror}; what was finished before is kept"
-            ) from error
+        # Unbuffered, so that closing after a failed write does not write again.
+        with writing(self.path, len(left)), self.path.open("ab", buffering=0) as file:
+            size = file.tell()
+            try:
+                while left:
+                    left = left[file.write(left) or 0 :]
+                os.fsync(file.fileno())
+            except OSError:
+                file.truncate(size)
+                raise
 
     def _repair(self) -> None:
         """Remove a last line that a kill or a full disk left unfinished, and say so."""

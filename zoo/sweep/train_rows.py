@@ -24,6 +24,7 @@ from zoo.config.metric_description import MetricDescription
 from zoo.config.request import Request
 from zoo.config.settings import Training
 from zoo.execution.base import UNFINISHED, WEIGHTS, Job, ModelSpec, Result, TrainJob
+from zoo.files import writing
 from zoo.registry.code_hash import plugin_hashes
 from zoo.sweep.keys import digest, slug, training_key
 from zoo.sweep.plan import Fit, Plan, seed_fits, tuning_fits
@@ -146,10 +147,11 @@ def _keep_weights(run: Run, job: Job, result: Result) -> bool:
     """Keep what a training left, if it ended well; whether it did."""
     if kept := result.status == "ok" and WEIGHTS in result.artifacts:
         place = kept_weights(run, job.key)
-        shutil.rmtree(place.parent, ignore_errors=True)
-        place.parent.mkdir(parents=True)
-        (place.parent / OUTPUTS).write_text(json.dumps(result.sample_outputs))
-        os.replace(result.artifacts[WEIGHTS], place)
+        with writing(place.parent):
+            shutil.rmtree(place.parent, ignore_errors=True)
+            place.parent.mkdir(parents=True)
+            (place.parent / OUTPUTS).write_text(json.dumps(result.sample_outputs))
+            os.replace(result.artifacts[WEIGHTS], place)
     return kept
 
 

@@ -7,7 +7,6 @@ is atomic. On a CPU a resumed training ends with the same bits as one that was n
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
+from zoo.files import replacing
 from zoo.training.trainer import Trainer
 
 
@@ -61,12 +61,14 @@ def restore(file: Path, trainer: Trainer) -> list[dict[str, float]]:
 def write_tensors(
     file: Path, tensors: Mapping[str, torch.Tensor], about: Mapping[str, Any] | None = None
 ) -> None:
-    """Write tensors, and metadata that JSON can hold, into a file: all of it or nothing."""
-    unfinished = file.with_suffix(".tmp")
+    """Write tensors, and metadata that JSON can hold, into a file: all of it or nothing.
+
+    Raises WriteError.
+    """
     # Tied or sliced tensors share memory, which the format refuses; clones do not.
     owned = {name: t.detach().clone().contiguous() for name, t in tensors.items()}
-    save_file(owned, unfinished, metadata={"zoo": json.dumps(about)} if about else None)
-    os.replace(unfinished, file)
+    with replacing(file, sum(tensor.nbytes for tensor in owned.values())) as unfinished:
+        save_file(owned, unfinished, metadata={"zoo": json.dumps(about)} if about else None)
 
 
 def _part(tensors: dict[str, torch.Tensor], prefix: str) -> dict[str, torch.Tensor]:

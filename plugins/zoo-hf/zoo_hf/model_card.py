@@ -11,7 +11,8 @@ from pathlib import Path
 from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 from huggingface_hub.utils import yaml_dump  # type: ignore[attr-defined]
 
-from zoo.errors import WriteError, ZooError
+from zoo.errors import ZooError
+from zoo.files import writing
 from zoo.inference.card import Card
 from zoo.inference.directory import read
 from zoo.inference.hub_card import hub_dataset, scored_of, scores_of, write_readme
@@ -42,11 +43,9 @@ def write_model_card(
     written = [write_readme(directory, card, dataset, license)]
     if dataset and scores_of(card):
         written.append(directory / RESULTS)
-        try:
+        with writing(written[1]):
             written[1].parent.mkdir(exist_ok=True)
             written[1].write_text(_results(card, dataset, revision, task), encoding="utf-8")
-        except OSError as error:
-            raise WriteError(f"cannot write to {directory}: {error.strerror or error}") from error
     return written
 
 

@@ -36,7 +36,7 @@ def connect(state: dict[str, Any], address: str) -> None:
         join = f"; this machine needs the token, and to join: 'ray start --address={address}'"
         where = f"--address {address}" if address else "--on ray"
         raise ZooError(f"{where}: {one_line(error)}{join if address else ''}") from None
-    state["cluster"] = Cluster()
+    state["cluster"] = Cluster(WAIT_SECONDS if address else 0.0)
 
 
 def nodes(state: dict[str, Any]) -> list[Node]:
@@ -58,9 +58,11 @@ class Cluster:
 
     problems: the ids of nodes that are left out until the next inspection, each with the reason.
     reference: the environment of the node that was inspected; cost jobs run on its like alone.
+    patience: seconds to wait for a node where none is left; 0 where none can come.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, patience: float) -> None:
+        self.patience = patience
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
         self.board = ray.remote(Board).options(num_cpus=0, scheduling_strategy=here).remote()
         self.problems: dict[str, str] = {}
@@ -115,10 +117,12 @@ class Cluster:
         reasons = "; ".join(f"{node.name}: {node.problem}" for node in self.nodes())
         if not self.reference:
             raise ZooError(f"no node can run this: {reasons or 'the cluster has none'}")
-        if seconds > WAIT_SECONDS:
-            raise ZooError(f"no node is left, and none came within {WAIT_SECONDS:g} s. {reasons}")
+        wait = f"{self.patience:g} s"
+        if seconds > self.patience or not self.patience:
+            came = f", and none came within {wait}" if self.patience else ""
+            raise ZooError(f"no node is left{came}. {reasons}")
         if not seconds:
-            yield base.Notice(f"no node is left that can go on; waiting {WAIT_SECONDS:g} s for one")
+            yield base.Notice(f"no node is left that can go on; waiting {wait} for one")
 
     def _submit(self, job: Job, able: Sequence[Node], limits: Limits) -> bool:
         """Give a job to Ray, which finds a node for it, and another one where that is lost.

@@ -18,7 +18,7 @@ import ray
 
 from zoo.config.settings import MACHINE_FIELDS, machine_of
 from zoo.data.cache import entry
-from zoo.errors import ZooError
+from zoo.errors import StoppedError, ZooError
 from zoo.execution.base import OUTPUT, CostJob, Ended, Job, Limits, Progress, Result, Step
 from zoo.execution.local import LocalExecutor
 from zoo.execution.process import Worker
@@ -85,12 +85,16 @@ def run_job(
             entry(job.setup.data.key, functools.partial(_write, data))
         board.say.remote(job.key, node, None)
         one = replace(limits, jobs=1)
-        for event in LocalExecutor().run([job], limits=one, directory=Path(scratch)):
-            if isinstance(event, Progress):
-                board.say.remote(job.key, node, event.step)
-            elif isinstance(event, Ended):
-                files = {name: file.read_bytes() for name, file in event.result.artifacts.items()}
-                result = replace(event.result, artifacts={})
+        try:
+            for event in LocalExecutor().run([job], limits=one, directory=Path(scratch)):
+                if isinstance(event, Progress):
+                    board.say.remote(job.key, node, event.step)
+                elif isinstance(event, Ended):
+                    artifacts = event.result.artifacts
+                    files = {name: file.read_bytes() for name, file in artifacts.items()}
+                    result = replace(event.result, artifacts={})
+        except StoppedError as error:  # no job can go on here, such as on a full disk
+            return Done(node, Result(), unfit=str(error))
         environment = {} if result.environment else described()
         return Done(node, with_environment(result, environment, {"nice": os.nice(0)}), files)
 
