@@ -85,6 +85,8 @@ def bench(
     split_seed: int | None = None,
     encoding: str | None = None,
     drop_bad_rows: bool | None = None,
+    size_limit: int | None = None,
+    follow_links: bool | None = None,
     file_format: Literal["auto", "csv", "tsv", "json", "jsonl", "parquet", "label-text"]
     | None = None,
     delimiter: str | None = None,
@@ -213,6 +215,10 @@ def bench(
     encoding: Encoding of text files, such as latin-1; by default UTF-8 or, where a file is
         not UTF-8, a guess, which is named.
     drop_bad_rows: Leave out rows that cannot be used, and say which; by default they are
+        errors.  [default: no]
+    size_limit: Most MiB of a packed file once it is unpacked, and of a pipe; a line, or a
+        text, may have a sixteenth of that. 0: no limit.  [default: 256]
+    follow_links: Read what links in a directory point to outside it; by default they are
         errors.  [default: no]
     file_format: Format of the files; auto: by their endings, and of other endings by what
         is in them. label-text: the first word of every line is its label.  [classify and lm
@@ -348,6 +354,8 @@ def train(
     split_seed: int | None = None,
     encoding: str | None = None,
     drop_bad_rows: bool | None = None,
+    size_limit: int | None = None,
+    follow_links: bool | None = None,
     file_format: Literal["auto", "csv", "tsv", "json", "jsonl", "parquet", "label-text"]
     | None = None,
     delimiter: str | None = None,
@@ -444,6 +452,10 @@ def train(
     encoding: Encoding of text files, such as latin-1; by default UTF-8 or, where a file is
         not UTF-8, a guess, which is named.
     drop_bad_rows: Leave out rows that cannot be used, and say which; by default they are
+        errors.  [default: no]
+    size_limit: Most MiB of a packed file once it is unpacked, and of a pipe; a line, or a
+        text, may have a sixteenth of that. 0: no limit.  [default: 256]
+    follow_links: Read what links in a directory point to outside it; by default they are
         errors.  [default: no]
     file_format: Format of the files; auto: by their endings, and of other endings by what
         is in them. label-text: the first word of every line is its label.  [classify and lm

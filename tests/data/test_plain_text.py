@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
+from zoo.config.reading import Reading
 from zoo.data.batches import Blocks
 from zoo.data.encoding import END_OF_TEXT, STREAM_SPECIALS, encode_stream
 from zoo.data.sources.corpus import Texts
@@ -72,7 +73,7 @@ def test_a_file_that_is_not_text_is_refused(tmp_path: Path, content: bytes, comp
     path = tmp_path / "book.txt"
     path.write_bytes(content)
     with pytest.raises(ZooError, match=complaint):
-        read_plain_text(path, "utf-8")
+        read_plain_text(path, Reading(encoding="utf-8"))
 
 
 def test_less_text_than_a_block_is_refused() -> None:

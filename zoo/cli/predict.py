@@ -115,12 +115,12 @@ def _conll_texts(source: Source, path: Path) -> Iterator[list[str]]:
     for flag in given_flags(source.reading, besides=TextReading).values():
         raise ZooError(f"{flag} is for tables, and {path} has CoNLL columns")
     notices: list[str] = []
-    rows = read_conll(path, source.reading.encoding, notices)
+    rows = read_conll(path, source.reading, notices)
 
     def first_columns(_: str, lines: list[list[str]]) -> list[str]:
         return [columns[0] for columns in lines]
 
-    texts = list(usable(str(path), rows, first_columns, source.reading.drop_bad_rows, notices))
+    texts = list(usable(str(path), rows, first_columns, source.reading, notices))
     if not texts:
         raise ZooError(f"{path} contains no text")
     return told(texts, notices)

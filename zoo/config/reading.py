@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import sys
 from encodings.aliases import aliases
 from typing import Annotated, Literal, TypeVar
 
@@ -15,6 +16,8 @@ from zoo.errors import nearest
 DELIMITERS = {"tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
 TABLES_ONLY = ("delimiter", "header", "quotes")  # options that are for tables of text alone
 _WORDS = {"\\t": "tab", **{character: word for word, character in DELIMITERS.items()}}
+
+LINES = 16  # as many of the longest lines fill a packed file of the largest size
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -82,6 +85,26 @@ class TextReading(BaseModel):
         description="Leave out rows that cannot be used, and say which; by default they are "
         "errors.",
     )
+    size_limit: NonNegativeInt = Field(
+        default=256,
+        description="Most MiB of a packed file once it is unpacked, and of a pipe; a line, or a "
+        "text, may have a sixteenth of that. 0: no limit.",
+    )
+    follow_links: bool = Field(
+        default=False,
+        description="Read what links in a directory point to outside it; by default they are "
+        "errors.",
+    )
+
+    @property
+    def most_bytes(self) -> int:
+        """Most bytes of a packed file once it is unpacked."""
+        return self.size_limit << 20 or sys.maxsize
+
+    @property
+    def longest(self) -> int:
+        """Most bytes of a line, and characters of a text."""
+        return self.most_bytes // LINES
 
 
 class Reading(TextReading):

@@ -62,15 +62,15 @@ def read_parts(path: Path, options: Mapping[str, Any], notices: list[str]) -> Te
     """
     file = within(path)
     suffix = data_suffix(file)
+    fields = (Reading if suffix in SEPARATORS else TextReading).model_fields
+    how = {name: options[name] for name in fields if name in options}
+    reading = Reading.model_validate({**how, "file_format": "auto"})
     if file.is_dir():
-        return [_lines(text) for text in read_texts(str(path), notices=notices)]
+        return [_lines(t) for t in read_texts(str(path), reading=reading, notices=notices)]
     if suffix in FORMATS:
-        fields = (Reading if suffix in SEPARATORS else TextReading).model_fields
-        how = {name: options[name] for name in fields if name in options}
-        reading = Reading.model_validate({**how, "file_format": "auto"})
         column = options.get("text_column", TEXT)
         return [[t] for t in read_texts(str(path), column, reading=reading, notices=notices)]
-    if not (lines := _lines(read_text(file, options.get("encoding", ""), notices))):
+    if not (lines := _lines(read_text(file, reading, notices))):
         raise ZooError(f"{path} contains no text")
     return [lines]
 

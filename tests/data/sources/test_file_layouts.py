@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reading import read, rows, texts_of
 
+from zoo.config.reading import TextReading
 from zoo.data.sources.text_file import read_text
 from zoo.errors import ZooError
 
@@ -247,9 +248,9 @@ def test_the_encoding_of_a_file_is_found_and_a_guess_is_named(
     path = tmp_path / "x.txt"
     path.write_bytes((text * 3).encode(encoding))
     notices: list[str] = []
-    assert read_text(path, "", notices) == text * 3
+    assert read_text(path, notices=notices) == text * 3
     assert len(notices) == (encoding not in ("utf-8", "utf-8-sig", "utf-16"))
-    assert read_text(path, encoding, []) == text * 3
+    assert read_text(path, TextReading(encoding=encoding), []) == text * 3
 
 
 def test_an_encoding_that_does_not_fit_is_refused(tmp_path: Path) -> None:
@@ -277,7 +278,7 @@ def test_utf_8_is_never_guessed_to_be_anything_else(
     path = tmp_path_factory.mktemp("utf8") / "x"
     path.write_bytes(b"a" + text.encode())
     notices: list[str] = []
-    assert (read_text(path, "", notices), notices) == ("a" + text, [])
+    assert (read_text(path, notices=notices), notices) == ("a" + text, [])
 
 
 def test_a_format_can_be_given_whatever_the_ending(tmp_path: Path) -> None:

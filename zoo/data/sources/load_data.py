@@ -101,13 +101,14 @@ def load_texts(
     """
     path = Path(spec.strip()).expanduser()
     if data_suffix(path) == ".txt" and reader.reading.file_format == "auto":
-        encoding = reader.reading.encoding
-        if reader != LabelledTexts(reading=Reading(encoding=encoding)):
+        its = reader.reading
+        plain = Reading(encoding=its.encoding, size_limit=its.size_limit)
+        if reader != LabelledTexts(reading=plain):
             raise ZooError(
                 f"'{spec}' is text, which --text-column and other options of tables are not for"
             )
         told: list[str] = []
-        return read_plain_text(path, encoding, told), told
+        return read_plain_text(path, plain, told), told
     choice = find_registered(registry, spec)
     if choice is not None and choice.can("text"):
         return build_registered(choice, Texts), []
@@ -129,13 +130,15 @@ def load_texts(
     return Texts(corpus.name, train, validation, notes, duplicates), notices
 
 
-def read_plain_text(path: Path, encoding: str = "", notices: list[str] | None = None) -> Texts:
+def read_plain_text(
+    path: Path, reading: TextReading = READ_ALL, notices: list[str] | None = None
+) -> Texts:
     """One file of plain text, divided; ZooError where it cannot be read or is empty.
 
     The validation part is the last tenth, from the next line on, so that it comes after all the
-    training text. encoding, notices: as of ``read_text``.
+    training text. reading, notices: as of ``read_text``.
     """
-    text = read_text(path, encoding, notices)
+    text = read_text(path, reading, notices)
     if not text.strip():
         raise ZooError(f"{path} is empty: there is no text to train on")
     cut = len(text) - max(1, len(text) // TENTH)
@@ -167,11 +170,11 @@ def load_pairs(
     if not isinstance(path, Path):
         return path
     told: list[str] = []
-    lines = read_text(path, reading.encoding, told).split("\n")
+    lines = read_text(path, reading, told).split("\n")
     if not lines[-1].strip():
         lines.pop()  # after the last newline
     by_source: dict[str, list[Pair]] = {}
-    for pair in usable(str(path), numbered(lines), _pair, reading.drop_bad_rows, told):
+    for pair in usable(str(path), numbered(lines), _pair, reading, told):
         by_source.setdefault(pair[0], []).append(pair)
     if notices is not None:
         notices += told
@@ -219,7 +222,6 @@ def read_texts(
     of_tables = [f for n, f in given_flags(reading).items() if n in (*TABLES_ONLY, "file_format")]
     is_folder = file is not None and file.is_dir()
     is_table = bool(file and not is_folder and (of_tables or data_suffix(file) in FORMATS))
-    drop = reading.drop_bad_rows
     if not is_table and (flags := [*of_tables, *(["--text-column"] if column != TEXT else [])]):
         held = "every file is a text" if is_folder else "every line is a text"
         raise ZooError(f"{listed(flags)}: for tables, and of {name} {held}")
@@ -227,15 +229,15 @@ def read_texts(
         columns = column_names(column) if is_table else [TEXT]
         rows = _rows(file, columns, reading, notices)
         texts = usable(
-            name, rows, lambda where, row: joined_text(where, row, columns), drop, notices
+            name, rows, lambda where, row: joined_text(where, row, columns), reading, notices
         )
     else:
         lines = (
-            text_lines(file, reading.encoding, notices)
+            text_lines(file, reading, notices)
             if file
-            else decoded_lines(name, sys.stdin.buffer, reading.encoding)
+            else decoded_lines(name, sys.stdin.buffer, reading)
         )
-        texts = usable(name, numbered(map(without_end, lines)), _line, drop, notices)
+        texts = usable(name, numbered(map(without_end, lines)), _line, reading, notices)
     found = False
     for text in texts:
         found = True
@@ -249,7 +251,7 @@ def _rows(
 ) -> Iterator[Placed]:
     """The rows of a directory, or of a table; ZooError for a table that lacks a column."""
     if file.is_dir():
-        yield from read_folder(file, reading.encoding, notices)
+        yield from read_folder(file, reading, notices)
         return
     # Rows of JSON may have different columns; of one that lacks its text, the line is named.
     same_columns = data_suffix(file) not in (*JSON_LINES, ".json")

@@ -210,12 +210,11 @@ class RowReader(ABC, Generic[C]):
             return self.parse(where, row)._replace(group=self._group(where, row))
 
         placed = list(rows)
-        drop = self.reading.drop_bad_rows
         broken = next((row for _, row in placed if isinstance(row, ZooError)), None)
-        if broken and not drop:
+        if broken and not self.reading.drop_bad_rows:
             raise broken
         self._check_columns(source, placed)
-        parsed = list(usable(source, placed, parse, drop, notices))
+        parsed = list(usable(source, placed, parse, self.reading, notices))
         if not parsed:
             raise ZooError(f"{source}: no row can be used")
         return parsed
@@ -238,7 +237,8 @@ class RowReader(ABC, Generic[C]):
         what: which ``data are read otherwise``.
         """
         given = given_flags(self.reading)
-        given.pop("drop_bad_rows", None)
+        for of_rows in ("drop_bad_rows", "size_limit"):
+            given.pop(of_rows, None)
         if given:
             raise ZooError(f"{listed(given.values())}: for files, and {what}")
 
@@ -278,7 +278,9 @@ class RowReader(ABC, Generic[C]):
         """The examples of each split of a file or a directory; given_as: as of ``read``."""
         if not path.exists():
             raise ZooError(f"no file or directory '{path}'")
-        files = files_of_splits(within(path), self.formats, folders=self.class_folders)
+        files = files_of_splits(
+            within(path), self.formats, self.reading, folders=self.class_folders
+        )
         splits: dict[str, list[Example]] = {}
         for split, its_files in files.items():
             splits[split] = []
@@ -296,7 +298,7 @@ class RowReader(ABC, Generic[C]):
         if given := given_flags(self.reading, besides=TextReading):
             folders = f"{file} has a folder for every class"
             raise ZooError(f"{listed(given.values())}: for tables, and {folders}")
-        return read_folder(file, self.reading.encoding, notices, classes=True)
+        return read_folder(file, self.reading, notices, classes=True)
 
     def _column_fields(self) -> list[Field[Any]]:
         found = [field for field in fields(self) if field.name.endswith("_column")]

@@ -8,10 +8,14 @@ split: ``train/sport/one.txt``. A directory whose name ends in that of a split, 
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
 from collections.abc import Hashable, Iterator, Sequence
+from pathlib import Path
+from typing import cast
 
+from zoo.config.reading import TextReading
 from zoo.data.sources.corpus import TEST, TRAIN, VALIDATION
 from zoo.data.sources.tables import Placed
 from zoo.data.sources.text_file import DataFile, data_stem, data_suffix, decoded, read_bytes
@@ -32,7 +36,7 @@ class DivisionError(ZooError):
 
 
 def files_of_splits(
-    root: DataFile, formats: Sequence[str], *, folders: bool = False
+    root: DataFile, formats: Sequence[str], reading: TextReading, *, folders: bool = False
 ) -> dict[str, list[DataFile]]:
     """The files of each split of a directory; a file alone is for training.
 
@@ -59,6 +63,8 @@ def files_of_splits(
         no_folder = " and no folder for every class" * folders
         known = ", train".join(formats)
         raise ZooError(f"{root} has no train file (train{known}){no_folder}; there is: {there}")
+    for file in itertools.chain.from_iterable(splits.values()):
+        _refuse_link(file, root, reading)
     return splits
 
 
@@ -90,27 +96,48 @@ def _class_folders(directory: DataFile) -> dict[str, list[DataFile]]:
 
 
 def read_folder(
-    directory: DataFile, encoding: str, notices: list[str], *, classes: bool = False
+    directory: DataFile, reading: TextReading, notices: list[str], *, classes: bool = False
 ) -> Iterator[Placed]:
     """A row with ``text`` for every file of a directory and of the folders in it, after its path.
 
-    classes: for every file in the folders of the classes, and with ``label``. encoding, notices: as
-    in ``decoded``. Raises ZooError for a file that cannot be read.
+    classes: for every file in the folders of the classes, and with ``label``. reading, notices: as
+    in ``read_text``. Raises ZooError for a file that cannot be read, and for a link that leads out
+    of the directory if it is not to be followed.
     """
-    files = list(_all_files(directory))
+    files = list(_all_files(directory, directory, reading))
     if classes:
         files = [(place, file) for place, file in files if place.count("/") == 1]
-    texts = decoded([(file, read_bytes(file)) for _, file in files], encoding, notices)
+    contents = [(file, read_bytes(file, reading)) for _, file in files]
+    texts = decoded(contents, reading.encoding, notices)
     for (place, _), text in zip(files, texts, strict=True):
         yield place, {"text": text, "label": place.partition("/")[0]}
 
 
-def _all_files(directory: DataFile, above: str = "") -> Iterator[tuple[str, DataFile]]:
+def _all_files(
+    directory: DataFile, root: DataFile, reading: TextReading, above: str = ""
+) -> Iterator[tuple[str, DataFile]]:
     """Every file after its path, those of a directory before those of the folders in it."""
     for file in _visible(directory, folders=False):
+        _refuse_link(file, root, reading)
         yield f"{above}{file.name}", file
     for folder in _visible(directory, folders=True):
-        yield from _all_files(folder, f"{above}{folder.name}/")
+        _refuse_link(folder, root, reading)
+        yield from _all_files(folder, root, reading, f"{above}{folder.name}/")
+
+
+def _refuse_link(entry: DataFile, root: DataFile, reading: TextReading) -> None:
+    """ZooError for a link that leads out of this directory, unless such links are followed.
+
+    One to a directory that it is itself in would have no end, and is never followed.
+    """
+    if not isinstance(entry, Path) or not entry.is_symlink():
+        return
+    target = entry.resolve()
+    what = f"{entry} is a link to {target}"
+    if entry.parent.resolve().is_relative_to(target):
+        raise ZooError(f"{what}, which it is in: remove the link")
+    if not (reading.follow_links or target.is_relative_to(cast(Path, root).resolve())):
+        raise ZooError(f"{what}, outside {root}; --follow-links reads what it points to")
 
 
 def _classes(directory: DataFile) -> list[DataFile]:

@@ -12,14 +12,17 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from zoo.config.reading import DELIMITERS, TABLES_ONLY, Reading, given_flags
+from zoo.config.reading import DELIMITERS, TABLES_ONLY, Reading, TextReading, given_flags
 from zoo.data.sources.text_file import (
     MARKS,
     UTF8,
     DataFile,
     data_suffix,
     decoded,
+    holds_nul,
     read_bytes,
+    refuse_long_lines,
+    too_large,
     without_end,
 )
 from zoo.errors import ZooError, one_line
@@ -56,7 +59,7 @@ def read_rows(file: DataFile, reading: Reading, notices: list[str]) -> Iterable[
     Every cell of a table of text is text, empty where a row is too short. notices: what was guessed
     is added to it. Raises ZooError for a file that cannot be read.
     """
-    content, suffix = read_bytes(file), data_suffix(file)
+    content, suffix = read_bytes(file, reading), data_suffix(file)
     delimiter = DELIMITERS.get(reading.delimiter, reading.delimiter)
     form: str = reading.file_format
     if form == "auto":
@@ -68,7 +71,11 @@ def read_rows(file: DataFile, reading: Reading, notices: list[str]) -> Iterable[
     text = ""
     if form != PARQUET:  # JSON is UTF-8, and no other encoding is guessed
         encoding = reading.encoding or (UTF8 if form.startswith("json") else "")
+        if not content.lstrip().startswith(b"["):  # of JSON, which may be in one line
+            refuse_long_lines(file, content, reading)
         (text,) = decoded([(file, content)], encoding, notices)
+        if "\0" in text and form.startswith("json"):
+            raise holds_nul(file, text)
     if not form or (form == CSV and not delimiter and reading.file_format == "auto"):
         form, delimiter = _guess(file, text, form, notices)
     of_tables = [flag for name, flag in given_flags(reading).items() if name in TABLES_ONLY]
@@ -96,13 +103,14 @@ def usable(
     source: str,
     placed: Iterable[tuple[str, X | ZooError]],
     parse: Callable[[str, X], Y],
-    drop: bool,
+    reading: TextReading,
     notices: list[str],
 ) -> Iterator[Y]:
     """What ``parse`` makes of every row, given where it is and what it holds.
 
-    Broken rows, and those that ``parse`` raises ZooError for, are errors or, with drop, left out; a
-    notice then says which, after the last row. source: what an error names.
+    Broken rows, those with too large a text, and those that ``parse`` raises ZooError for, are
+    errors or, where ``reading`` says so, left out; a notice then says which, after the last row.
+    source: what an error names.
     """
     bad: dict[str, ZooError] = {}
     count = 0
@@ -111,9 +119,11 @@ def usable(
         try:
             if isinstance(row, ZooError):
                 raise row
+            if (size := _largest(row)) > reading.longest:
+                raise too_large(f"{source}, {place}", size, reading)
             parsed = parse(f"{source}, {place}", row)
         except ZooError as error:
-            if not drop:
+            if not reading.drop_bad_rows:
                 raise
             bad[place] = error
         else:
@@ -125,6 +135,15 @@ def usable(
         first = str(next(iter(bad.values()))).removeprefix(f"{source}, ")
         also = f"; also {listed(others)}" if others else ""
         notices.append(f"{source}: {len(bad)} of {count} rows left out: {first}{also}")
+
+
+def _largest(row: Any) -> int:
+    """The characters of the largest text in a row; a list is one text."""
+    if isinstance(row, dict):
+        return max(map(_largest, row.values()), default=0)
+    if isinstance(row, list):
+        return sum(map(_largest, row))
+    return len(row) if isinstance(row, str) else 0
 
 
 def name_classes(rows: Sequence[Row], features: Mapping[str, Any], label_column: str) -> None:
@@ -259,9 +278,9 @@ def _are_rows(
 
     labels: of each column that may hold them, those of other rows; every line has to have one.
     """
-    rows = [without_end(line).split(delimiter) for line in lines]
-    if len(rows) == 1 or any(len(row) != width for row in rows):
+    if len(lines) == 1 or any(line.count(delimiter) != width - 1 for line in lines):
         return False
+    rows = [without_end(line).split(delimiter) for line in lines]
     return labels is None or any(
         all(row[column].strip('"') in seen for row in rows) for column, seen in labels.items()
     )

@@ -12,15 +12,17 @@ without the space, as in ``#tag O``, it is a token.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from zoo.config.reading import TextReading
 from zoo.data.sources.corpus import IGNORED, TaggedCorpus, check_tokens
 from zoo.data.sources.row_reader import Example, RowReader
 from zoo.data.sources.splits import DivisionError, stratified
 from zoo.data.sources.tables import FORMATS, SEPARATORS, Placed, Row, read_rows
-from zoo.data.sources.text_file import DataFile, data_suffix, read_text
+from zoo.data.sources.text_file import USUAL, DataFile, data_suffix, read_text, too_large
 from zoo.errors import ZooError
 
 CONLL = (".conll", ".txt", ".tsv")
@@ -53,7 +55,7 @@ class TaggedTexts(RowReader[TaggedCorpus]):
         return read_rows(file, self.reading, notices)
 
     def _conll_rows(self, path: DataFile, notices: list[str]) -> Iterator[Placed]:
-        for place, lines in read_conll(path, self.reading.encoding, notices):
+        for place, lines in read_conll(path, self.reading, notices):
             if isinstance(lines, ZooError):
                 yield place, lines
                 continue
@@ -93,15 +95,20 @@ class TaggedTexts(RowReader[TaggedCorpus]):
 
 
 def read_conll(
-    path: DataFile, encoding: str = "", notices: list[str] | None = None
+    path: DataFile, reading: TextReading = USUAL, notices: list[str] | None = None
 ) -> Iterator[tuple[str, list[list[str]] | ZooError]]:
     """The columns of each line of each text, after the place of its first line.
 
     Columns are divided at tabs, or at spaces where a line has no tab. In place of a text with
-    another number of columns in a line stands an error, after the place of that line. encoding,
-    notices: as in ``decoded``.
+    another number of columns in a line stands an error, after the place of that line. reading,
+    notices: as in ``read_text``.
     """
-    given = [line.rstrip("\r") for line in read_text(path, encoding, notices).split("\n")]
+    content, at = read_text(path, reading, notices), 1
+    for block in re.split(r"\n\s*\n", content) if len(content) > reading.longest else ():
+        if len(block) > reading.longest:
+            raise too_large(f"{path}, the text from line {at}", len(block), reading)
+        at += block.count("\n") + 2
+    given = [line.rstrip("\r") for line in content.split("\n")]
     columns = [line.split("\t") if "\t" in line else line.split() for line in given]
     tokens = [
         number

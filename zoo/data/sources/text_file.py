@@ -12,13 +12,16 @@ import gzip
 import io
 import lzma
 import string
+import sys
+import threading
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO, cast
 
-from zoo.errors import ZooError, one_line
+from zoo.config.reading import LINES, TextReading
+from zoo.errors import ZooError, counted, one_line
 
 DataFile = Path | zipfile.Path
 
@@ -34,6 +37,9 @@ MARKS = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 SAMPLE = 1 << 16  # bytes from which an encoding is guessed
+MIB = 1 << 20
+PATIENCE = 5.0  # seconds after which it is said that a pipe is waited for
+USUAL = TextReading()
 LETTERS = string.ascii_letters + string.digits
 WESTERN = "cp1252"  # also reads what is latin-1
 
@@ -85,21 +91,68 @@ def explained(file: DataFile) -> Iterator[None]:
 
 @contextlib.contextmanager
 def opened(file: DataFile) -> Iterator[BinaryIO]:
-    """The bytes of a file, unpacked while they are read; raises as ``explained`` does."""
-    with explained(file), file.open("rb") as raw:
+    """The bytes of a file, unpacked while they are read; raises as ``explained`` does.
+
+    Where it is a pipe that nobody has written to and closed yet, this is said after a while.
+    """
+    says = f"waiting for what writes to {file} to be done; Ctrl-C stops the waiting"
+    word = threading.Timer(PATIENCE, print, [says], {"file": sys.stderr, "flush": True})
+    word.daemon = True
+    with explained(file), contextlib.ExitStack() as closing:
+        if not file.is_file():
+            word.start()
+            closing.callback(word.cancel)
+        raw = closing.enter_context(file.open("rb"))
         unpack = OPENERS.get(_suffix(file.name))
         yield cast(BinaryIO, unpack(raw) if unpack else raw)
 
 
-def read_bytes(file: DataFile) -> bytes:
-    """All bytes of a file, unpacked; ZooError where it cannot be read."""
+def read_bytes(file: DataFile, reading: TextReading = USUAL) -> bytes:
+    """All bytes of a file, unpacked; ZooError where it cannot be read, or is packed and too large.
+
+    How much a packed file or a pipe holds is not known before it is read: no more is read of it.
+    """
+    member = file if isinstance(file, zipfile.Path) else None
     with opened(file) as stream:
-        return stream.read()
+        if not member and file.is_file() and _suffix(file.name) not in OPENERS:
+            return stream.read()
+        content = bytearray()
+        while chunk := stream.read(MIB):
+            content += chunk
+            if len(content) > reading.most_bytes:
+                whole = member.root.getinfo(member.at).file_size if member else 0
+                raise too_large(str(file), whole, reading, parts=1)
+    return bytes(content)
 
 
-def read_text(file: DataFile, given: str = "", notices: list[str] | None = None) -> str:
-    """A whole file as text; the rest is as in ``decoded``."""
-    return decoded([(file, read_bytes(file))], given, notices)[0]
+def too_large(where: str, found: int, reading: TextReading, parts: int = LINES) -> ZooError:
+    """The error for what has so many bytes, with the option that allows it.
+
+    found: 0 for more than is allowed. parts: as many of its kind fill the largest packed file.
+    """
+    most = f"{reading.size_limit / parts:g} MiB"
+    if not found:
+        return ZooError(f"{where} has more than {most}, the limit; a larger --size-limit allows it")
+    size, needed = f"{found / MIB:.1f} MiB", -(-found * parts // MIB)
+    return ZooError(f"{where} has {size}; the limit is {most}, and --size-limit {needed} allows it")
+
+
+def refuse_long_lines(file: DataFile, content: bytes, reading: TextReading) -> None:
+    """ZooError where a line of these bytes is longer than is allowed."""
+    if len(content) <= reading.longest:
+        return
+    sizes = [*map(len, content.splitlines())]
+    if (longest := max(sizes)) > reading.longest:
+        raise too_large(f"{file}, line {1 + sizes.index(longest)}", longest, reading)
+
+
+def read_text(
+    file: DataFile, reading: TextReading = USUAL, notices: list[str] | None = None
+) -> str:
+    """A whole file as text; ZooError for too long a line, and the rest is as in ``decoded``."""
+    content = read_bytes(file, reading)
+    refuse_long_lines(file, content, reading)
+    return decoded([(file, content)], reading.encoding, notices)[0]
 
 
 def decoded(
@@ -119,6 +172,8 @@ def decoded(
         if wrong and (given or mark):
             raise _not_in(encoding, file, wrong)
         if not given and (place := text.find("\0")) >= 0:  # no part of a text
+            if mark or content.count(0) < len(content) / 4:  # UTF-16, if it is UTF-8 too, has more
+                raise holds_nul(file, text)
             wrong = f"byte 0x00 in line {1 + text.count(chr(10), 0, place)}"
         texts.append(text)
         if wrong:
@@ -128,6 +183,8 @@ def decoded(
         are = f"{len(odd)} files are not UTF-8, such as " if len(odd) > 1 else ""
         what = f"{are}{files[first][0]}{'' if are else ' is not UTF-8'}"
         guess = guess_encoding([files[number][1] for number in odd])
+        if not guess and "\0" in texts[next(iter(odd))]:
+            raise holds_nul(files[next(iter(odd))][0], texts[next(iter(odd))])
         if not guess:
             none = "no other encoding can be guessed: name its --encoding"
             raise ZooError(f"{what}: {wrong}; {none}")
@@ -139,27 +196,43 @@ def decoded(
     return texts
 
 
-def text_lines(file: DataFile, given: str, notices: list[str]) -> Iterator[str]:
+def text_lines(file: DataFile, reading: TextReading, notices: list[str]) -> Iterator[str]:
     """The lines of a file with their ends, as they are asked for; the rest is as in ``decoded``."""
+    given = reading.encoding
     plain = bool(given) and not codecs.lookup(given).name.startswith(WIDE)
-    if not given:
+    if not given and file.is_file():  # a pipe can be read only once
         with opened(file) as stream:
-            plain = all(_is_utf8(line) for line in stream)
+            plain = all(_is_utf8(line) for line in limited_lines(str(file), stream, reading))
     if not plain:
-        yield from io.StringIO(read_text(file, given, notices), newline="\n")
+        yield from io.StringIO(read_text(file, reading, notices), newline="\n")
         return
     with opened(file) as stream:
-        yield from decoded_lines(str(file), stream, given)
+        yield from decoded_lines(str(file), stream, reading)
 
 
-def decoded_lines(name: str, lines: Iterable[bytes], given: str) -> Iterator[str]:
+def limited_lines(name: str, stream: BinaryIO, reading: TextReading) -> Iterator[bytes]:
+    """Each line; ZooError for one that is longer than is allowed."""
+    most = min(reading.longest, sys.maxsize - 1) + 1
+    for number, line in enumerate(iter(lambda: stream.readline(most), b""), start=1):
+        size = len(line)
+        while size >= most and line and not line.endswith(b"\n") and size <= reading.most_bytes:
+            size += len(line := stream.readline(most))
+        if size >= most:
+            whole = size if size <= reading.most_bytes else 0
+            raise too_large(f"{name}, line {number}", whole, reading)
+        yield line
+
+
+def decoded_lines(name: str, stream: BinaryIO, reading: TextReading) -> Iterator[str]:
     """Each line as text, in UTF-8 or a given encoding; ZooError for one that is not."""
-    encoding = without_mark(given)
-    for number, line in enumerate(lines, start=1):
+    encoding = without_mark(reading.encoding)
+    for number, line in enumerate(limited_lines(name, stream, reading), start=1):
         its = "utf-8" if encoding == UTF8 and number > 1 else encoding
         text, wrong = _decode(line, its, number)
         if wrong:
             raise _not_in(encoding, name, wrong)
+        if "\0" in text and not reading.encoding:
+            raise holds_nul(name, text, number)
         yield text
 
 
@@ -207,6 +280,13 @@ def _decode(content: bytes, encoding: str, line: int = 1) -> tuple[str, str]:
         before = error.object[: error.start].decode(encoding, errors="replace")
         byte = error.object[error.start]
         return "", f"byte 0x{byte:02x} in line {line + before.count(chr(10))}"
+
+
+def holds_nul(file: DataFile | str, text: str, line: int = 1) -> ZooError:
+    """The error for a text with NUL bytes. line: the number of its first."""
+    count, first = text.count("\0"), line + text.partition("\0")[0].count("\n")
+    are = f"{counted(count, 'NUL byte')}, {'the first ' * (count > 1)}in line {first}"
+    return ZooError(f"{file} holds {are}: it is damaged, or no text")
 
 
 def _not_in(encoding: str, file: DataFile | str, wrong: str) -> ZooError:
