@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zoo.config.places import refuse_unwritable
 from zoo.config.request import COMPARING, Request, load_suite, validated
 from zoo.config.sizes import Sizes
 from zoo.data.sources.in_memory import stored
@@ -276,6 +277,7 @@ def run_bench(
     from zoo.report.run_report import RunReport
     from zoo.report.write import write_tables
 
+    refuse_unwritable(out or Path("runs"))
     metric, several = requests[0].metric, len(requests) > 1
     for request in requests if several else ():
         make_plan(request, zoo.registry)  # a wrong name is said before any data are loaded

@@ -10,6 +10,7 @@ import click
 from zoo.cli.model import SavedModel, model_options, report_limits
 from zoo.cli.options import json_option, print_json
 from zoo.cli.table import print_table
+from zoo.config.places import refuse_unwritable
 from zoo.errors import ZooError
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def attend(
     for file in files:
         if Path(file).suffix.lower() not in FORMATS:
             raise ZooError(f"--out {file}: its name must end with .png, .svg or .html")
+        refuse_unwritable(Path(file), is_file=True)
     if not text.strip():
         raise ZooError("the text is empty")
     model = saved.open("attend")

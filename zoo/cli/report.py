@@ -99,11 +99,14 @@ def _reports(
 
     A run on several data sets is a profile.
     """
+    from zoo.config.places import refuse_unwritable
     from zoo.report.comparable import refuse_differing
     from zoo.report.profile import read_profile
     from zoo.report.run_report import RunReport
     from zoo.sweep.complete import read_run
 
+    for place in filter(Path.is_dir, directories) if out is None else [out]:
+        refuse_unwritable(place)
     profiles = {directory: read_profile(directory, metric) for directory in directories}
     if out is None:
         return [

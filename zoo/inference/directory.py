@@ -14,6 +14,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from zoo.config.places import refuse_unwritable
 from zoo.data.cache import damaged_file, draft_directory, file_digest
 from zoo.data.tokenizer import CLS, MASK, PAD, UNK
 from zoo.errors import ZooError
@@ -30,13 +31,9 @@ class TakenError(ZooError):
 
 def refuse_taken(directory: Path) -> None:
     """TakenError where something is there; ZooError where the directory cannot be made."""
-    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+    if os.path.lexists(directory) and (not directory.is_dir() or any(directory.iterdir())):
         raise TakenError(f"{directory} exists already; choose another directory")
-    parent = next(path for path in directory.absolute().parents if path.exists())
-    if not parent.is_dir():
-        raise ZooError(f"cannot write to {directory}: {parent} is not a directory")
-    if not os.access(parent, os.W_OK | os.X_OK):
-        raise ZooError(f"cannot write to {directory}: no permission")
+    refuse_unwritable(directory)
 
 
 @contextlib.contextmanager

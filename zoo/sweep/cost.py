@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from zoo.config.places import refuse_unwritable
 from zoo.config.request import Request
 from zoo.config.settings import Training
 from zoo.execution.base import CostJob, CostMember, Ended, Job, Result
@@ -125,6 +126,7 @@ def run_scale(
     A cell that runs out of memory or time at one value is skipped at the larger ones. Raises
     ZooError for what cannot be had.
     """
+    refuse_unwritable(directory)
     refuse_several_values(request, "zoo scale")
     changes: dict[str, Any] = {"baseline": "none"}
     if over == "layers":  # a pattern need not fit the smaller models, which are skipped

@@ -1,0 +1,59 @@
+"""A place that cannot be written to is refused before any work, and nothing is left there."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+import zoo
+from zoo.cli import main
+from zoo.errors import ZooError
+
+# Whoever looked at the data first would say that there are none.
+COMMANDS = {
+    "bench": ["bench", "--data", "nowhere.csv", "--on", "inline", "--out"],
+    "scale": ["scale", "--lengths", "16", "--on", "inline", "--out"],
+    "train": ["train", "--data", "nowhere.csv", "--on", "inline", "--save"],
+    "report": ["report", "run", "--out"],
+}
+LONG = "x" * 300
+PLACES = {
+    "/proc/zoo": "No such file or directory",
+    "file": "it is a file; name a directory",
+    "file/out": "file is no directory",
+    f"new/{LONG}": "File name too long",
+    "locked/out": "Permission denied",
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_place_that_cannot_be_written_to_is_refused_before_any_work(
+    folder: Path,
+    command: str,
+    place: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    if place == "locked/out" and os.geteuid() == 0:
+        pytest.skip("nothing is locked for root")
+    (folder / "file").write_text("mine")
+    (folder / "locked").mkdir(mode=0o500)
+    (folder / "run").mkdir()
+    before = sorted(folder.rglob("*"))
+    assert main([*COMMANDS[command], place]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"{place} exists already" in line or f"cannot write to {place}: " in line
+    assert PLACES[place] in line or "exists already" in line
+    assert (sorted(folder.rglob("*")), (folder / "file").read_text()) == (before, "mine")
+
+
+def test_python_and_pictures_refuse_it_too(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(ZooError, match="cannot write to /proc/zoo: "):
+        zoo.bench("fused", "rope", data="newswire", out="/proc/zoo")
+    for place in ("/proc/map.png", "nowhere/map.html", f"{LONG}.svg"):
+        assert main(["attend", "model", "a text", "--out", place]) == 2
+        assert f"cannot write to {place}: " in capsys.readouterr().err
