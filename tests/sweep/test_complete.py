@@ -44,6 +44,7 @@ def test_a_whole_run_is_read(tmp_path):
         (0, lambda v: v["config"].update(training="abc"), "config.training: .* dictionary"),
         (0, lambda v: v["metrics"].update(accuracy="x"), "metrics.accuracy: Input should be a val"),
         (0, lambda v: v["metrics"].update(accuracy=float("nan")), "metrics.accuracy: .* finite"),
+        (0, lambda v: v["metrics"].pop("accuracy"), "metrics.accuracy: is missing"),
         (0, lambda v: v["metrics"].update(accuracy=17.5), "metrics.accuracy: .* less than .* to 1"),
         (
             0,

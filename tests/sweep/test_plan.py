@@ -35,6 +35,14 @@ def test_a_factorial_design_crosses_the_axes(registry: Registry) -> None:
     assert found[0] == ("fused", "sin", "layer")
 
 
+def test_more_cells_than_anybody_can_train_are_refused_at_once(registry: Registry) -> None:
+    every = dict.fromkeys(("attention", "norm", "ffn", "block", "pool"), "all")
+    every["pe"] = ",".join(f"rope(base={base})" for base in range(100, 200))
+    with pytest.raises(ZooError, match=r"cells: at most 20,000; choose fewer parts, or --design"):
+        plan_of(registry, **every)
+    assert len(plan_of(registry, **every, design="one-factor").rows) < 200
+
+
 def test_one_factor_at_a_time_changes_the_first_choice_of_each_axis(registry: Registry) -> None:
     assert cells(registry, design="one-factor") == [
         ("fused", "sin", "layer"),

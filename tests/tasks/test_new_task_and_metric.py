@@ -60,4 +60,4 @@ def test_a_metric_that_gives_no_number_fails_its_rows(corpus: Path, tmp_path: Pa
     options = {**CLASSIFY, "task": "recall-of-classes", "data": str(corpus), "phases": "train"}
     for record in bench(tmp_path / "out", options, plugins=files).records:
         assert record.status == "crashed"
-        assert "metric 'worst_class' gave None, which is no number" in record.reason
+        assert "metric 'worst_class' gave None, not a number" in record.reason

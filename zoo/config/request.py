@@ -230,5 +230,5 @@ def read_suite(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ZooError(f"suite {path} cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:  # TOMLDecodeError, UnicodeDecodeError, an integer too long
         raise ZooError(f"suite {path} is not TOML: {error}") from error

@@ -87,6 +87,8 @@ def train(
     refuse_several_values(request, "zoo train")
     if all_data and request.training.validation:
         raise ZooError("--validation has no effect where all the data are trained on")
+    if not 0 <= seed < 2**32:
+        raise ZooError(f"seed {seed}: give a whole number from 0 to {2**32 - 1}")
     request = request.model_copy(update={"baseline": "none", "seeds": (seed,), "jobs": 1})
     plan = make_plan(request, zoo.registry)
     if len(plan.rows) > 1:

@@ -129,6 +129,10 @@ def _problem(record: Record, axes: set[str]) -> str:
         except ValidationError as error:
             first = error.errors()[0]
             return f"{'.'.join(map(str, (part, *first['loc'])))}: {first['msg']}"
+    if record.kind == "train" and record.status == "ok":
+        for metric in record.metric_descriptions:
+            if record.metrics.get(metric.name) is None:
+                return f"metrics.{metric.name}: is missing"
     return _wrong_counts(record.metrics)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,6 +18,8 @@ from zoo.registry import AXES, BUILT_IN, Choice, Pattern, Registry
 from zoo.registry.cell import Cell
 from zoo.tasks.base import Task, find_task
 from zoo.tasks.data_of_task import refuse_unread
+
+MOST_CELLS = 20_000  # all parts crossed are billions, which no memory holds
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,11 @@ def make_plan(request: Request, registry: Registry) -> Plan:
     needs = task.needs_of(task.options.model_validate(request.task_options))
     axes = [registry.patterns(axis, getattr(request, axis)) for axis in AXES]
     _refuse_pretraining(request)
+    cells = math.prod(map(len, axes)) if request.design == "factorial" else 0
+    if cells > MOST_CELLS:
+        raise ZooError(
+            f"{cells:,} cells: at most {MOST_CELLS:,}; choose fewer parts, or --design one-factor"
+        )
     rows = []
     for patterns in DESIGNS[request.design](axes):
         cell = Cell(*patterns)

@@ -7,6 +7,8 @@ import it themselves.
 
 from __future__ import annotations
 
+import contextlib
+import math
 import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -125,13 +127,12 @@ class Metric:
     applies: Callable[[Sequence[str]], bool] = lambda labels: True
 
     def of(self, outputs: Mapping[str, Any]) -> float:
-        """Its value; TypeError where what it computes is no number."""
+        """Its value; ValueError where what it computes is no finite number."""
         value = self.compute(outputs)
-        try:
-            return float(value)
-        except (TypeError, ValueError):
-            name = self.description.name
-            raise TypeError(f"metric '{name}' gave {value!r:.40}, which is no number") from None
+        with contextlib.suppress(TypeError, ValueError):
+            if math.isfinite(number := float(value)):
+                return number
+        raise ValueError(f"metric '{self.description.name}' gave {value!r:.40}, not a number")
 
 
 @dataclass
