@@ -15,7 +15,7 @@ from zoo.errors import ZooError, counted
 from zoo.report.profile import DataSet, Profile
 from zoo.report.rows import Row, find_row
 from zoo.report.run_report import RunReport
-from zoo.report.stats.paired import Difference, judged, tested
+from zoo.report.stats.paired import Difference, judged, pairs_of, tested
 from zoo.report.stats.scores import Scores, scores_of
 from zoo.report.tables.text import code, line
 
@@ -103,11 +103,9 @@ def _difference(run: RunReport, better: str, worse: str, group: str) -> Differen
     if better not in names or worse not in names:
         return None
     pairs = list(itertools.combinations(range(len(rows)), 2))
-    weights = np.zeros((len(pairs), len(rows)))
-    for number, (one, other) in enumerate(pairs):
-        weights[number, [one, other]] = 1.0, -1.0
     first, second = sorted((names.index(better), names.index(worse)))
-    tests = judged(tested(_scores_of_group(rows, group), weights))
+    scores = _scores_of_group(rows, group)
+    tests = judged(tested(scores, pairs_of(np.array(pairs), len(rows))))
     found = tests[pairs.index((first, second))]
     return found if names[first] == better else replace(found, mean=-found.mean)
 
@@ -128,7 +126,7 @@ def _scores_of_group(rows: Sequence[Row], group: str) -> Scores:
         values=values.reshape(whole.values.shape),
         examples=examples if whole.examples else 0,
         counted=examples,
-        both_wrong=np.full_like(whole.both_wrong, np.nan),
+        listed=np.zeros_like(whole.listed),
     )
 
 

@@ -243,13 +243,14 @@ def _share_intervals(
 ) -> dict[tuple[str, int, int], Interval | None]:
     """By row, class and kind of score: the mean over seeds, as the table has it of accuracy."""
     found = {}
+    unlisted = np.empty((0, 0, 0), dtype=bool), np.empty((0, 0), dtype=bool)
     seeds = max(len(of_row) for of_row in scores.values())
     fixed = np.array([row.deterministic for row in rows])
     for label, kind in np.ndindex(len(support), 3):
         values = np.full((len(rows), seeds), np.nan)
         for number, row in enumerate(rows):
             values[number, : len(scores[row.name])] = scores[row.name][:, label, kind]
-        of_class = Scores(values, fixed, True, 0, int(support[label]), np.empty((0, 0, 0)))
+        of_class = Scores(values, fixed, True, 0, int(support[label]), *unlisted)
         for row, interval in zip(rows, row_intervals(of_class), strict=True):
             found[row.name, label, kind] = interval
     return found

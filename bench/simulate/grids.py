@@ -107,14 +107,14 @@ def draw(scenario: Scenario, generator: np.random.Generator) -> Drawn:
 
 def scores_from(wrong: NDArray[np.bool_]) -> Scores:
     """Scores of rows by their wrong examples (R, S, N)."""
-    by_seed = wrong.swapaxes(0, 1).astype(np.float32)
     return Scores(
         values=1 - wrong.mean(axis=2),
         fixed=np.zeros(len(wrong), dtype=bool),
         share=True,
         examples=wrong.shape[2],
         counted=wrong.shape[2],
-        both_wrong=np.asarray(by_seed @ by_seed.swapaxes(1, 2), dtype=np.float64),
+        wrong=wrong.swapaxes(0, 1),
+        listed=np.ones(wrong.shape[1::-1], dtype=bool),
     )
 
 
@@ -140,13 +140,13 @@ def noise_of(rows: Sequence[Row]) -> Noise:
     cells = [row for row in rows if not row.baseline]
     scores = scores_of(cells)
     kept = np.flatnonzero(scores.duplicates() == np.arange(len(cells)))
-    values, both_wrong = scores.values[kept], scores.both_wrong[:, kept][:, :, kept]
+    values = scores.values[kept]
+    wrong = np.where(scores.listed[:, kept, None], scores.wrong[:, kept], np.nan)  # (S, R, N)
     count, seeds = values.shape
     by_cell, by_seed = values.mean(axis=1, keepdims=True), values.mean(axis=0)
     residuals = values - by_cell - by_seed + values.mean()
     variance = float((residuals**2).sum()) / ((count - 1) * (seeds - 1))
     shared = float(by_seed.var(ddof=1)) - variance / count
-    wrong = np.einsum("srr->sr", both_wrong)  # (S, R)
-    disputed = wrong[:, :, None] + wrong[:, None, :] - 2 * both_wrong
-    pairs = disputed[:, *np.triu_indices(count, 1)]
+    one, other = np.triu_indices(count, 1)
+    pairs = np.abs(wrong[:, one] - wrong[:, other]).sum(axis=2)
     return Noise(math.sqrt(variance), math.sqrt(max(shared, 0.0)), float(pairs.mean()))

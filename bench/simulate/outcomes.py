@@ -10,11 +10,18 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bench.simulate.grids import Drawn, Scenario, draw
 from zoo.report.stats.intervals import ALPHA, ENOUGH, Array, t_quantile
-from zoo.report.stats.paired import Difference, holm, judged, p_of_votes, tested, visible_difference
+from zoo.report.stats.paired import (
+    Difference,
+    holm,
+    judged,
+    p_of_votes,
+    pairs_of,
+    tested,
+    visible_difference,
+)
 from zoo.report.stats.scores import Scores, row_intervals
 
 
@@ -45,7 +52,7 @@ def simulate(scenario: Scenario, runs: int, generator: np.random.Generator) -> O
         places = np.flatnonzero(first == np.arange(scenario.cells))
         pairs = np.array(list(itertools.combinations(places, 2)), dtype=int).reshape(-1, 2)
         same = drawn.truth[pairs[:, 0]] == drawn.truth[pairs[:, 1]]
-        found = tested(drawn.scores, weights_of(pairs, scenario.cells))
+        found = tested(drawn.scores, pairs_of(pairs, scenario.cells))
         if (gap := visible_of(found, drawn.scores)) is not None:
             visible.append(100 * gap)
         for side, real in enumerate(
@@ -65,14 +72,6 @@ def simulate(scenario: Scenario, runs: int, generator: np.random.Generator) -> O
         visible=float(np.median(visible)) if visible else None,
         runs=runs,
     )
-
-
-def weights_of(pairs: NDArray[np.int_], rows: int) -> Array:
-    """(K, R): the first row of each pair minus the second."""
-    weights = np.zeros((len(pairs), rows))
-    weights[np.arange(len(pairs)), pairs[:, 0]] = 1.0
-    weights[np.arange(len(pairs)), pairs[:, 1]] = -1.0
-    return weights
 
 
 def visible_of(found: list[Difference], scores: Scores) -> float | None:

@@ -24,7 +24,7 @@ from zoo.report.compare_costs import REFERENCE, REFERENCE_DIFFERS, Change, CostC
 from zoo.report.rows import Row
 from zoo.report.run_report import RunReport
 from zoo.report.stats.intervals import ALPHA, ENOUGH
-from zoo.report.stats.paired import Difference, holm, p_of_models, tested
+from zoo.report.stats.paired import Difference, holm, p_of_models, pairs_of, tested
 from zoo.report.stats.ratios import within
 from zoo.report.stats.scores import scores_of
 from zoo.report.tables.text import listed
@@ -183,7 +183,7 @@ def _differences(pairs: Sequence[tuple[Row, Row]]) -> list[Difference]:
     count = len(pairs)
     scores = scores_of([pair[side] for side in (0, 1) for pair in pairs])
     first = scores.duplicates()
-    found = tested(scores, np.hstack([-np.eye(count), np.eye(count)]))
+    found = tested(scores, pairs_of(np.arange(2 * count).reshape(2, -1)[::-1].T, 2 * count))
     return [replace(d, equal=bool(first[k] == first[count + k])) for k, d in enumerate(found)]
 
 

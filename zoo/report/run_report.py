@@ -43,11 +43,17 @@ class RunReport:
         self.axes = varying_axes(self.recorded_rows, self.reference)
 
     @cached_property
+    def reference_row(self) -> Row | None:
+        """The reference; None where its own records are not here."""
+        return next((row for row in self.recorded_rows if row.name == self.reference), None)
+
+    @cached_property
     def verdicts(self) -> Verdicts:
         """Which differences between rows are real: all that is said of them comes from here."""
         found = self._comparable
-        of = (found.main, found.interactions) if found else ()
-        return Verdicts(self.recorded_rows, *([e.weights for e in effects] for effects in of))
+        of = (found.main, found.interactions) if found else ((), ())
+        main, interactions = ([e.weights for e in effects] for effects in of)
+        return Verdicts(self.recorded_rows, main, interactions, self.reference)
 
     @cached_property
     def speeds(self) -> Speeds:

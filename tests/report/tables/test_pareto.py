@@ -36,5 +36,5 @@ def test_a_row_is_on_the_front_unless_another_is_better_and_at_least_tied(
 ):
     names = "abc"[: len(first)]
     scores = [dict(zip(names, values, strict=True)) for values in (first, second)]
-    found = pareto(names, *(judge(one, tie) for one in scores))
+    found = pareto(names, *(judge(one, tie) for one in scores), names)
     assert found == dict(zip(names, standing, strict=True))

@@ -27,6 +27,7 @@ from zoo.report.stats.paired import Difference
 from zoo.report.stats.ratios import PHASES, Ratio, Speeds
 from zoo.report.stats.verdicts import Verdicts
 
+NAMED = 8  # of the cells that a grid lacks
 Pair = tuple[Row, Row, float]
 
 
@@ -85,8 +86,9 @@ class Effects:
     """Main effects in the order of the axes; interactions in that of the grid.
 
     about: a sentence that says what the main effects are averages over. axes: those compared, with
-    their choices, the reference's first. seeds: those of the full grid. missing: what the grid
-    lacks where it is not full; then one factor is varied at a time, and there are no interactions.
+    their choices, the reference's first. seeds: those of the full grid. lacking: how many cells the
+    grid lacks where it is not full; then one factor is varied at a time, and there are no
+    interactions. missing: the first of them, and why.
     """
 
     about: str
@@ -94,6 +96,7 @@ class Effects:
     main: list[Effect]
     interactions: list[Effect] = field(default_factory=list)
     seeds: tuple[int, ...] = ()
+    lacking: int = 0
     missing: dict[str, str] = field(default_factory=dict)
 
     def estimated(self, verdicts: Verdicts, speeds: Speeds) -> Effects:
@@ -116,10 +119,15 @@ def find_effects(rows: Sequence[Row], reference: str) -> Effects | None:
     if base is None or not axes:
         return None  # others may have been measured against it, but its own records are not here
     known = {tuple(row.cell[axis] for axis in axes): row for row in cells}
-    lacks = dict.fromkeys(itertools.product(*axes.values()), "not run")
-    lacks |= dict(zip(known, _lacks(cells).values(), strict=True))
-    if missing := {"+".join(choices): lack for choices, lack in lacks.items() if lack}:
-        return _one_at_a_time(cells, base, axes, missing)
+    lacks = dict(zip(known, _lacks(cells).values(), strict=True))
+    # The combinations of many axes are millions: no more are looked at than are named.
+    whole = itertools.product(*axes.values())
+    missing = (("+".join(c), why) for c in whole if (why := lacks.get(c, "not run")))
+    if named := dict(itertools.islice(missing, NAMED)):
+        size = math.prod(map(len, axes.values()))
+        found = _one_at_a_time(cells, base, axes)
+        lacking = size - sum(not why for why in lacks.values())
+        return replace(found, lacking=lacking, missing=named) if found else None
 
     def pairs(plus: dict[str, str], minus: dict[str, str], sign: int = 1) -> list[Pair]:
         """Two choices in every combination of the axes that they do not fix."""
@@ -148,7 +156,7 @@ def find_effects(rows: Sequence[Row], reference: str) -> Effects | None:
 
 
 def _one_at_a_time(
-    cells: Sequence[Row], base: Row, axes: dict[str, tuple[str, ...]], missing: dict[str, str]
+    cells: Sequence[Row], base: Row, axes: dict[str, tuple[str, ...]]
 ) -> Effects | None:
     """Each choice with all else as in the reference, of the cells that have all that it has."""
     found = []
@@ -159,7 +167,7 @@ def _one_at_a_time(
             found.append(Effect(differing[0], *choices, ((base, row, 1.0),)))
     found.sort(key=lambda one: list(base.cell).index(one.axis))
     about = f"With everything else as in the reference, {base.name}."
-    return Effects(about, axes, found, missing=missing) if found else None
+    return Effects(about, axes, found) if found else None
 
 
 def _lacks(cells: Sequence[Row]) -> dict[str, str]:

@@ -27,10 +27,11 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, special
+from scipy import optimize, sparse, special
 
 from zoo.report.rows import Row
 from zoo.report.stats.intervals import (
@@ -49,6 +50,11 @@ ALONE = 2.0  # by itself a difference must be significant at this fraction (1/2)
 RESERVE = 0.8  # of its share of the level, for a difference whose variance was shrunk
 POWER = 0.8  # of a difference that a run is said to have been able to see
 VARIANCES = 200  # quantiles of a variance, over which the power is averaged
+BLOCK = 256  # examples whose votes are in memory at once
+# Of a larger family so many sums tell the rank: more independent ones than 1 + MOST_PRIOR change
+# no degrees of freedom.
+SAMPLE = 64
+Sums: TypeAlias = sparse.csr_array  # (K, R), weights of rows: a pair is two places with 1 and -1
 
 
 @dataclass(frozen=True)
@@ -81,37 +87,44 @@ class Difference(Interval):
         return max(adjusted, min(1.0, ALONE * self.alone)) if shrunk else adjusted
 
 
-def tested(scores: Scores, weights: Array) -> list[Difference]:
-    """One family of weighted sums of rows, weights (K, R), each tested by itself.
+def pairs_of(places: NDArray[np.int_], rows: int) -> Sums:
+    """The first row of each pair minus the second; places (K, 2), of so many rows."""
+    signs = np.tile([1.0, -1.0], len(places))
+    ends = np.arange(0, 2 * len(places) + 1, 2)
+    return sparse.csr_array((signs, places.ravel(), ends), shape=(len(places), rows))
+
+
+def tested(scores: Scores, weights: Sums) -> list[Difference]:
+    """One family of weighted sums of rows, each tested by itself.
 
     Variances are shrunk towards each other within the family. ``seeds`` is 0 where no seed has all
     the rows of a sum.
     """
-    used = weights != 0
+    used: Sums = abs(weights).sign()
     values = np.nan_to_num(scores.values)
-    lacking = used.astype(float) @ np.isnan(scores.values)
+    lacking = used @ np.isnan(scores.values).astype(float)
     sums = np.where(lacking == 0, weights @ values, np.nan)  # (K, S)
     count = (~np.isnan(sums)).sum(axis=1)
-    trained = weights * ~scores.fixed
+    trained = weights.multiply(~scores.fixed).tocsr()
     balance = np.abs(trained.sum(axis=1)) < ROUNDING
-    certain = ~(trained != 0).any(axis=1)
+    certain = used @ (~scores.fixed).astype(float) == 0
     means = np.nansum(sums, axis=1) / np.maximum(count, 1)
-    errors, dfs, alone = (np.zeros(len(weights)) for _ in range(3))
+    errors, dfs, alone = (np.zeros(len(means)) for _ in range(3))
     # With a fixed row on one side, what a seed does to all rows does not cancel: a family apart.
     for family in (balance & ~certain, ~balance & ~certain):
         chosen = np.flatnonzero(family & (count >= ENOUGH))
         if len(chosen):
-            expected = trained[chosen] ** 2 @ scores.expected
-            rank = int(np.linalg.matrix_rank(trained[chosen]))
+            expected = trained[chosen].power(2) @ scores.expected
+            rank = int(np.linalg.matrix_rank(trained[chosen[:SAMPLE]].toarray()))
             found = moderate(sums[chosen], expected, rank)
             errors[chosen], dfs[chosen] = found.error, found.df
             own = np.sqrt(found.own / found.seeds)
             alone[chosen] = t_tests(means[chosen], own, np.asarray(found.seeds - 1.0))
     p = np.where(certain, 0.0, t_tests(means, errors, np.maximum(dfs, 1)))
-    disputed = np.zeros(len(weights))
+    disputed = np.zeros(len(means))
     if scores.examples:
         totals, disputed = _disputes(scores, weights, sums, certain)
-        p = np.maximum(p, p_of_votes(totals, disputed, np.abs(weights).sum(axis=1) / 2))
+        p = np.maximum(p, p_of_votes(totals, disputed, abs(weights).sum(axis=1) / 2))
     else:
         # One function computed in two ways may differ in the seventh digit and to the same side
         # with every seed: significant, and of no use to anybody.
@@ -133,13 +146,16 @@ def tested(scores: Scores, weights: Array) -> list[Difference]:
 
 
 def judged(
-    differences: Sequence[Difference], shares: Sequence[float] | None = None
+    differences: Sequence[Difference],
+    shares: Sequence[float] | None = None,
+    untested: float = 0.0,
 ) -> list[Difference]:
     """The same with ``adjusted``: corrected for all that were tested.
 
-    shares: how the level is divided among them at first; by default equally.
+    shares: how the level is divided among them at first; by default equally. untested: the share of
+    those that could have been tested as well.
     """
-    adjusted = holm([d.p for d in differences], shares)
+    adjusted = holm([d.p for d in differences], shares, untested)
     return [
         d if p is None else replace(d, adjusted=d.guarded(p))
         for d, p in zip(differences, adjusted, strict=True)
@@ -147,16 +163,19 @@ def judged(
 
 
 def holm(
-    p_values: Sequence[float | None], weights: Sequence[float] | None = None
+    p_values: Sequence[float | None],
+    weights: Sequence[float] | None = None,
+    untested: float = 0.0,
 ) -> list[float | None]:
     """P-values adjusted for the number of tests (Holm 1979); None where nothing was tested.
 
-    weights: how the level is divided among the tests at first; by default equally.
+    weights: how the level is divided among the tests at first; by default equally. untested: the
+    weight of further tests, whose p-values count as 1.
     """
     adjusted: list[float | None] = [None] * len(p_values)
     share = [1.0] * len(p_values) if weights is None else list(weights)
     order = sorted((p / share[i], i) for i, p in enumerate(p_values) if p is not None)
-    largest, left = 0.0, sum(share[i] for _, i in order)
+    largest, left = 0.0, sum(share[i] for _, i in order) + untested
     for ratio, i in order:
         largest = max(largest, min(1.0, ratio * left))
         adjusted[i] = largest
@@ -165,7 +184,7 @@ def holm(
 
 
 def _disputes(
-    scores: Scores, weights: Array, sums: Array, certain: NDArray[np.bool_]
+    scores: Scores, weights: Sums, sums: Array, certain: NDArray[np.bool_]
 ) -> tuple[Array, Array]:
     """The totals of the votes, and the sums of their squares, over examples and seeds.
 
@@ -178,11 +197,13 @@ def _disputes(
     there[certain] &= np.cumsum(there[certain], axis=1) == 1
     gaps = np.where(there, scores.examples * np.nan_to_num(sums), 0.0)
     squares = np.abs(gaps)
-    for seed, both in enumerate(scores.both_wrong):
-        listed = ~np.isnan(np.diagonal(both))
-        known = ((weights != 0) <= listed).all(axis=1)
-        square = ((weights @ np.nan_to_num(both)) * weights).sum(axis=1)
-        squares[:, seed] = np.where(there[:, seed] & known, square, squares[:, seed])
+    known = there & (abs(weights) @ (~scores.listed).T.astype(float) == 0)
+    for seed in np.flatnonzero(known.any(axis=0)):
+        square = np.zeros(len(gaps))
+        for start in range(0, scores.examples, BLOCK):
+            votes = weights @ scores.wrong[seed, :, start : start + BLOCK].astype(float)
+            square += np.einsum("kn,kn->k", votes, votes)
+        squares[:, seed] = np.where(known[:, seed], square, squares[:, seed])
     return gaps.sum(axis=1), squares.sum(axis=1)
 
 

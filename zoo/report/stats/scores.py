@@ -40,9 +40,9 @@ class Scores:
     values: (R, S), NaN where a row lacks a seed. fixed: (R,), rows that training again would not
     change; they have a value for every seed. share: whether the metric lies between 0 and 1.
     examples: how many each value is the share of, 0 where it is not a share of right examples.
-    counted: how many examples were scored, whatever the metric. both_wrong: (S, R, R), how many
-    examples two rows got wrong with one seed, on the diagonal one row's own; NaN where unknown.
-    visible: the smallest difference that is printed, where the metric is no share of examples.
+    counted: how many examples were scored, whatever the metric. wrong: (S, R, N), which examples a
+    row got wrong with a seed. listed: (S, R), where that is known. visible: the smallest difference
+    that is printed, where the metric is no share of examples.
     """
 
     values: Array
@@ -50,7 +50,8 @@ class Scores:
     share: bool
     examples: int
     counted: int
-    both_wrong: Array
+    wrong: NDArray[np.bool_]
+    listed: NDArray[np.bool_]
     visible: float = 0.0
 
     @property
@@ -95,9 +96,9 @@ class Scores:
         if not self.examples:
             return True
         # Two accuracies may be equal by chance: without the lists of errors nothing is the same.
-        both = self.both_wrong[there]
-        shared, own = both[:, one, other], both[:, one, one]
-        return bool((shared == own).all() and (shared == both[:, other, other]).all())
+        if not self.listed[there][:, [one, other]].all():
+            return False
+        return bool((self.wrong[there, one] == self.wrong[there, other]).all())
 
 
 def scores_of(rows: Sequence[Row]) -> Scores:
@@ -111,23 +112,23 @@ def scores_of(rows: Sequence[Row]) -> Scores:
         values[place] = next(iter(rows[place].values.values()))
     examples = max((row.examples for row in rows), default=0)
     counts = (r.metrics.get("examples") for row in rows for r in row.trained.values())
-    both_wrong = np.full((len(seeds), len(rows), len(rows)), np.nan)
-    for number, seed in enumerate(seeds if examples else ()):
-        masks = {
-            place: next(iter(row.wrong.values())) if fixed[place] else row.wrong[seed]
-            for place, row in enumerate(rows)
-            if seed in row.wrong or (fixed[place] and row.wrong)
-        }
-        if masks:
-            wrong = np.array(list(masks.values()), dtype=np.float32)
-            both_wrong[number][np.ix_(list(masks), list(masks))] = wrong @ wrong.T
+    wrong = np.zeros((len(seeds), len(rows), examples), dtype=bool)
+    listed = np.zeros((len(seeds), len(rows)), dtype=bool)
+    for place, row in enumerate(rows if examples else ()):
+        masks = row.wrong
+        if fixed[place] and masks:
+            masks = dict.fromkeys(seeds, next(iter(masks.values())))
+        for number, seed in enumerate(seeds):
+            if seed in masks:
+                wrong[number, place], listed[number, place] = masks[seed], True
     return Scores(
         values=values,
         fixed=fixed,
         share=metric.lowest == 0.0 and metric.highest == 1.0,
         examples=examples,
         counted=next((int(count) for count in counts if count), 0),
-        both_wrong=both_wrong,
+        wrong=wrong,
+        listed=listed,
         visible=0.0 if examples else 0.5 * 10.0**-metric.unit_digits / metric.scale,
     )
 

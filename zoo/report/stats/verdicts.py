@@ -8,16 +8,24 @@ not need passes on to the rest. Without effects the pairs have all of it.
 
 A difference that is both an effect and a pair has one verdict. Rows with the same results are one
 row here: they are equal, and their differences from others count once.
+
+The pairs of very many rows would be millions. Above MOST_RANKED rows only those with the best cell,
+the best baseline or the reference are tested. Which row is best the scores say themselves, so that
+the pairs with it share their part of the level with all pairs that are not tested: each of these
+could have been the largest. The reference was chosen beforehand: the pairs with it have the other
+half of the level, together with the interactions.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
+from scipy import sparse
 
 from zoo.report.rows import Row
 from zoo.report.stats.intervals import ALPHA, ENOUGH, ROUNDING, Interval
@@ -27,15 +35,19 @@ from zoo.report.stats.scores import row_intervals, scores_of
 Weights = Mapping[str, float]  # row name to its weight in a sum of rows
 Key = tuple[tuple[int, float], ...]
 EFFECTS = 0.5  # of the level, divided among the main effects at first
+CHOSEN = 0.5  # of the rest, for pairs with a row that was chosen by its score, where not all count
+MOST_RANKED = 200  # rows, of which all pairs are tested
 
 
 class Verdicts:
     """What is known of every difference between these rows.
 
-    main, interactions: the effects, as weights of rows. known: the rows that have a score. rows:
-    those that are ranked. A row that lost a seed to a crash or a divergence is not: the seeds that
-    remain are those that went well. Where no cell can be ranked, nothing is. pairs, main: the
-    differences that were tested. tests: how many differences are corrected for.
+    main, interactions: the effects, as weights of rows. reference: the cell that others are
+    compared with. known: the rows that have a score. rows: those that are ranked. A row that lost a
+    seed to a crash or a divergence is not: the seeds that remain are those that went well. Where no
+    cell can be ranked, nothing is. rivals: the ranked rows that all others are compared with.
+    limited: whether these are not all. pairs, main: the differences that were tested. tests: how
+    many differences are corrected for.
     """
 
     def __init__(
@@ -43,6 +55,7 @@ class Verdicts:
         rows: Sequence[Row],
         main: Sequence[Weights] = (),
         interactions: Sequence[Weights] = (),
+        reference: str = "",
     ) -> None:
         self.known = [row for row in rows if row.values]
         self.scores = scores_of(self.known) if self.known else None
@@ -57,24 +70,40 @@ class Verdicts:
         # Deterministic baselines alone would rank above cells that have too few seeds.
         if all(row.baseline for row in self.rows) and not all(row.baseline for row in rows):
             self.rows = []
+        self._ranked = {row.name for row in self.rows}
         ranked = sorted({self._first[self._place[row.name]] for row in self.rows})
-        names = [self.known[place].name for place in ranked]
-        pairs: list[Weights] = [{a: 1.0, b: -1.0} for a, b in itertools.combinations(names, 2)]
-        families = [self._test(family) for family in (main, interactions, pairs)]
+        self.limited = len(ranked) > MOST_RANKED
+        self.rivals = self._rivals(reference) if self.limited else self.rows
+        families = [
+            self._test(self._key(one)[0] for one in main),
+            self._test(self._key(one)[0] for one in interactions),
+            self._test(self._pairs(ranked)),
+        ]
         self.main, others, self.pairs = (
             {key: found for key, found in family.items() if found.p is not None}
             for family in families
         )
-        rest = others | self.pairs
-        self._share = dict.fromkeys(self.main, EFFECTS / max(len(self.main), 1))
-        for key in rest:
-            each = (1 - EFFECTS if self.main else 1.0) / len(rest)
-            self._share[key] = self._share.get(key, 0.0) + each
-        self.tests = len(self._share)
+        chosen: list[Key] = []
+        if self.limited:
+            base = self._first[self._place[reference]] if reference in self._ranked else None
+            chosen = [key for key in self.pairs if base not in dict(key)]
+        planned = [key for key in others | self.pairs if key not in set(chosen)]
+        # Every pair without the reference could have been one with the best row.
+        possible = math.comb(len(ranked), 2) - len(self.pairs) + len(chosen) if chosen else 0
+        level = 1 - EFFECTS if self.main else 1.0
+        part = (CHOSEN if planned else 1.0) if chosen else 0.0
+        self._share: dict[Key, float] = {}
+        self._divide(EFFECTS, self.main, len(self.main))
+        self._divide((1 - part) * level, planned, len(planned))
+        each = self._divide(part * level, chosen, possible)
+        untested = possible - len(chosen)
+        self._untested = each * untested
+        self.tests = len(self._share) + untested
         # A pair that is an effect too is tested as a pair: there its family is larger.
         tests = families[0] | families[1] | families[2]
         shares = [self._share.get(key, 0.0) for key in tests]
-        self._found = dict(zip(tests, judged(list(tests.values()), shares), strict=True))
+        found = judged(list(tests.values()), shares, self._untested)
+        self._found = dict(zip(tests, found, strict=True))
 
     @cached_property
     def intervals(self) -> dict[str, Interval | None]:
@@ -82,15 +111,37 @@ class Verdicts:
         found = row_intervals(self.scores) if self.scores else []
         return dict(zip(self._place, found, strict=True))
 
-    def _test(self, sums: Sequence[Weights]) -> dict[Key, Difference]:
-        keys = [key for key in dict.fromkeys(self._key(one)[0] for one in sums) if key]
+    def _divide(self, level: float, among: Iterable[Key], count: int) -> float:
+        """Divide a part of the level among so many differences, of which these are tested."""
+        each = level / max(count, 1)
+        for key in among:
+            self._share[key] = self._share.get(key, 0.0) + each
+        return each
+
+    def _rivals(self, reference: str) -> list[Row]:
+        """The best cell, the best baseline and the reference, of those that are ranked."""
+        cells, baselines = ([r for r in self.rows if bool(r.baseline) == b] for b in (False, True))
+        given = [row for row in self.rows if row.name == reference]
+        found = [self.best_of(cells), self.best_of(baselines), *given]
+        return list({row.name: row for row in found if row}.values())
+
+    def _pairs(self, ranked: Sequence[int]) -> Iterable[Key]:
+        """Of ranked rows, in their order: all, or those with a rival."""
+        if not self.limited:
+            return (((a, 1.0), (b, -1.0)) for a, b in itertools.combinations(ranked, 2))
+        rivals = [self._first[self._place[row.name]] for row in self.rivals]
+        found = (sorted((a, b)) for b in rivals for a in ranked if a != b)
+        return (((a, 1.0), (b, -1.0)) for a, b in found)
+
+    def _test(self, sums: Iterable[Key]) -> dict[Key, Difference]:
+        keys = [key for key in dict.fromkeys(sums) if key]
         if not keys or self.scores is None:
             return {}
-        weights = np.zeros((len(keys), len(self.known)))
-        for number, key in enumerate(keys):
-            for place, weight in key:
-                weights[number, place] = weight
-        return dict(zip(keys, tested(self.scores, weights), strict=True))
+        places, weights = zip(*itertools.chain(*keys), strict=True)
+        ends = np.cumsum([0, *map(len, keys)])
+        shape = len(keys), len(self.known)
+        family = sparse.csr_array((weights, places, ends), shape=shape)
+        return dict(zip(keys, tested(self.scores, family), strict=True))
 
     def _key(self, weights: Weights) -> tuple[Key, int]:
         """What identifies a sum of rows, up to its sign, and the sign; equal rows count as one."""
@@ -106,7 +157,8 @@ class Verdicts:
     def difference(self, weights: Weights) -> Difference | None:
         """A sum of rows in the family of this report; None where a row has no value.
 
-        One that is not in the family is tested at the level of a single one.
+        One that is not in the family is tested at the level of a single one; a pair that was left
+        out of it, because there are very many, is None.
         """
         if self.scores is None or any(name not in self._place for name in weights):
             return None
@@ -116,7 +168,9 @@ class Verdicts:
             seeds = int((~np.isnan(self.scores.values[places]).any(axis=0)).sum())
             return Difference(0.0, 0.0, seeds=seeds, p=1.0, adjusted=1.0, equal=True)
         if key not in self._found:
-            (self._found[key],) = judged(list(self._test([weights]).values()))
+            if self.limited and len(key) == 2:
+                return None
+            (self._found[key],) = judged(list(self._test([key]).values()))
         found = self._found[key]
         if not found.seeds:
             return None
@@ -130,7 +184,7 @@ class Verdicts:
         """1 where the first is significantly better, -1 worse, 0 for a tie; None if unknown."""
         if one == other:
             return 0
-        if not {one, other} <= {row.name for row in self.rows}:
+        if not {one, other} <= self._ranked:
             return None
         found = self.pair(one, other)
         if found is None or found.adjusted is None:
@@ -139,11 +193,19 @@ class Verdicts:
 
     def best_of(self, rows: Sequence[Row]) -> Row | None:
         """The row with the best mean of those that are ranked; None where there is none."""
-        metric, ranked = self.known[0].metric if self.known else None, {r.name for r in self.rows}
-        of = [row for row in rows if row.name in ranked]
+        metric = self.known[0].metric if self.known else None
+        of = [row for row in rows if row.name in self._ranked]
         if metric is None or not of:
             return None
         return max(of, key=lambda r: metric.better(sum(r.values.values()) / len(r.values)))
+
+    @cached_property
+    def _better(self) -> dict[str, list[Row]]:
+        """Row to the rivals that are significantly better."""
+        return {
+            row.name: [one for one in self.rivals if self.verdict(row.name, one.name) == -1]
+            for row in self.rows
+        }
 
     def tied(self) -> list[str]:
         """The best cell, first, and the cells that cannot be distinguished from it.
@@ -160,7 +222,7 @@ class Verdicts:
             for row in cells
             if row is not best
             and self.verdict(row.name, best.name) == 0
-            and all(self.verdict(row.name, other.name) != -1 for other in cells)
+            and all(other.baseline for other in self._better[row.name])
         ]
         return [best.name, *others]
 
@@ -183,11 +245,11 @@ class Verdicts:
         best = self.best_of(self.rows)
         if best is None or len(self.rows) < 2:
             return {}
-        ranks = {}
-        for row in self.rows:
-            verdicts = [self.verdict(row.name, other.name) for other in self.rows]
-            if self.verdict(row.name, best.name) is not None:
-                ranks[row.name] = 1 + verdicts.count(-1)
+        ranks = {
+            row.name: 1 + len(self._better[row.name])
+            for row in self.rows
+            if self.verdict(row.name, best.name) is not None
+        }
         return ranks if len(ranks) > 1 else {}
 
     def visible(self, kind: str = "pair", seeds: int | None = None) -> float | None:
@@ -205,7 +267,7 @@ class Verdicts:
         if not of:
             return None
         share = min(self._share[key] for key in family)
-        whole = sum(self._share.values())
+        whole = sum(self._share.values()) + self._untested
         scores, level = self.scores, ALPHA * share / whole
         assert scores is not None
         mean = scores.typical(sorted(cells) or None)

@@ -32,7 +32,7 @@ def by_score(run: RunReport, *, baseline: bool) -> list[Row]:
 
 def tied_cells(run: RunReport) -> list[Row]:
     """The best cell and those that cannot be distinguished from it, the best mean first."""
-    ties = run.verdicts.tied()
+    ties = set(run.verdicts.tied())
     return [row for row in by_score(run, baseline=False) if row.name in ties]
 
 

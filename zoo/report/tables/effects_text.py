@@ -72,6 +72,7 @@ def _notes(effects: Effects) -> list[str]:
         "effects",
         effects=effects,
         missing=[f"{name} ({why})" for name, why in effects.missing.items()],
+        more=effects.lacking - len(effects.missing),
         tested=any(e.difference and e.difference.half is not None for e in effects.main),
         floors=[floor for floor in floors if floor is not None],
     )

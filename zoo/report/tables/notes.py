@@ -101,9 +101,12 @@ def _disordered(run: RunReport) -> tuple[str, str] | None:
     ranks, better = run.verdicts.ranks(), run.metric.better
     ranked = [row for row in run.verdicts.rows if row.name in ranks]
     ranked.sort(key=lambda row: better(row.mean), reverse=True)
-    for above, below in itertools.combinations(ranked, 2):
-        if ranks[above.name] > ranks[below.name] and better(above.mean) > better(below.mean):
-            return run.short_name(above), run.short_name(below)
+    # The best rank from each row on: where it is no better, none of them is looked at.
+    after = [*itertools.accumulate((ranks[row.name] for row in reversed(ranked)), min)][::-1]
+    for place, above in enumerate(ranked):
+        for below in ranked[place + 1 :] if after[place] < ranks[above.name] else ():
+            if ranks[above.name] > ranks[below.name] and better(above.mean) > better(below.mean):
+                return run.short_name(above), run.short_name(below)
     return None
 
 

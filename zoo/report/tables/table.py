@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from zoo.config.metric_description import MetricDescription
@@ -97,7 +97,7 @@ def _results(run: RunReport, row: Row) -> dict[str, Any]:
 def _standings(run: RunReport, rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
     """Row to its rank, ties, intervals and place on the fronts."""
     verdicts, speeds = run.verdicts, run.speeds
-    ranks, tied = verdicts.ranks(), verdicts.tied()
+    ranks, tied = verdicts.ranks(), set(verdicts.tied())
     memory: dict[str, Any] = {row.name: row.cost.get("peak_memory_mib") for row in rows}
 
     def faster(one: str, other: str) -> int | None:
@@ -107,9 +107,15 @@ def _standings(run: RunReport, rows: Sequence[Row]) -> dict[str, dict[str, Any]]
     def smaller(one: str, other: str) -> int | None:
         return memory_verdict(memory[one], memory[other])
 
-    cells = [row.name for row in verdicts.rows if not row.baseline]
-    speed_front = pareto([n for n in cells if n in speeds.measured], verdicts.verdict, faster)
-    memory_front = pareto([n for n in cells if memory[n]], verdicts.verdict, smaller)
+    def front(known: Container[str], cheaper: Verdict) -> dict[str, Standing]:
+        cells, rivals = (
+            [row.name for row in of if not row.baseline and row.name in known]
+            for of in (verdicts.rows, verdicts.rivals)
+        )
+        return pareto(cells, verdicts.verdict, cheaper, rivals)
+
+    speed_front = front(speeds.measured, faster)
+    memory_front = front({name for name, peak in memory.items() if peak}, smaller)
     columns = {}
     for row in rows:
         metric, rank, values = row.metric, ranks.get(row.name), verdicts.intervals.get(row.name)
@@ -135,7 +141,6 @@ def _standings(run: RunReport, rows: Sequence[Row]) -> dict[str, dict[str, Any]]
 def _costs(run: RunReport, row: Row) -> dict[str, Any]:
     """Speed and memory relative to the reference; everything else a cost measurement found."""
     speeds, reference, record = run.speeds, run.reference, row.cost_record
-    base = next((one for one in run.recorded_rows if one.name == reference), None)
     measured = row.name in speeds.measured
     columns: dict[str, Any] = {"reference": reference}
     columns["rounds"] = len(record.samples["rounds"]) if measured and record else None
@@ -150,7 +155,7 @@ def _costs(run: RunReport, row: Row) -> dict[str, Any]:
             f"{phase}_tie": None if verdict is None else verdict == 0,
         }
     own = row.cost.get("peak_memory_mib")
-    other = base.cost.get("peak_memory_mib") if base else None
+    other = run.reference_row.cost.get("peak_memory_mib") if run.reference_row else None
     return columns | {
         "noise_floor": speeds.floor("train", [row.name]),
         "infer_noise_floor": speeds.floor("infer", [row.name]),
@@ -167,12 +172,17 @@ Verdict = Callable[[str, str], int | None]
 Standing = Literal["front", "tied", "dominated"]
 
 
-def pareto(names: Sequence[str], first: Verdict, second: Verdict) -> dict[str, Standing]:
-    """Where each row stands; verdicts say 1, 0 or -1 of a pair, or None if unknown."""
+def pareto(
+    names: Sequence[str], first: Verdict, second: Verdict, rivals: Sequence[str]
+) -> dict[str, Standing]:
+    """Where each row stands; verdicts say 1, 0 or -1 of a pair, or None if unknown.
+
+    rivals: those that each row is compared with.
+    """
     standing: dict[str, Standing] = {}
     for name in names:
         standing[name] = "front"
-        for other in names:
+        for other in rivals:
             if other == name or (better := first(other, name)) not in (0, 1):
                 continue
             verdicts = (better, second(other, name))
