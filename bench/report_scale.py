@@ -133,11 +133,9 @@ def multiplied(
 def write_run(directory: Path, records: Iterator[Record]) -> int:
     """Write a run's records without waiting for the disk after each; their number is returned."""
     directory.mkdir(parents=True)
-    count = 0
+    lines = (json.dumps(record.model_dump(), ensure_ascii=False) + "\n" for record in records)
     with (directory / FILE).open("w", encoding="utf-8") as file:
-        for count, record in enumerate(records, start=1):
-            file.write(json.dumps(record.model_dump(), ensure_ascii=False) + "\n")
-    return count
+        return sum(bool(file.write(line)) for line in lines)
 
 
 def measured(arguments: Sequence[str]) -> dict[str, float]:
@@ -156,8 +154,9 @@ def measured(arguments: Sequence[str]) -> dict[str, float]:
     }
 
 
-def page(lines: Sequence[dict[str, Any]]) -> str:
-    """The table as Markdown."""
+def page(file: Path) -> str:
+    """The table of these lines as Markdown."""
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
     rows = [
         {
             "command": line["command"],
@@ -211,8 +210,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 given.out.mkdir(parents=True, exist_ok=True)
                 write_file(file, "".join(f"{json.dumps(line)}\n" for line in lines))
                 print(json.dumps(line), flush=True)
-    write_file(given.out / "README.md", page(lines))
-    print(page(lines))
+    write_file(given.out / "README.md", page(file))
+    print(page(file))
     return 0
 
 

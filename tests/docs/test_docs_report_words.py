@@ -49,6 +49,7 @@ def test_every_key_of_table_csv_is_explained() -> None:
 LEADS = {
     r"Seeds: ": "**Seeds:**",
     r"Rank: ": "**Rank:**",
+    r"More than 200 rows are ranked": "**More than 200 rows are ranked:**",
     r"Ranks do not follow": "**Ranks do not follow the means everywhere:**",
     r"Test set: |On another test set": "**Test set:**",
     r"Differences of ": "**Differences of … would have shown:**",

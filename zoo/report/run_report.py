@@ -20,6 +20,8 @@ from zoo.report.tables.table import NO_ROW, lines_of_table
 from zoo.report.tables.text import plain
 from zoo.sweep.records import Record
 
+MOST_DRAWN = 300  # rows of the table on the page and in plots, the first ones
+
 
 class RunReport:
     """The records of one run, evaluated once: every writer is given this object.
@@ -78,6 +80,28 @@ class RunReport:
     def rows(self) -> list[Row]:
         """The rows in the order of the table."""
         return [row for row, _ in self._table if row is not NO_ROW]
+
+    @cached_property
+    def drawn(self) -> list[int]:
+        """The places in the table of the rows that page and plots show.
+
+        All; of very many the first ones, the reference and the baselines.
+        """
+        return [
+            number
+            for number, row in enumerate(self.rows)
+            if number < MOST_DRAWN or row.baseline or row.name == self.reference
+        ]
+
+    @property
+    def drawn_note(self) -> str:
+        """That these are not all rows; empty where they are."""
+        if len(self.drawn) == len(self.rows):
+            return ""
+        return (
+            f"{len(self.drawn):,} of {len(self.rows):,} rows are shown here: the first "
+            f"{MOST_DRAWN} of the table, the reference and the baselines. table.csv has all rows."
+        )
 
     @cached_property
     def lines(self) -> list[dict[str, Any]]:

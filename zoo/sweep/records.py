@@ -140,8 +140,11 @@ class RecordFile:
 
         An unfinished last line is ignored.
         """
-        lines = self.path.read_bytes().split(b"\n") if self.path.exists() else [b""]
-        return [_parse(line, f"{self.path}:{n}") for n, line in enumerate(lines[:-1], start=1)]
+        if not self.path.exists():
+            return []
+        with self.path.open("rb") as file:
+            whole = enumerate((line for line in file if line.endswith(b"\n")), start=1)
+            return [_parse(line, f"{self.path}:{n}") for n, line in whole]
 
     def sample(self, count: int) -> list[Record]:
         """The first and the last records, so many of each; only these lines are parsed.

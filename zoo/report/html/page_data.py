@@ -56,7 +56,7 @@ def heads_of(run: RunReport) -> list[dict[str, Any]]:
 
 
 def lines_of(run: RunReport) -> list[dict[str, Any]]:
-    """The rows of the readable table, in its order.
+    """The rows of the readable table that are shown, in its order.
 
     ``facets``: a row's choices on the axes that vary, which filters use. ``key`` of a cell: what
     it sorts by, "" if empty. ``classes``: of CSS.
@@ -80,7 +80,8 @@ def lines_of(run: RunReport) -> list[dict[str, Any]]:
         return {"text": text, "key": sorts_by, "whisker": whisker, "classes": classes}
 
     lines = []
-    for number, (row, values) in enumerate(zip(run.rows, run.lines, strict=True)):
+    for number in run.drawn:
+        row, values = run.rows[number], run.lines[number]
         ok, verdict = values["status"] == "ok", run.verdicts.verdict(row.name, best)
         lines.append(
             {
@@ -132,12 +133,16 @@ def _whiskers(run: RunReport, column: str) -> list[list[float] | None]:
 
 
 def details_of(run: RunReport) -> dict[str, Any]:
-    """The data of the page's script: of every row in the order of the table, plain values."""
+    """The data of the page's script: of every row in the order of the table, plain values.
+
+    None for a row that is not shown.
+    """
+    shown = set(run.drawn)
     labels = next((found for row in run.rows if (found := row.labels)), [])
     return {
         "labels": [plain(label) for label in labels],
         "metric": plain(run.metric.label),
-        "rows": [_details(run, number, row) for number, row in enumerate(run.rows)],
+        "rows": [_details(run, n, row) if n in shown else None for n, row in enumerate(run.rows)],
     }
 
 
@@ -215,7 +220,9 @@ def environment_of(run: RunReport) -> dict[str, str]:
     ran = [record for record in known.values() if record.environment and record.status != "skipped"]
     counts = Counter(_KINDS[record.kind] for record in ran)
     found = {"work": [", ".join(counted(count, kind) for kind, count in counts.items())]}
-    for record in ran:
+    # Most records have the environment of the one before.
+    different = {repr((r.environment, r.plugins)): r for r in reversed(ran)}
+    for record in reversed(different.values()):
         for name, value in _flat(record.environment | {"plug-ins": record.plugins}):
             if value and value not in found.setdefault(name, []):
                 found[name].append(value)

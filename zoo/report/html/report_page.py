@@ -25,7 +25,7 @@ from zoo.report.html.page_data import (
 from zoo.report.plots.plot import DARK, HUES, INK, MUTED, PAPER, RULE, SMALL, WIDTH, Plot
 from zoo.report.profile import Profile
 from zoo.report.profile_text import effects_table, profile_answer, profile_notes, scores_table
-from zoo.report.run_report import RunReport
+from zoo.report.run_report import MOST_DRAWN, RunReport
 from zoo.report.tables.columns import group_table
 from zoo.report.tables.notes import made_on
 from zoo.report.tables.text import plain
@@ -46,6 +46,9 @@ def report_page(run: RunReport, plots: Sequence[Plot], name: str = "") -> str:
             outcome=run.answer,
             heads=heads_of(run),
             lines=lines_of(run),
+            drawn_note=run.drawn_note,
+            most=MOST_DRAWN,
+            left_out=lambda of: f"{len(of) - MOST_DRAWN:,} more: see table.csv.",
             tints=tints_of(run),
             axes=run.axes,
             notes=run.notes,

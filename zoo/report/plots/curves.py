@@ -55,7 +55,7 @@ Curve = dict[str, NDArray[np.float64]]  # key to values (seeds, epochs)
 
 def epoch_plots(run: RunReport) -> list[Plot]:
     """One plot with a panel for each quantity in the curves; none where there are no curves."""
-    of_rows = {n: _curve(row) for n, row in enumerate(run.rows) if row.trained}
+    of_rows = {n: _curve(run.rows[n]) for n in run.drawn if run.rows[n].trained}
     curves = {n: found for n, found in of_rows.items() if found}
     shown = [key for key in SHOWN if any(key in found for found in curves.values())]
     if not shown or max(len(c["number"][0]) for c in curves.values()) < 2:
@@ -123,7 +123,7 @@ def _about_epochs(
         about += f" Rows with the same results have one line: {'; '.join(together)}."
     if rest := len(curves) - sum(map(len, groups)):
         about += f" The reference and the best are in colour; the other {rest} are grey."
-    return about
+    return f"{about} {run.drawn_note}".rstrip()
 
 
 def _curve(row: Row) -> Curve:

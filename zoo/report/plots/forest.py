@@ -15,6 +15,7 @@ from zoo.report.tables.effects_text import sentence
 from zoo.report.tables.text import plain
 
 LINE, FRAME = 0.2, 0.65  # inches: of an effect, and of an axis with its label
+MOST = 100  # effects that are drawn
 LONG = 28  # characters of two names; longer ones are put below each other
 BETTER, WORSE = HUES[0], HUES[1]
 # Middle, low, high, and the verdict: 1 better, -1 worse, 0 tie, None unknown.
@@ -25,7 +26,10 @@ def forest_plots(found: Effects | None) -> list[Plot]:
     """One plot with a panel each for metric, speed and memory; none without effects."""
     if found is None or not found.main:
         return []
-    effects, metric = found.main, found.main[0].metric
+    # The largest, in the order of the axes.
+    size = [abs(effect.difference.mean) if effect.difference else 0.0 for effect in found.main]
+    largest = sorted(range(len(size)), key=lambda n: -size[n])[:MOST]
+    effects, metric = [found.main[n] for n in sorted(largest)], found.main[0].metric
     unit = "percentage points" if metric.unit == "points" else metric.unit
     labels = f"{metric.label}, {unit}", "training speed, ×", "peak memory, ×"
     estimated = zip(labels, zip(*map(_estimates, effects), strict=True), strict=True)
@@ -65,6 +69,8 @@ def forest_plots(found: Effects | None) -> list[Plot]:
         f"{found.about} Blue circles: significantly better; red squares: significantly worse; open "
         "circles: a tie, or too few seeds. Lines are 95% intervals, not corrected."
     )
+    if len(effects) < len(found.main):
+        about += f" The {MOST} largest of {len(found.main):,} effects."
     if floor is not None:
         about += " The grey band is the machine's noise floor."
     if any(effect.memory is not None for effect in effects):

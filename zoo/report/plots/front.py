@@ -75,18 +75,20 @@ def _front_plot(run: RunReport, plot: str, column: str, label: str, cost: str) -
     """column: of the table, with ``_low`` and ``_high`` its interval; less memory is better."""
     more = cost != "memory"
     found = (_point(run, n, column, plot) for n, row in enumerate(run.rows) if not row.baseline)
-    points = [point for point in found if point]
-    if len(points) < 2:
+    known = [point for point in found if point]
+    if len(known) < 2:
         return None
+    stairs, drawn = _stairs(known, run.metric, more), set(run.drawn)
+    points = [point for point in known if point.number in drawn or point in stairs]
     style, columns = _styles(run.axes)
     longest = max(map(len, columns), default=0)
     figure = Figure(figsize=(WIDTH, 3.4 + LINE * longest), layout="constrained")
     axes = figure.subplots()
     marks = {}
     for point in points:
-        marks[f"row-{point.number}"] = run.describe(point.number)
+        if point.number in drawn:
+            marks[f"row-{point.number}"] = run.describe(point.number)
         _draw(axes, point, *style(run.rows[point.number]), crowd=len(points) > CROWD)
-    stairs = _stairs(points, run.metric, more)
     # A step is at the best value available at that cost.
     xs, ys, dashes = [p.x for p in stairs], [p.y for p in stairs], (0, (4, 2))
     axes.step(xs, ys, where="pre", color=INK, linewidth=1.1, linestyle=dashes, zorder=1)
@@ -137,6 +139,7 @@ def _about(run: RunReport, points: Sequence[Point], stairs: Sequence[Point], mor
         f"{front}: {names}. Filled markers are on the front if ties count: no other cell is "
         "significantly better on one axis and at least tied on the other. Bars are 95% intervals: "
         f"vertical, of the mean over seeds; {across}."
+        f"{f' {run.drawn_note} So are all cells on that front.' if run.drawn_note else ''}"
     )
 
 

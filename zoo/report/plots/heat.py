@@ -33,6 +33,8 @@ from zoo.report.tables.text import plain
 LINE, FRAME = 0.3, 0.75  # inches: of a row, and of an axis with its labels and title
 COLUMN, LETTER = 0.62, 0.08  # inches: of a column at least, and of a letter
 NAME = 15  # characters of a choice, or of a line of a row's name
+MOST = 20  # choices of an axis
+MOST_ROWS = 100  # of a profile
 TITLE = 22  # characters of a data set's name
 PALE = 0.22  # opacity of colours whose differences are ties
 DARK, LIGHT = "#010101", "#fefefe"  # of numbers on a colour, in light and dark mode alike
@@ -54,6 +56,8 @@ def heat_plots(run: RunReport) -> list[Plot]:
         for number, row in enumerate(run.rows)
         if not row.baseline and all(row.cell[axis] == choice for axis, choice in rest.items())
     }
+    attention, pe = (run.axes[axis][:MOST] for axis in ("attention", "pe"))
+    cells = {c: n for c, n in cells.items() if c[0] in attention and c[1] in pe}
     metric, numbers = run.metric, list(cells.values())
     both = (
         (metric.name, f"{metric.name}_mean", run.metric_label, metric.digits),
@@ -62,7 +66,6 @@ def heat_plots(run: RunReport) -> list[Plot]:
     panels = [p for p in both if sum(run.lines[n][p[1]] is not None for n in numbers) > 1]
     if not panels:
         return []
-    attention, pe = run.axes["attention"], run.axes["pe"]
     turned = len(pe) > len(attention)  # the axis with fewer choices goes across
     down, across = (
         [plain(c, NAME) for c in one] for one in ((attention, pe)[:: -1 if turned else 1])
@@ -102,6 +105,8 @@ def heat_plots(run: RunReport) -> list[Plot]:
         about += f" Pale: no two cells differ significantly in {' or '.join(ties)}."
     if rest:
         about += f" With {', '.join(rest)} as in the reference."
+    if any(len(run.axes[axis]) > MOST for axis in ("attention", "pe")):
+        about += f" Of each axis the first {MOST} choices are shown."
     return [finish("grid", "Attention and positional encoding", about, figure, marks)]
 
 
@@ -167,7 +172,7 @@ def profile_plots(profile: Profile) -> Iterator[Plot]:
     """The heat map and, where there are enough data sets, the critical-difference diagram."""
     yield _profile_map(profile)
     ranked = ranked_scores(profile)
-    enough = ranked.shape[0] >= FEWEST_DATA and ranked.shape[1] >= FEWEST_CELLS
+    enough = ranked.shape[0] >= FEWEST_DATA and FEWEST_CELLS <= ranked.shape[1] <= MOST_ROWS
     if enough and importlib.util.find_spec("scikit_posthocs"):
         yield _critical_difference(ranked)
 
@@ -175,7 +180,8 @@ def profile_plots(profile: Profile) -> Iterator[Plot]:
 def _profile_map(profile: Profile) -> Plot:
     """Rows × data sets, coloured between chance and the best possible score."""
     data_sets = profile.data_sets
-    names = [_in_lines(short) for short in profile.names.values()]
+    rows = list(profile.names.items())[:MOST_ROWS]
+    names = [_in_lines(short) for _, short in rows]
     titles = [plain(data.name, TITLE) for data in data_sets]
     lines = sum(max(1.0, 0.7 * (1 + text.count("\n"))) for text in names)
     width = max(WIDTH, 0.085 * (NAME + 1) + 0.385 * len(data_sets))
@@ -186,7 +192,7 @@ def _profile_map(profile: Profile) -> Plot:
     for x, data in enumerate(data_sets):
         pale = all(score.best is not False for score in data.scores.values())
         any_pale |= pale
-        for y, (name, short) in enumerate(profile.names.items()):
+        for y, (name, short) in enumerate(rows):
             score, gid = data.scores.get(name), f"cell-{y}-{x}"
             level = None if score is None else score.level
             text = cell_text(score, data) if score else "not run"
@@ -203,6 +209,8 @@ def _profile_map(profile: Profile) -> Plot:
     about = (absolute if all(known) else about if any(known) else relative).capitalize() + "."
     if any_pale:
         about += " A pale column has no row that is significantly worse than another."
+    if len(profile.names) > MOST_ROWS:
+        about += f" The first {MOST_ROWS} of {len(profile.names):,} rows."
     about = " ".join([about, *mark_notes(profile)])
     return finish("profile", "Score on each data set", about, figure, marks)
 

@@ -15,6 +15,7 @@ from zoo.config.metric_description import MetricDescription
 from zoo.errors import counted
 from zoo.report.rows import Row
 from zoo.report.stats.ratios import too_noisy
+from zoo.report.stats.verdicts import MOST_RANKED
 from zoo.report.tables.table import at_chance
 from zoo.report.tables.text import percent, plain
 from zoo.report.tables.words import said
@@ -22,6 +23,8 @@ from zoo.sweep.records import Record, made_by, shared_part
 
 if TYPE_CHECKING:
     from zoo.report.run_report import RunReport
+
+EQUAL = 20  # groups of equal rows that are named, and rows of one
 
 
 def notes_of(run: RunReport) -> list[str]:
@@ -49,6 +52,8 @@ def notes_of(run: RunReport) -> list[str]:
         held=any(cost.get("held_memory_mib") for cost in costs),
         ways=ways,
         visible=visible_note(run),
+        MOST_RANKED=MOST_RANKED,
+        EQUAL=EQUAL,
         disordered=_disordered(run),
         chosen=chosen,
         at_chance=(chance[True], chance[None]),

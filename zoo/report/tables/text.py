@@ -17,7 +17,10 @@ def plain(text: object, most: int | None = None) -> str:
     A character that changes the direction of the text after it is shown as its escape,
     ``\\u202e``. Marks of direction and joiners remain: scripts and emoji are made of them.
     """
-    line = " ".join("".join(_shown(character) for character in str(text)).split())
+    line = str(text)
+    if not (line.isascii() and line.isprintable()):
+        line = "".join(map(_shown, line))
+    line = " ".join(line.split())
     return line if most is None or len(line) <= most else f"{line[: most - 1]}…"
 
 

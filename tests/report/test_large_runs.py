@@ -1,0 +1,93 @@
+"""A run of hundreds of rows is reported with few comparisons, and on a small page that says so."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+import numpy as np
+import pytest
+from factory import cell, name, simulated, train_record
+from rates import at_most
+
+from zoo.report.html.report_page import report_page
+from zoo.report.rows import make_rows
+from zoo.report.run_report import MOST_DRAWN, RunReport
+from zoo.report.stats import verdicts
+from zoo.report.stats.effects import find_effects
+from zoo.report.stats.verdicts import MOST_RANKED, Verdicts
+from zoo.report.write import write_tables
+
+AXES = {"attention": [f"a{n:02}" for n in range(20)], "pe": [f"p{n:02}" for n in range(20)]}
+
+
+@pytest.fixture(scope="module")
+def run() -> RunReport:
+    """400 cells, of which the last choices of both axes are worse, and a baseline."""
+    generator = np.random.default_rng(33)
+    places = {choice: n for choices in AXES.values() for n, choice in enumerate(choices)}
+    records = simulated(
+        generator,
+        AXES,
+        lambda c: 3 - 0.1 * (places[c["attention"]] + places[c["pe"]]),
+        seeds=3,
+        examples=200,
+    )
+    records += [train_record("words", seed, range(90, 100), examples=200) for seed in range(3)]
+    return RunReport(records, name(attention="a10", pe="p10"))
+
+
+def test_only_pairs_with_the_best_and_the_reference_are_tested_and_all_are_corrected_for(run):
+    found = run.verdicts
+    assert len(found.rows) == 401
+    assert found.limited
+    assert {row.name for row in found.rivals} == {
+        found.tied()[0], "words", name(attention="a10", pe="p10"),
+    }  # fmt: skip
+    assert len(found.pairs) <= 3 * len(found.rows)
+    assert found.tests >= 401 * 400 / 2
+    # What was not tested is unknown, and never a test by itself.
+    far = [row.name for row in found.rows[-3:-1]]
+    assert found.pair(*far) is None
+    assert found.verdict(*far) is None
+    assert found.verdict(name(attention="a19", pe="p19"), found.tied()[0]) == -1
+    note = next(note for note in run.notes if note.startswith(f"More than {MOST_RANKED} rows"))
+    assert "words, a10+p10." in note
+
+
+def test_the_page_shows_the_first_rows_the_reference_and_the_baseline_and_the_csv_all(
+    run, tmp_path
+):
+    page = report_page(run, [])
+    assert len(page.encode()) < 3_000_000
+    lines = set(re.findall(r'<tr id="line-(\d+)"', page))
+    assert len(lines) <= MOST_DRAWN + 2
+    assert {str(run.position["words"]), str(run.position[run.reference])} <= lines
+    assert f"{len(lines)} of 401 rows are shown here: the first {MOST_DRAWN} of the table" in page
+    write_tables(run, tmp_path)
+    assert len((tmp_path / "table.csv").read_text().splitlines()) == 1 + 401
+
+
+def test_a_grid_of_many_axes_of_which_little_was_run_names_what_it_lacks_at_once():
+    choices = [f"c{n}" for n in range(12)]
+    axes = ("attention", "pe", "norm", "ffn", "block", "pool")
+    one_factor = [cell(), *(cell(**{axis: choice}) for axis in axes for choice in choices)]
+    rows = make_rows([train_record(one, seed, 10) for one in one_factor for seed in range(3)])
+    found = find_effects(rows, name())
+    assert len(found.main) == len(axes) * len(choices)
+    assert found.lacking == 13**6 - len(one_factor)
+    assert len(found.missing) == 8
+
+
+@pytest.mark.slow
+def test_of_many_equal_rows_the_best_is_called_better_no_more_often_than_stated(monkeypatch):
+    generator, repeats, wrongly = np.random.default_rng(1), 100, 0
+    monkeypatch.setattr(verdicts, "MOST_RANKED", 5)
+    axes = {"attention": [f"a{n}" for n in range(8)], "pe": [f"p{n}" for n in range(5)]}
+    for _ in range(repeats):
+        rows = make_rows(simulated(generator, axes, lambda c: 2.5, examples=300))
+        found = Verdicts(rows, reference=rows[7].name)
+        assert found.limited
+        pairs = itertools.product(found.rows, found.rivals)
+        wrongly += any(found.verdict(one.name, other.name) for one, other in pairs)
+    assert at_most(wrongly, repeats, 0.05)
