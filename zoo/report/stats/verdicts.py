@@ -83,11 +83,11 @@ class Verdicts:
             {key: found for key, found in family.items() if found.p is not None}
             for family in families
         )
-        chosen: list[Key] = []
+        chosen: dict[Key, Difference] = {}
         if self.limited:
             base = self._first[self._place[reference]] if reference in self._ranked else None
-            chosen = [key for key in self.pairs if base not in dict(key)]
-        planned = [key for key in others | self.pairs if key not in set(chosen)]
+            chosen = {key: d for key, d in self.pairs.items() if base not in dict(key)}
+        planned = [key for key in others | self.pairs if key not in chosen]
         # Every pair without the reference could have been one with the best row.
         possible = math.comb(len(ranked), 2) - len(self.pairs) + len(chosen) if chosen else 0
         level = 1 - EFFECTS if self.main else 1.0
