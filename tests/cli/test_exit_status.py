@@ -45,7 +45,7 @@ def test_a_full_disk_behind_the_output_is_one_line(folder: Path) -> None:
         command = [sys.executable, "-m", "zoo", "list"]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr == "zoo list: error: the output cannot be written: the disk is full\n"
+    assert done.stderr == "zoo list: error: cannot write a file: No space left on device\n"
 
 
 def test_a_failed_training_exits_1_and_debug_prints_its_traceback(

@@ -6,7 +6,6 @@ Nothing heavy is imported here: a command's module is loaded when that command i
 from __future__ import annotations
 
 import codecs
-import errno
 import io
 import itertools
 import os
@@ -154,10 +153,8 @@ def run(command: click.Command, arguments: list[str]) -> int:
     except Exception as error:  # noqa: BLE001 - an unexpected error is a bug
         if isinstance(error, BrokenPipeError) and _stdout_is_closed():
             return CLOSED_PIPE
-        if isinstance(error, OSError) and error.errno == errno.ENOSPC and not error.filename:
-            _discard_stdout()
-            return _fail(name, "the output cannot be written: the disk is full", debug, FAILED)
         if full := full_disk(error):
+            _discard_stdout()  # which may be what is full
             return _fail(name, str(full), debug, FAILED)
         if isinstance(error, OSError) and error.filename:
             return _fail(name, f"{error.filename}: {error.strerror}", debug)
