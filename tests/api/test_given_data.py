@@ -150,6 +150,7 @@ TEXTS = pd.DataFrame({"text": ["a", "b"] * 4, "label": [0, 1] * 4})
             {},
             "^test of the DataFrame, line 8: 'text' is empty",
         ),
+        (TEXTS.assign(text=b"x"), {}, "^data holds bytes, b'x': decode them to text"),
         (TEXTS, {"delimiter": ";"}, "^--delimiter: for files, and the DataFrame is none"),
     ],
     ids=[
@@ -161,6 +162,7 @@ TEXTS = pd.DataFrame({"text": ["a", "b"] * 4, "label": [0, 1] * 4})
         "empty",
         "column",
         "line",
+        "bytes",
         "delimiter",
     ],
 )

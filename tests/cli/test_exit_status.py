@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -46,6 +47,22 @@ def test_a_full_disk_behind_the_output_is_one_line(folder: Path) -> None:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr == "zoo list: error: cannot write a file: No space left on device\n"
+
+
+@pytest.mark.parametrize("closed", ["<&-", "2>&-"])
+def test_closed_streams_are_no_errors(folder: Path, closed: str) -> None:
+    """As services have them."""
+    words = shlex.join([sys.executable, "-m", "zoo", "bench", *WORDS, "--out", "closed"])
+    done = subprocess.run(["sh", "-c", f"{words} {closed}"], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert b"Records and tables: closed" in done.stdout
+
+
+def test_a_name_that_is_not_utf_8_is_refused(folder: Path, capsys) -> None:
+    assert main(["bench", *WORDS, "--data", "caf\udce9.csv"]) == 2
+    assert capsys.readouterr().err == (
+        "zoo bench: error: 'caf\\udce9.csv' is not UTF-8: rename the file\n"
+    )
 
 
 def test_a_failed_training_exits_1_and_debug_prints_its_traceback(

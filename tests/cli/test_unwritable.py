@@ -25,6 +25,7 @@ PLACES = {
     "file/out": "file is no directory",
     f"new/{LONG}": "File name too long",
     "locked/out": "Permission denied",
+    "link": "it is a link to nothing",
 }
 
 
@@ -41,6 +42,7 @@ def test_a_place_that_cannot_be_written_to_is_refused_before_any_work(
     (folder / "file").write_text("mine")
     (folder / "locked").mkdir(mode=0o500)
     (folder / "run").mkdir()
+    (folder / "link").symlink_to("nowhere")
     before = sorted(folder.rglob("*"))
     assert main([*COMMANDS[command], place]) == 2
     (line,) = capsys.readouterr().err.splitlines()

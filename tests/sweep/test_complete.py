@@ -40,6 +40,11 @@ def test_a_whole_run_is_read(tmp_path):
     ("number", "change", "message"),
     [
         (0, lambda v: v["config"]["data"].pop("fingerprint"), "config.data.fingerprint: Field req"),
+        (
+            1,
+            lambda v: v["config"]["data"].update(fingerprint="0" * 64),
+            "data.fingerprint: of other",
+        ),
         (0, lambda v: v.update(config={}), "config.task: Field required"),
         (0, lambda v: v["config"].update(training="abc"), "config.training: .* dictionary"),
         (0, lambda v: v["metrics"].update(accuracy="x"), "metrics.accuracy: Input should be a val"),

@@ -116,7 +116,8 @@ def test_a_model_that_is_missing_or_has_no_record_costs_one_training_each(
     """Deleted by somebody, and left by a kill between model and record."""
     first = names(copied)[0]
     weights = (copied / "models" / first / "model.safetensors").read_bytes()
-    shutil.rmtree(copied / "models" / first)
+    (copied / "models" / first / "model.safetensors").unlink()
+    shutil.rmtree(copied / "models" / names(copied)[1])
     file = copied / "records.jsonl"
     lines = file.read_text().splitlines(keepends=True)
     model = json.dumps(f"models/{names(copied)[-1]}")
@@ -124,7 +125,7 @@ def test_a_model_that_is_missing_or_has_no_record_costs_one_training_each(
     draft = copied / "models" / ".something.1a2b.draft"  # what a kill leaves of a model
     draft.mkdir()
     outcome = run(copied, corpus, save_models="all")
-    assert outcome.trained == 2
+    assert outcome.trained == 3
     assert not draft.exists()
     assert (copied / "models" / first / "model.safetensors").read_bytes() == weights
     assert all((copied / record.model / "config.json").is_file() for record in cells(outcome))

@@ -17,6 +17,8 @@ def refuse_unwritable(place: Path, *, is_file: bool = False) -> None:
         if is_file and place.exists():
             place.open("ab").close()
             return
+        if place.is_symlink() and not place.exists():
+            raise ZooError(f"cannot write to {place}: it is a link to nothing")
         path = place.absolute()
         there = next(above for above in (path, *path.parents) if above.exists())
         if not there.is_dir() or (is_file and there != path.parent):

@@ -182,7 +182,7 @@ def validated(model: type[BaseModel], values: Mapping[str, Any]) -> Any:
             hint = option_hint(unknown, model.model_fields)
             raise ZooError(f"no option '{unknown}'{hint}") from None
         name = next((str(p) for p in reversed(first["loc"]) if isinstance(p, str)), "request")
-        raise ZooError(f"{flag(name)} {first['input']!r}: {first['msg']}") from None
+        raise ZooError(f"{flag(name)} {first['input']!r:.80}: {first['msg']}") from None
 
 
 PUBLISHED = "published"  # a table for the page of published results; not an option

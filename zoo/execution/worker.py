@@ -39,22 +39,23 @@ def fork_workers(channel: int) -> None:
     """
     git_state()  # runs git once, here, and not in every worker
     control, workers = socket.socket(fileno=channel), set[int]()
-    while True:
-        message, handles, _, _ = socket.recv_fds(control, 8, 1)
-        if not message:
-            break
-        (process,) = struct.unpack("q", message)
-        if not handles:
-            workers.discard(process)
-            control.sendall(struct.pack("q", _exit_code(process)))
-            continue
-        process = os.fork()
-        if process == 0:
-            control.close()
-            serve_alone(handles[0])
-        os.close(handles[0])
-        workers.add(process)
-        control.sendall(struct.pack("q", process))
+    with contextlib.suppress(ConnectionError):  # the submitter was interrupted
+        while True:
+            message, handles, _, _ = socket.recv_fds(control, 8, 1)
+            if not message:
+                break
+            (process,) = struct.unpack("q", message)
+            if not handles:
+                workers.discard(process)
+                control.sendall(struct.pack("q", _exit_code(process)))
+                continue
+            process = os.fork()
+            if process == 0:
+                control.close()
+                serve_alone(handles[0])
+            os.close(handles[0])
+            workers.add(process)
+            control.sendall(struct.pack("q", process))
     for process in workers:
         with contextlib.suppress(ProcessLookupError):
             os.kill(process, signal.SIGKILL)

@@ -20,6 +20,7 @@ from zoo.config.settings import NO_PRETRAINING
 from zoo.errors import ZooError, nearest
 from zoo.execution.base import UNFINISHED, WEIGHTS, Job, Result, TrainJob
 from zoo.inference.card import Card, Part, SampleOutputs
+from zoo.inference.directory import WEIGHTS as MODEL_WEIGHTS
 from zoo.inference.directory import (
     TakenError,
     draft,
@@ -242,9 +243,10 @@ def _is_kept(run: Run, record: Record) -> bool:
         )
         with draft(directory) as folder:
             _write(folder, run, train_job(run, record), result)
-    if directory.is_dir() and record.model != place:
+    kept = (directory / MODEL_WEIGHTS).is_file()
+    if kept and record.model != place:
         run.replace(record, model=place)
-    return directory.is_dir()
+    return kept
 
 
 @dataclass(frozen=True)

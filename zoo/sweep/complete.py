@@ -109,8 +109,13 @@ def read_run(directory: Path) -> list[Record]:
 def refuse_incomplete(records: Sequence[Record], directory: Path) -> None:
     """Raise ZooError, naming the line, for the first of a run's records that is not complete."""
     axes = next((set(record.cell) for record in records if record.cell), set())
+    data: dict[str, Any] = {}
     for number, record in enumerate(records, start=1):
-        if problem := _problem(record, axes):
+        problem = _problem(record, axes)
+        data = data or record.config.get("data", {})
+        if not problem and record.config["data"]["fingerprint"] != data["fingerprint"]:
+            problem = "config.data.fingerprint: of other data than line 1"
+        if problem:
             raise ZooError(f"{directory / FILE}:{number}: incomplete record: {problem}")
 
 

@@ -110,5 +110,7 @@ def _plain(value: Any) -> Any:
         return [_plain(one) for one in value]
     if isinstance(value, str | int | float | bool):
         return None if value != value else value
+    if isinstance(value, bytes):
+        raise ZooError(f"data holds bytes, {value[:20]!r}: decode them to text")
     missing = value is None or type(value).__name__ in ("NAType", "NaTType")
     return None if missing else str(value)
