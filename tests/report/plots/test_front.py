@@ -42,6 +42,10 @@ def test_the_first_axis_has_the_colour_and_the_second_the_marker():
     style, columns = _styles({"attention": many, "pe": ("rope", "sin")})
     assert style(row) == (HUES[0], MARKERS[1])
     assert len(columns) == 1
+    # More than both can show: the plot would be as high as its legend.
+    hundreds = tuple(f"a{n}" for n in range(300))
+    style, columns = _styles({"attention": hundreds, "pe": ("rope", "sin")})
+    assert [len(column) for column in columns] == [3]
     style, columns = _styles({})
     assert (style(row), columns) == ((HUES[0], MARKERS[0]), [])
 

@@ -282,9 +282,10 @@ def _styles(axes: Mapping[str, Sequence[str]]) -> tuple[Style, list[list[Line2D]
     """The colour and marker of a cell, and the columns of the legend: an axis, then its choices.
 
     The first axis that varies has the colour, and the second the marker. Where there are more
-    choices than colours or markers, both show the first axis.
+    choices than colours or markers, both show the first axis. An axis of more choices than both
+    together can show is left out.
     """
-    names = list(axes)[:2]
+    names = [axis for axis in axes if len(axes[axis]) <= len(HUES) * len(MARKERS)][:2]
     if len(names) == 2 and (len(axes[names[0]]) > len(HUES) or len(axes[names[1]]) > len(MARKERS)):
         names = names[:1]
     first: dict[str, tuple[str, str]] = {}
