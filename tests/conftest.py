@@ -52,6 +52,9 @@ def pytest_configure(config: pytest.Config) -> None:
     gc.disable()
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     if worker:
+        # Read when SciPy loads its own BLAS, whose threads were seen to wait for one another for
+        # ever on a busy machine.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         import torch
 
         # Each worker keeps to a core of its own, and so does whatever it starts: threads that spin

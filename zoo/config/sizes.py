@@ -11,7 +11,7 @@ class Sizes(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     dim: PositiveInt = Field(default=64, description="Width of the model.")
-    layers: PositiveInt = Field(default=2, description="Number of blocks.")
+    layers: PositiveInt = Field(default=2, le=1000, description="Number of blocks.")
     heads: PositiveInt = Field(default=4, description="Attention heads.")
     ffn_dim: PositiveInt = Field(
         default=256, description="Inner width of the feed-forward networks."
