@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from zoo.config.sizes import Sizes
 from zoo.data.sources.in_memory import stored
 from zoo.errors import StoppedError, WriteError, ZooError
 from zoo.execution import choose_executor
+from zoo.files import scratch_directory
 from zoo.inference.requests import build_request, build_requests
 from zoo.inference.train import keep_models
 from zoo.registry import AXES, loading
@@ -134,12 +134,12 @@ def train(
     loaded = _load([*(found.plugins if found else ()), *_files(plugins)], suite)
     given = {**options, "attention": attention, "pe": pe, "task": task, "suite": suite}
     given |= {"data": stored(data, options), "plugins": _files(plugins)}
-    with tempfile.TemporaryDirectory(prefix="zoo-") as scratch:
+    with scratch_directory() as scratch:
         model, _ = train_model(
             given,
             loaded,
             for_python(progress),
-            Path(save) if save is not None else Path(scratch) / "model",
+            Path(save) if save is not None else scratch / "model",
             row=found,
             seed=seed,
             on=on,

@@ -1,18 +1,29 @@
-"""Files that are written whole or not at all, and what is said where they cannot be written."""
+"""Files and directories that are written whole or not at all, and what a kill leaves of them.
+
+A directory that is not finished has a marker: its own name, the process that writes it, when that
+began, the boot of the machine, and the namespace of the number. What has a marker of a process that
+has ended is removed by the next one that writes beside it; nothing else is, whatever its name.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import functools
+import json
 import os
+import platform
 import re
 import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from zoo.errors import WriteError, ZooError
 
 FULL = errno.ENOSPC, errno.EDQUOT
+WITHOUT_LOCKS = errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP
+PREFIX, DRAFT, MARKER = "zoo-tmp-", ".draft", ".zoo-marker.json"
 
 
 def system_error(error: BaseException) -> int:
@@ -78,3 +89,118 @@ def replacing(file: Path, size: int = 0) -> Iterator[Path]:
 
 def _in_words(size: int) -> str:
     return f"{size / 2**20:.1f} MiB" if size >= 2**20 else f"{size / 2**10:.1f} KiB"
+
+
+@contextlib.contextmanager
+def scratch_directory(
+    within: Path | None = None, prefix: str = PREFIX, suffix: str = ""
+) -> Iterator[Path]:
+    """A directory that is removed at the end; a killed process leaves it to the next one.
+
+    within: by default the system's folder of temporary files. But for the marker it is empty.
+    """
+    within = within or Path(tempfile.gettempdir())
+    remove_left(within)
+    scratch = Path(tempfile.mkdtemp(prefix=prefix, suffix=suffix, dir=within))
+    try:
+        (scratch / MARKER).write_text(json.dumps(_marker(scratch.name, os.getpid())))
+        yield scratch
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def draft_directory(final: Path) -> Iterator[Path]:
+    """An empty directory next to the final path, renamed to it when the block ends without error.
+
+    Its files are flushed to disk first. If the block raises, the draft is removed. Raises OSError
+    where it cannot be written, or final is not empty.
+    """
+    with scratch_directory(final.parent, f".{final.name}.", DRAFT) as scratch:
+        draft = scratch / "draft"  # without the marker, and with the usual permissions
+        draft.mkdir()
+        yield draft
+        for file in draft.iterdir():
+            _flush(file)
+        os.replace(draft, final)
+        _flush(final.parent)
+
+
+def remove_left(folder: Path) -> None:
+    """Remove the scratch directories and drafts in a folder that killed processes left there."""
+    user = getattr(os, "getuid", int)()
+    for path in folder.glob("*"):
+        if path.name.startswith(PREFIX) or path.suffix == DRAFT:
+            with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+                there = json.loads((path / MARKER).read_text())
+                ours = _marker(path.name, there["process"])
+                # The start of a process tells it from an earlier one of the same number. One of
+                # another user may be hidden.
+                known = {**there, "started": ""} == {**ours, "started": ""}
+                if known and there != ours and path.stat().st_uid == user:
+                    shutil.rmtree(path)
+
+
+def _marker(name: str, process: int) -> dict[str, str | int]:
+    """The marker of a directory of a process of this machine, which has it if it has not ended."""
+    return {"name": name, "process": process, "started": _started(process), **_machine()}
+
+
+@functools.cache
+def _machine() -> dict[str, str]:
+    """What a process's number is unique in: a boot of a machine, and there a container."""
+    boot, namespace = Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/pid")
+    if boot.exists() and namespace.is_symlink():
+        return {"boot": boot.read_text().strip(), "namespace": os.readlink(namespace)}
+    import psutil
+
+    return {"boot": str(psutil.boot_time()), "namespace": platform.node()}
+
+
+def _started(process: int) -> str:
+    """When a process began; empty where it has ended."""
+    if Path("/proc/self/stat").exists():  # in ticks, which no change of the clock alters
+        try:
+            stat = Path(f"/proc/{process}/stat").read_text()
+        except OSError:
+            return ""
+        state, *fields = stat.rpartition(")")[2].split()
+        return "" if state == "Z" else fields[18]
+    import psutil
+
+    try:
+        return str(psutil.Process(process).create_time())
+    except psutil.NoSuchProcess:
+        return ""
+
+
+@contextlib.contextmanager
+def locked(file: Path) -> Iterator[None]:
+    """Wait until no other process has locked the file, which is made, and lock it.
+
+    Some file systems have no locks: there the block runs without one.
+    """
+    from filelock import FileLock
+
+    lock = FileLock(file)
+    try:
+        lock.acquire()
+    except NotImplementedError:
+        pass
+    except OSError as error:
+        if error.errno not in WITHOUT_LOCKS:
+            raise
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _flush(path: Path) -> None:
+    if os.name == "nt":  # where neither directories nor files that are read can be flushed
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from zoo.data.sources.in_memory import stored
 from zoo.errors import ZooError
+from zoo.files import scratch_directory
 from zoo.inference.train import train
 from zoo.registry import loading
 from zoo.sweep.make_request import make_request
@@ -99,8 +98,8 @@ class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         loaded = loading.load(list(plugins))
         data = stored(_splits(texts, codes.tolist()), {})
         request = make_request({**options, "data": data, "keep_duplicates": True}, loaded.registry)
-        with tempfile.TemporaryDirectory(prefix="zoo-") as scratch:
-            save = Path(scratch) / "model"
+        with scratch_directory() as scratch:
+            save = scratch / "model"
             self.model_, _ = train(
                 request, loaded, Silent(), save, int(seed), on="inline", all_data=True
             )

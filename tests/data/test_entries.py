@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
+from subprocess import PIPE
 
 import numpy as np
 import pytest
@@ -39,16 +42,47 @@ def test_a_build_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
     assert entry("key", write) == cached_entry("key")
 
 
-def test_drafts_of_a_killed_process_are_removed(tmp_path: Path) -> None:
+def test_what_is_in_the_way_of_an_entry_is_removed(tmp_path: Path) -> None:
+    (tmp_path / "zoo-cache").mkdir()
+    (tmp_path / "zoo-cache" / "key").write_text("a file in the way")
+    assert [path.name for path in entry("key", write).parent.iterdir() if path.is_dir()] == ["key"]
+
+
+WITHOUT_LOCKS = """
+import errno, fcntl, sys, time
+from pathlib import Path
+
+def flock(*_):
+    if sys.argv[1] != "nothing":
+        raise OSError(getattr(errno, sys.argv[1]), "no locks here")
+
+fcntl.flock = flock
+from zoo.data.cache import cache_directory, entry
+
+def build(directory):
+    (directory / "file").write_text("whole")
+    end = time.monotonic() + 20
+    while len(list(cache_directory().glob(".key.*.draft"))) < 2 and time.monotonic() < end:
+        time.sleep(0.01)  # until the other process writes, too
+    return {}
+
+print((entry("key", build) / "file").read_text())
+"""
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+@pytest.mark.parametrize("lock_raises", ["nothing", "ENOLCK"])
+def test_two_writers_both_have_the_entry_where_locks_do_not_work(
+    lock_raises: str, damaged: bool, tmp_path: Path
+) -> None:
+    if damaged:
+        (entry("key", write) / "file").write_text("half")
+    words = [sys.executable, "-c", WITHOUT_LOCKS, lock_raises]
+    both = [subprocess.Popen(words, stdout=PIPE, stderr=PIPE, text=True) for _ in range(2)]
+    assert [process.communicate() for process in both] == [("whole\n", "")] * 2
     root = tmp_path / "zoo-cache"
-    (root / ".key.x1y2.draft").mkdir(parents=True)
-    (root / "key").write_text("a file in the way")
-    (root / ".other.x1y2.draft").mkdir()
-    entry("key", write)
-    assert sorted(path.name for path in root.iterdir() if path.is_dir()) == [
-        ".other.x1y2.draft",
-        "key",
-    ]
+    assert {path.name for path in root.iterdir()} == {"key", "key.lock"}
+    assert cached_entry("key") == root / "key"
 
 
 def test_a_cache_that_cannot_be_written_is_one_clear_error(

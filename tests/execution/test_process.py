@@ -137,5 +137,5 @@ def test_a_server_that_is_killed_again_ends_the_work_in_one_line(
     (tmp_path / "sitecustomize.py").write_text(KILLED)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setattr(process, "_servers", {})
-    with pytest.raises(StoppedError, match="workers died twice; if the memory is short, --jobs 1"):
+    with pytest.raises(StoppedError, match=r"workers died twice \(.*\); if the memory is short"):
         Worker(Limits(), tmp_path / "log")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -122,8 +124,13 @@ def test_a_model_that_is_missing_or_has_no_record_costs_one_training_each(
     lines = file.read_text().splitlines(keepends=True)
     model = json.dumps(f"models/{names(copied)[-1]}")
     file.write_text("".join(line for line in lines if model not in line))
-    draft = copied / "models" / ".something.1a2b.draft"  # what a kill leaves of a model
-    draft.mkdir()
+    leave = (
+        "import os, pathlib, sys, zoo.files; "
+        "draft = zoo.files.draft_directory(pathlib.Path(sys.argv[1])); "
+        "draft.__enter__(); os._exit(1)"
+    )
+    subprocess.run([sys.executable, "-c", leave, copied / "models" / "something"], check=False)
+    (draft,) = copied.glob("models/.something.*.draft")
     outcome = run(copied, corpus, save_models="all")
     assert outcome.trained == 3
     assert not draft.exists()

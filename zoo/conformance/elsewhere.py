@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from zoo.conformance.check import CHECK_MODULES
+from zoo.files import scratch_directory
 from zoo.registry import BUILT_IN, Choice
 
 # What another process is given, but for the folder: a hash seed and a number of days from today.
@@ -130,7 +131,7 @@ def _set_date(module: types.ModuleType, seconds: int) -> None:
             setattr(module, key, LaterDay)
 
 
-def _answer_in_a_copy(question: dict[str, Any], folder: str) -> str:
+def _answer_in_a_copy(question: dict[str, Any], folder: Path) -> str:
     """The answer as JSON: {"answer": ...}, or {"error": the last line of what went wrong}."""
     read, write = os.pipe()
     if not (child := os.fork()):
@@ -158,7 +159,7 @@ def main() -> None:
         importlib.import_module(module)
     gc.freeze()  # no copy of the process looks through what all of them share
     for line in sys.stdin:
-        with tempfile.TemporaryDirectory(prefix="zoo-") as folder:
+        with scratch_directory() as folder:
             print(_answer_in_a_copy(json.loads(line), folder), file=replies)
 
 

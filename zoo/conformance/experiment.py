@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -19,6 +18,7 @@ from zoo.conformance.check import CheckFailed, CheckSkipped, check
 from zoo.conformance.setup import Setup
 from zoo.data.sources.corpus import IGNORED, Corpus, Pairs, TaggedCorpus, Texts
 from zoo.errors import ZooError
+from zoo.files import scratch_directory
 from zoo.registry import AXES, BUILT_IN, CAPABILITIES, Choice
 
 # Loading takes a while, and so does finding that the Hub cannot be reached.
@@ -222,8 +222,8 @@ def events(setup: Setup) -> None:
     except ZooError as error:
         raise CheckSkipped(f"it cannot run here: {error}") from None
     try:
-        with tempfile.TemporaryDirectory() as directory:
-            run = executor.run(jobs, limits=Limits(), directory=Path(directory))
+        with scratch_directory() as directory:
+            run = executor.run(jobs, limits=Limits(), directory=directory)
             seen = [event for event in run if isinstance(event, Started | Progress | Ended)]
     finally:
         executor.close()

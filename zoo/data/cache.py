@@ -5,18 +5,15 @@ A manifest in each directory has the SHA-256 of every file in it.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from zoo.errors import WriteError, ZooError
-from zoo.files import FULL, system_error, write_error
+from zoo.files import FULL, draft_directory, locked, system_error, write_error
 
 MANIFEST = "meta.json"
 
@@ -45,52 +42,31 @@ def entry(key: str, build: Callable[[Path], Mapping[str, Any] | None]) -> Path:
 
     build: writes files into the empty directory that it is given, and returns what the manifest
     says about them; None: it has copied a manifest too. Processes that ask for one entry at once
-    wait for each other, and one builds it. Raises ZooError where the cache cannot be written.
+    wait for each other, and one builds it; where locks do not work each does, and the first one's
+    stays. Raises ZooError where the cache cannot be written.
     """
-    from filelock import FileLock
-
     root = cache_directory()
     final = root / key
     if is_intact(final):
         return final
     try:
         root.mkdir(parents=True, exist_ok=True)
-        with FileLock(root / f"{key}.lock"):
+        with locked(root / f"{key}.lock"):
             if not is_intact(final):
-                for path in (final, *root.glob(f".{key}.*.draft")):
-                    if path.is_dir() and not path.is_symlink():
-                        shutil.rmtree(path)
-                    else:
-                        path.unlink(missing_ok=True)
                 with draft_directory(final) as draft:
                     if (about := build(draft)) is not None:
                         _write_manifest(draft, about)
+                    if os.path.lexists(final) and not is_intact(final):
+                        os.replace(final, draft.with_name("damaged"))
     except Exception as error:
         if isinstance(error, ZooError) or not (number := system_error(error)):
             raise
+        if is_intact(final):  # of another process, where locks do not work
+            return final
         kind = WriteError if number in FULL else ZooError
         hint = "set ZOO_CACHE to a directory elsewhere for the cache"
         raise kind(f"{write_error(final, error)}; {hint}") from error
     return final
-
-
-@contextlib.contextmanager
-def draft_directory(final: Path) -> Iterator[Path]:
-    """An empty directory next to the final path, renamed to it when the block ends without error.
-
-    Its files are flushed to disk first. If the block raises, the draft is removed. A killed process
-    leaves ``.NAME.*.draft``. Raises OSError where it cannot be written, or final is not empty.
-    """
-    draft = Path(tempfile.mkdtemp(prefix=f".{final.name}.", suffix=".draft", dir=final.parent))
-    try:
-        yield draft
-        for file in draft.iterdir():
-            _flush(file)
-        draft.chmod(0o755)  # mkdtemp's 0700 would keep other users of a shared directory out
-        os.replace(draft, final)
-        _flush(final.parent)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
 
 
 def file_digest(file: Path) -> str:
@@ -139,13 +115,3 @@ def is_intact(directory: Path) -> bool:
 def json_digest(manifest: Mapping[str, Any]) -> str:
     """SHA-256 of a value as JSON, in hex."""
     return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
-
-
-def _flush(path: Path) -> None:
-    if os.name == "nt":  # where neither directories nor files that are read can be flushed
-        return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

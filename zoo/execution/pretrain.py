@@ -15,7 +15,6 @@ from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
 from safetensors import safe_open
 from safetensors.torch import load_file
 from torch import Tensor, nn
@@ -35,7 +34,7 @@ from zoo.data.tokenizer import Vocabulary
 from zoo.errors import DivergedError, ZooError
 from zoo.execution.base import Step, TrainJob
 from zoo.execution.machine import environment
-from zoo.files import replacing
+from zoo.files import locked, replacing
 from zoo.models.architectures import MaskedLanguageModel, masked_head
 from zoo.models.seeding import seeded
 from zoo.models.stack import Encoder
@@ -74,7 +73,7 @@ def begin(
         key = f"pretrained-{_key(job, setup, masked, texts, runtime)}"
         shared = cache_directory() / key / FINISHED
         # Two jobs with the same stage: the second waits, and has what the first one made.
-        with FileLock(cache_directory() / f"{key}.stage.lock"):
+        with locked(cache_directory() / f"{key}.stage.lock"):
             if is_intact(shared.parent):
                 with replacing(file, shared.stat().st_size) as unfinished:
                     shutil.copyfile(shared, unfinished)

@@ -22,7 +22,7 @@ from typing import Any
 
 import psutil
 
-from zoo.errors import StoppedError
+from zoo.errors import StoppedError, one_line
 from zoo.execution.base import Limits
 from zoo.execution.run_job import from_exit, oom_kills, timeout
 
@@ -201,11 +201,15 @@ def _forked() -> tuple[connection.Connection, _Forked]:
         for _ in range(2):  # where the server was killed, once more with a new one
             # A new pipe, too: a worker that a killed server left may read from the other one.
             pipe, theirs = Pipe()
-            with theirs, contextlib.suppress(*GONE):
-                _servers[own] = _servers.get(own) or _Server()
-                return pipe, _Forked(_servers[own], theirs)
+            try:
+                with theirs:
+                    _servers[own] = _servers.get(own) or _Server()
+                    return pipe, _Forked(_servers[own], theirs)
+            except GONE as error:
+                why = one_line(error)
             pipe.close()
             _servers.pop(own, None)
     raise StoppedError(
-        "the process that starts workers died twice; if the memory is short, --jobs 1 takes less"
+        f"the process that starts workers died twice ({why}); "
+        "if the memory is short, --jobs 1 takes less"
     )

@@ -15,10 +15,10 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from zoo.config.places import refuse_unwritable
-from zoo.data.cache import damaged_file, draft_directory, file_digest
+from zoo.data.cache import damaged_file, file_digest
 from zoo.data.tokenizer import CLS, MASK, PAD, UNK
 from zoo.errors import ZooError
-from zoo.files import write_error
+from zoo.files import draft_directory, write_error
 from zoo.inference.card import FORMAT, MODEL_TYPE, SCHEMA_VERSION, Card, first_error
 
 CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"

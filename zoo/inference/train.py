@@ -9,7 +9,6 @@ import contextlib
 import itertools
 import json
 import shutil
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from zoo.config.request import PARTS, Request
 from zoo.config.settings import NO_PRETRAINING
 from zoo.errors import ZooError, nearest
 from zoo.execution.base import UNFINISHED, WEIGHTS, Job, Result, TrainJob
+from zoo.files import remove_left, scratch_directory
 from zoo.inference.card import Card, Part, SampleOutputs
 from zoo.inference.directory import WEIGHTS as MODEL_WEIGHTS
 from zoo.inference.directory import (
@@ -101,10 +101,10 @@ def train(
     refuse_taken(save)
     with (
         open_executor(zoo, on) as executor,
-        tempfile.TemporaryDirectory(prefix="zoo-") as scratch,
+        scratch_directory() as scratch,
     ):
         run = prepare_run(request, zoo, executor, progress, all_data=all_data)
-        run.file = RecordFile(Path(scratch))  # not the model's, which is written whole at the end
+        run.file = RecordFile(scratch)  # not the model's, which is written whole at the end
         (row,) = run.plan.rows
         data = run.config["data"]
         if fingerprint and data["fingerprint"] != fingerprint:
@@ -203,8 +203,7 @@ def keep_models(run: Run) -> None:
     best = None
     if which == "best" and run.records:
         best = RunReport(run.records, metric=run.request.metric).best
-    for left in (run.directory / MODELS).glob(".*.draft"):  # left by a kill
-        shutil.rmtree(left)
+    remove_left(run.directory / MODELS)
     records = [
         record
         for record in run.records

@@ -6,7 +6,6 @@ import contextlib
 import datetime
 import itertools
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -33,6 +32,7 @@ from zoo.execution.base import (
     Result,
 )
 from zoo.execution.machine import limits_note
+from zoo.files import scratch_directory
 from zoo.registry import Choice
 from zoo.registry.code_hash import plugin_code, plugin_hashes, zoo_code
 from zoo.registry.loading import Zoo
@@ -384,9 +384,9 @@ def inspect(
     )
     job = InspectJob(setup, "this machine", "inspect", models=given, probes=tuple(probes))
     result = Result("lost", "the executor lost the inspection of the machine")
-    with tempfile.TemporaryDirectory(prefix="zoo-") as scratch:
+    with scratch_directory() as scratch:
         own = Limits(threads=limits.threads)
-        for event in executor.run([job], limits=own, directory=Path(scratch)):
+        for event in executor.run([job], limits=own, directory=scratch):
             if isinstance(event, Ended):
                 result = event.result
             elif isinstance(event, Notice):

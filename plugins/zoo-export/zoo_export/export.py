@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from zoo import __version__
 from zoo.config.sizes import Sizes
 from zoo.data.tokenizer import PAD, PAD_ID
 from zoo.errors import ZooError
+from zoo.files import scratch_directory
 from zoo.inference.directory import TOKENIZER, draft
 from zoo.inference.load import load_from
 from zoo.models.text_model import TextModel, TextTagger
@@ -123,10 +123,10 @@ def _why_not(card: Any, registry: Registry, choice: Choice, form: Format) -> str
     setup = replace(card.setup(registry, allow_changed=True), sizes=sizes)
     plain = Cell.parse(built_ins(), PLAIN)
     cell = Cell(**{**vars(plain), choice.component.kind: Pattern.of([choice])})
-    with tempfile.TemporaryDirectory(prefix="zoo-") as scratch:
+    with scratch_directory() as scratch:
         try:
             model = setup.task.build(setup, cell, card.seed).eval()
-            file = Path(scratch) / form.file
+            file = scratch / form.file
             write_program(model, card.vocab_size, sizes.max_length, form, file)
         except Exception as error:  # noqa: BLE001 - see export
             return _worded(error)

@@ -8,7 +8,6 @@ import re
 import secrets
 import shutil
 import socket
-import tempfile
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from zoo.execution import base
 from zoo.execution.base import Event, Executor, ExecutorOptions, Job, Limits, Node
 from zoo.execution.process import Worker
 from zoo.execution.run_job import JobError
+from zoo.files import scratch_directory
 
 DRIVER, LOG = "zoo_ray.driver", "ray.log"
 # Read when Ray is imported. No usage statistics; the usual priority; an end soon where the head is
@@ -65,6 +65,7 @@ class RayExecutor(Executor):
                 "'ray start --head' prints it; ray:// is another protocol"
             )
         self._driver: Worker | None = None
+        self._open = contextlib.ExitStack()
         self._directory: Path | None = None  # of the run, which is given Ray's log at the end
 
     def default_limits(self, asked: Limits, trainings: int = 1) -> Limits:
@@ -75,10 +76,10 @@ class RayExecutor(Executor):
         """Connect to the cluster, or start one here. Raises ZooError."""
         if self._address:
             _check(self._address)
-        self._scratch = tempfile.TemporaryDirectory(prefix="zray-", ignore_cleanup_errors=True)
-        own = {"RAY_AUTH_TOKEN": secrets.token_hex(32), "RAY_TMPDIR": self._scratch.name} | PRIVATE
+        self._scratch = scratch = self._open.enter_context(scratch_directory())
+        own = {"RAY_AUTH_TOKEN": secrets.token_hex(32), "RAY_TMPDIR": str(scratch)} | PRIVATE
         environment = ENVIRONMENT | ({} if self._address else own)
-        self._driver = Worker(Limits(), Path(self._scratch.name) / LOG, environment)
+        self._driver = Worker(Limits(), scratch / LOG, environment)
         try:
             with _explained():
                 self._driver.call(f"{DRIVER}:connect", self._address, seconds=START_SECONDS)
@@ -125,8 +126,8 @@ class RayExecutor(Executor):
         self._driver.stop()
         self._driver = None
         if self._directory is not None and self._directory.is_dir():
-            shutil.copyfile(Path(self._scratch.name) / LOG, self._directory / LOG)
-        self._scratch.cleanup()
+            shutil.copyfile(self._scratch / LOG, self._directory / LOG)
+        self._open.close()
 
 
 @contextlib.contextmanager

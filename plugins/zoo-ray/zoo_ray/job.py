@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,11 +17,12 @@ import ray
 
 from zoo.config.settings import MACHINE_FIELDS, machine_of
 from zoo.data.cache import entry
-from zoo.errors import StoppedError, ZooError
+from zoo.errors import StoppedError, WriteError, ZooError
 from zoo.execution.base import OUTPUT, CostJob, Ended, Job, Limits, Progress, Result, Step
 from zoo.execution.local import LocalExecutor
 from zoo.execution.process import Worker
 from zoo.execution.run_job import require_same_code
+from zoo.files import scratch_directory
 
 Files = dict[str, bytes]  # name to content
 
@@ -71,8 +71,8 @@ def run_job(
     for Ray, which would give this job's cores to another one meanwhile.
     """
     node = ray.get_runtime_context().get_node_id()
-    with tempfile.TemporaryDirectory(prefix="zoo-ray-") as scratch:
-        described = functools.cache(lambda: _environment(job, limits, Path(scratch) / OUTPUT))
+    with scratch_directory() as scratch:
+        described = functools.cache(lambda: _environment(job, limits, scratch / OUTPUT))
         try:
             if torch_version() != torch:
                 raise ZooError(f"it has torch {torch_version()}, and the run began with {torch}")
@@ -86,15 +86,17 @@ def run_job(
         board.say.remote(job.key, node, None)
         one = replace(limits, jobs=1)
         try:
-            for event in LocalExecutor().run([job], limits=one, directory=Path(scratch)):
+            for event in LocalExecutor().run([job], limits=one, directory=scratch):
                 if isinstance(event, Progress):
                     board.say.remote(job.key, node, event.step)
                 elif isinstance(event, Ended):
                     artifacts = event.result.artifacts
                     files = {name: file.read_bytes() for name, file in artifacts.items()}
                     result = replace(event.result, artifacts={})
-        except StoppedError as error:  # no job can go on here, such as on a full disk
+        except WriteError as error:  # the disk is full
             return Done(node, Result(), unfit=str(error))
+        except StoppedError as error:
+            return Done(node, Result("lost", str(error)))
         environment = {} if result.environment else described()
         return Done(node, with_environment(result, environment, {"nice": os.nice(0)}), files)
 

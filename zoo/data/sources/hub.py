@@ -10,7 +10,6 @@ import contextlib
 import logging
 import os
 import re
-import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -23,6 +22,7 @@ from zoo.data.sources.row_reader import C, Example, RowReader
 from zoo.data.sources.splits import NAMES
 from zoo.data.sources.tables import name_classes, numbered
 from zoo.errors import ZooError, nearest, one_line
+from zoo.files import scratch_directory
 
 # With the import of the Hub's client (half a second) this stays under five seconds.
 ANSWER_LIMIT_S = 2.5
@@ -153,8 +153,8 @@ def _read_splits(
 
     splits, notices = dict[str, list[Example]](), list[str]()
     # The files are in the cache already, so the prepared copy is thrown away.
-    with tempfile.TemporaryDirectory(prefix="zoo-hub-") as scratch, _quiet(datasets.utils):
-        found: Any = datasets.load_dataset(folder, cache_dir=scratch)
+    with scratch_directory() as scratch, _quiet(datasets.utils):
+        found: Any = datasets.load_dataset(folder, cache_dir=str(scratch))
         if missing := [split for split in required if split not in found]:
             raise ValueError(f"it has no {' and no '.join(missing)} split")
         if TRAIN not in found:
