@@ -127,15 +127,17 @@ def test_a_sweep_of_which_something_is_killed_ends_as_if_it_had_not_been(
             process.wait(timeout=draw.uniform(0, 1))
         killed = _kill(victim, process)
         missed += [] if killed else [f"{victim} in {moment}"]
-        # A sweep that lost a worker or their server goes on by itself.
         status = process.wait(timeout=240)
-        assert status == (-signal.SIGKILL if killed and victim in ("all", "parent") else 0)
+        if killed and victim in ("all", "parent"):
+            assert status == -signal.SIGKILL
+        else:  # it goes on by itself; the job of a worker that was killed has failed
+            assert status in ((0, 1) if victim == "worker" else (0,)), (victim, moment)
         done = zoo(*words)
         assert done.returncode == 0, (victim, moment, done.stderr)
         found = results(out)
         assert {k: v for k, v in found.items() if k[1] is not None} == uninterrupted
         assert {name for name, seed in found if seed is None} == {n for n, _ in uninterrupted}
-        assert not (out / "unfinished").exists()
+        assert not list(out.glob("unfinished/*/*")), (victim, moment)
     print(f"missed: {', '.join(missed)}")
 
 
