@@ -103,4 +103,5 @@ def _written(file: PluginFile) -> Path:
         (directory / file.name).write_bytes(file.content)
         return {}
 
-    return entry(f"plugin-{hashlib.sha256(file.content).hexdigest()[:32]}", write) / file.name
+    digest = hashlib.sha256(b"%s\0%s" % (file.name.encode(), file.content)).hexdigest()
+    return entry(f"plugin-{digest[:32]}", write) / file.name

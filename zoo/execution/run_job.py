@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import zoo
+from zoo.config.places import without_places
 from zoo.errors import DivergedError, StoppedError, ZooError, one_line
 from zoo.execution.base import Job, Limits, Result, Status, Step
 from zoo.files import full_disk
@@ -98,11 +99,15 @@ def _change(distribution: str, module: ModuleCode) -> str:
 
 
 class JobError(Exception):
-    """Work that ended without a result. rejected: the reason is a ZooError's."""
+    """Work that ended without a result, in words without places of this machine.
+
+    rejected: the reason is a ZooError's.
+    """
 
     def __init__(
         self, status: Status, reason: str, traceback: str = "", rejected: bool = False
     ) -> None:
+        reason, traceback = without_places(reason), without_places(traceback)
         super().__init__(status, reason, traceback, rejected)  # from which pickle makes it again
         self.status, self.reason = status, reason
         self.traceback, self.rejected = traceback, rejected

@@ -86,7 +86,7 @@ def load(files: Sequence[str | Path] = (), selection: Selection | None = None) -
                 continue
             row.error = "; ".join(_admit(registry, register))
             row.status = "ok" if not row.error else "partial" if register.components else "failed"
-    paths = list(dict.fromkeys(Path(file).resolve() for file in files))
+    paths = list(dict.fromkeys(Path(file).expanduser().resolve() for file in files))
     rows += [_load_file(registry, path) for path in paths]
     notes = tuple(selection.unknown(found))
     warnings = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from zoo.config.places import portable
 from zoo.config.request import MOST_SEEDS, PARTS, Request, flat_fields, validated
 from zoo.config.settings import PRETRAIN, TUNABLE, Training
 from zoo.config.usual_names import option_hint
@@ -236,6 +238,6 @@ def _command(name: str, request: Request, task: Task, options: Mapping[str, Any]
         if isinstance(value, bool):
             words.append(flag(option if value else f"no_{option}"))
         elif value is not None:
-            for one in value if isinstance(value, tuple) else (value,):
-                words += [flag(option), str(one)]
+            for one in map(str, value if isinstance(value, tuple) else (value,)):
+                words += [flag(option), portable(one) if os.path.exists(one) else one]
     return shlex.join(words)

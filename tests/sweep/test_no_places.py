@@ -1,0 +1,123 @@
+"""What a run writes for others names no place of this machine, and can still be repeated here."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from small_runs import ENV, FAILING
+
+from zoo.config.places import portable, without_places
+from zoo.sweep.records import Record, RecordFile
+
+SMALL = (
+    "--epochs 1 --dim 16 --heads 2 --layers 1 --max-length 16 --vocab-size 300 --pe rope "
+    "--phases train --baseline none --threads 1"
+).split()
+ROWS = "text,label\n" + "".join(f"text {'ab'[n % 2]} {n},{'ab'[n % 2]}\n" for n in range(40))
+NAME = "geheim"
+
+
+def zoo(here: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command in a process whose home and temporary folder have the name too."""
+    home = here.parent / f"{NAME}-home"
+    places = {"HOME": str(home), "TMPDIR": str(home), "ENCODER_ZOO_CACHE": str(home / "cache")}
+    words = [sys.executable, "-m", "zoo", *arguments]
+    return subprocess.run(
+        words, cwd=here, env={**ENV, **places}, capture_output=True, text=True, check=False
+    )
+
+
+def written(*folders: Path) -> dict[str, bytes]:
+    """Every file in the folders; Python's own copies of code are no results."""
+    files = (file for folder in folders for file in folder.rglob("*") if file.suffix != ".pyc")
+    return {str(file): file.read_bytes() for file in files if file.is_file()}
+
+
+def test_no_file_that_is_written_names_a_place_of_this_machine(tmp_path: Path) -> None:
+    here, home = tmp_path / NAME / "project", tmp_path / NAME / f"{NAME}-home"
+    for folder in (here / "data", home):
+        folder.mkdir(parents=True)
+    (here / "data" / "rows.csv").write_text(ROWS + "no label\n")
+    (here.parent / "elsewhere.csv").write_text(ROWS.replace("text ", "other "))
+    lines = (f"line {n} has some words to begin with, and then many more\n" for n in range(60))
+    (home / "plain.txt").write_text("".join(lines))
+    for place in (here / "broken.py", here.parent / "outside.py"):
+        shutil.copy(FAILING, place)
+    within = ["--data", str(here / "data" / "rows.csv"), "--plugin", str(here / "broken.py")]
+    done = zoo(
+        here,
+        *("bench", "--attention", "fused,raises,exits", *within, "--drop-bad-rows", *SMALL),
+        *("--jobs", "1", "--save-models", "all", "--out"),
+        str(here / "runs" / "within"),
+    )
+    assert done.returncode == 1, done.stderr
+    outside = ["--data", str(here.parent / "elsewhere.csv"), "--init", "pretrain"]
+    outside += ["--pretrain-data", str(home / "plain.txt"), "--pretrain-epochs", "1"]
+    outside += ["--plugin", str(here.parent / "outside.py"), "--test", str(here / "data/rows.csv")]
+    done = zoo(
+        here,
+        *("bench", "--attention", "fused,raises", *outside, "--drop-bad-rows", *SMALL),
+        *("--on", "inline", "--out", "runs/outside"),
+    )
+    assert done.returncode == 1, done.stderr
+    for file, content in written(here / "runs").items():
+        for place in (NAME, str(tmp_path), sys.prefix, str(FAILING.parents[2])):
+            assert place.encode() not in content, (file, content[content.index(place.encode()) :])
+
+    records = {r.cell["attention"]: r for r in RecordFile(here / "runs" / "within").read()}
+    assert 'File "zoo/components/attention/base.py", line ' in records["raises"].traceback
+    assert 'File "torch/nn/modules/module.py", line ' in records["raises"].traceback
+    assert "--data data/rows.csv" in records["fused"].command
+    assert "--plugin broken.py" in records["fused"].command
+    _, record = sorted(RecordFile(here / "runs" / "outside").read(), key=lambda r: r.status)
+    for words in ("--data ../elsewhere.csv", "--pretrain-data '~/plain.txt'", "../outside.py"):
+        assert words in record.command
+
+    # What is within can be repeated, trained again, and reported where nothing else is.
+    again = zoo(here, *repeated(records["fused"]), "--out", "again")
+    assert again.returncode == 0, again.stderr
+    (repeat,) = RecordFile(here / "again").read()
+    assert repeat.metrics["accuracy"] == records["fused"].metrics["accuracy"]
+    assert repeat.key == records["fused"].key
+    done = zoo(here, "train", "--from", "runs/within", "--save", "model")
+    assert done.returncode == 0, done.stderr
+    done = zoo(here, "train", "--from", "runs/outside", "--save", "other")
+    assert done.returncode == 0, done.stderr
+    assert not any(NAME.encode() in content for content in written(here / "model").values())
+    moved = tmp_path / "moved"
+    shutil.copytree(here / "runs" / "outside", moved / "run")
+    assert zoo(moved, "report", "run").returncode == 0
+
+
+def repeated(record: Record) -> list[str]:
+    return shlex.split(record.command)[1:]
+
+
+def test_a_path_in_a_message_is_as_others_may_know_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, home = tmp_path / "work" / "project", tmp_path / "users" / "me"
+    for folder in (here, home):
+        folder.mkdir(parents=True)
+    monkeypatch.chdir(here)
+    monkeypatch.setenv("HOME", str(home))
+    known = {
+        f"{here}/data/x.csv": "data/x.csv",
+        f"{home}/x.csv": "~/x.csv",
+        f"{here.parent}/other/x.csv": "../other/x.csv",
+        f"{tmp_path}/users/you/x.csv": "../../users/you/x.csv",
+        "/": "/",
+        "data/x.csv": "data/x.csv",
+        "newswire": "newswire",
+    }
+    assert {path: portable(path) for path in known} == known
+    text = f"OSError: no '{here}/my data/x.csv', {home}/y.csv or /mnt/z.csv; 3/4 of https://a.b/c"
+    shown = "OSError: no 'my data/x.csv', ~/y.csv or …/z.csv; 3/4 of https://a.b/c"
+    assert without_places(text) == without_places(shown) == shown
+    assert without_places(f'File "{os.__file__}", line 3') == 'File "os.py", line 3'
