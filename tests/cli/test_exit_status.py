@@ -61,7 +61,7 @@ def test_closed_streams_are_no_errors(folder: Path, closed: str) -> None:
 def test_a_name_that_is_not_utf_8_is_refused(folder: Path, capsys) -> None:
     assert main(["bench", *WORDS, "--data", "caf\udce9.csv"]) == 2
     assert capsys.readouterr().err == (
-        "zoo bench: error: 'caf\\udce9.csv' is not UTF-8: rename the file\n"
+        "zoo bench: error: 'caf\\udce9.csv' is not UTF-8; if it is a file, rename it\n"
     )
 
 

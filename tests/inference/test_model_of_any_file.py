@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import shlex
 from pathlib import Path
 
@@ -64,7 +65,7 @@ def test_the_options_are_in_the_card_and_its_command(saved: Path, folder: Path) 
     for flag, value in (
         ("--text-column", "2,3"),
         ("--label-column", "1"),
-        ("--test", str(folder / "other.csv")),
+        ("--test", os.path.relpath(folder / "other.csv")),
     ):
         assert words[words.index(flag) + 1] == value
 
@@ -80,7 +81,7 @@ def test_a_run_has_the_name_of_its_test_file_and_is_trained_again_with_its_path(
     row = find_run_row(tmp_path)
     assert row.record.config["task_options"]["test"] == "other.csv"
     assert other not in row.record.model_dump_json(exclude={"command"})
-    assert row.options(load().registry)["test"] == other
+    assert row.options(load().registry)["test"] == os.path.relpath(other)
 
 
 def test_evaluate_reads_it_with_the_same_options(

@@ -168,7 +168,7 @@ def write(path: Path, content: str | bytes) -> str:
         ([""], "text 1 is empty"),
         (["good", " \t"], "text 2 is empty"),
         (["\u200b"], "text 1 is empty"),
-        (["\udc80"], "text 1 contains an unpaired surrogate"),
+        (["\udc80"], "is not UTF-8"),
         (["text", "--input", "lines.txt"], "use one of the two"),
         (["text", "--text-column", "x"], "--text-column is for --input FILE"),
         (["--input", "nowhere.txt"], "nowhere.txt cannot be read: No such file"),

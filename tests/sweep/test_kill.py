@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 import pandas as pd
 import psutil
@@ -28,10 +29,15 @@ def arguments(data: Path, out: Path, **changes: object) -> list[str]:
     return ["bench", *flags({**SWEEP, "data": data, "out": out, **changes})]
 
 
-def results(directory: Path) -> dict[tuple[str, int | None], object]:
-    """Row and seed to everything that a training gave, except for times."""
+def results(directory: Path, *, failed: bool = False) -> dict[tuple[str, int | None], object]:
+    """Row and seed to everything that a training gave, except for times.
+
+    failed: there may be records of what failed, before those of what was done again.
+    """
     found: dict[tuple[str, int | None], object] = {}
     for record in RecordFile(directory).read():
+        if failed and record.status == "crashed":
+            continue
         assert record.status == "ok", record.reason
         key = record.name, record.seed
         assert key not in found, f"{key} is there twice"
@@ -44,11 +50,11 @@ def heed_ctrl_c() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def start(words: list[str]) -> subprocess.Popen[bytes]:
+def start(words: list[str], errors: IO[bytes] | None = None) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-m", "zoo", *words],
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        stderr=errors or subprocess.DEVNULL,
         start_new_session=True,
         preexec_fn=heed_ctrl_c,
     )
@@ -120,7 +126,8 @@ def test_a_sweep_of_which_something_is_killed_ends_as_if_it_had_not_been(
         victim, moment = every[number % len(every)]
         shutil.rmtree(out, ignore_errors=True)
         began = time.time_ns()
-        process = start(words)
+        with (tmp_path / "errors").open("wb") as errors:
+            process = start(words, errors)
         while process.poll() is None and not _reached(moment, out, began, len(uninterrupted)):
             time.sleep(0.01)
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -131,10 +138,11 @@ def test_a_sweep_of_which_something_is_killed_ends_as_if_it_had_not_been(
         if killed and victim in ("all", "parent"):
             assert status == -signal.SIGKILL
         else:  # it goes on by itself; the job of a worker that was killed has failed
-            assert status in ((0, 1) if victim == "worker" else (0,)), (victim, moment)
+            said = (victim, moment, (tmp_path / "errors").read_text())
+            assert status in ((0, 1) if victim == "worker" else (0,)), said
         done = zoo(*words)
         assert done.returncode == 0, (victim, moment, done.stderr)
-        found = results(out)
+        found = results(out, failed=victim == "worker")
         assert {k: v for k, v in found.items() if k[1] is not None} == uninterrupted
         assert {name for name, seed in found if seed is None} == {n for n, _ in uninterrupted}
         assert not list(out.glob("unfinished/*/*")), (victim, moment)

@@ -135,7 +135,7 @@ def run(command: click.Command, arguments: list[str]) -> int:
     for closed in (name for name in ("stdin", "stderr") if getattr(sys, name) is None):
         setattr(sys, closed, open(os.devnull, "w" if closed == "stderr" else "r"))  # noqa: SIM115
     if odd := next((a for a in arguments if any("\udc80" <= c <= "\udcff" for c in a)), ""):
-        return _fail(name, f"{odd!r} is not UTF-8: rename the file", debug)
+        return _fail(name, f"{odd!r} is not UTF-8; if it is a file, rename it", debug)
     for stream in (sys.stdout, sys.stderr):  # "?" for what the terminal's encoding lacks
         if isinstance(stream, io.TextIOWrapper) and codecs.lookup(stream.encoding).name != "utf-8":
             stream.reconfigure(errors="replace")
