@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from zoo.files import MARKER, draft_directory, scratch_directory
+from zoo.files import MARKER, draft_directory, remove_left, scratch_directory
 
 KILLED = """
 import os, signal, sys
@@ -66,6 +66,16 @@ def test_a_number_that_another_process_has_now_is_of_the_one_that_ended(left: li
         (path / MARKER).write_text(json.dumps({**marker, "process": os.getpid()}))
     with scratch_directory():
         assert not any(path.exists() for path in left)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_marker_that_is_none_is_not_waited_for(tmp_path: Path) -> None:
+    for name in ("zoo-tmp-pipe", "zoo-tmp-deep"):
+        (tmp_path / name).mkdir()
+    os.mkfifo(tmp_path / "zoo-tmp-pipe" / MARKER)
+    (tmp_path / "zoo-tmp-deep" / MARKER).write_text("[" * 100_000)
+    remove_left(tmp_path)
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_a_users_directory_of_a_like_name_is_left(left: list[Path]) -> None:

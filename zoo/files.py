@@ -15,6 +15,7 @@ import os
 import platform
 import re
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -131,7 +132,10 @@ def remove_left(folder: Path) -> None:
     user = getattr(os, "getuid", int)()
     for path in folder.glob("*"):
         if path.name.startswith(PREFIX) or path.suffix == DRAFT:
-            with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+            with contextlib.suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
+                about = (path / MARKER).lstat()
+                if about.st_uid != user or not stat.S_ISREG(about.st_mode):  # a pipe, say
+                    continue
                 there = json.loads((path / MARKER).read_text())
                 ours = _marker(path.name, there["process"])
                 # The start of a process tells it from an earlier one of the same number. One of

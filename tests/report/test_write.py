@@ -31,7 +31,9 @@ def test_without_the_records_of_the_reference_all_else_is_made(tmp_path):
 
 def test_no_spreadsheet_runs_a_name_of_a_part_as_a_formula(tmp_path):
     link = '=HYPERLINK("https://example.org","look")'
-    write_tables(RunReport([*run(), failed(cell(pe=link), 0)]), tmp_path)
+    row = "x\r=1+1"  # a carriage return begins a row, and is not quoted
+    write_tables(RunReport([*run(), failed(cell(pe=link), 0), failed(cell(pe=row), 0)]), tmp_path)
+    assert b"\r" not in (tmp_path / "table.csv").read_bytes()
     table = pd.read_csv(tmp_path / "table.csv")
     assert f"'{link}" in set(table["pe"])
     assert table["accuracy_mean"].dtype == float

@@ -179,6 +179,8 @@ def _csv(table: DataFrame) -> str:
     """
 
     def harmless(value: Any) -> Any:
+        if isinstance(value, str):
+            value = value.replace("\r", " ")  # which begins a row, and is not quoted
         return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
     return table.map(harmless).to_csv(index=False)
