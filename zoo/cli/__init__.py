@@ -134,7 +134,7 @@ def run(command: click.Command, arguments: list[str]) -> int:
     name = " ".join(["zoo", *itertools.islice((w for w in arguments if w[:1] != "-"), 1)])
     for closed in (name for name in ("stdin", "stderr") if getattr(sys, name) is None):
         setattr(sys, closed, open(os.devnull, "w" if closed == "stderr" else "r"))  # noqa: SIM115
-    if odd := next((a for a in arguments if any("\udc80" <= c <= "\udcff" for c in a)), ""):
+    if odd := next(itertools.filterfalse(_is_utf8, arguments), ""):
         return _fail(name, f"{odd!r} is not UTF-8; if it is a file, rename it", debug)
     for stream in (sys.stdout, sys.stderr):  # "?" for what the terminal's encoding lacks
         if isinstance(stream, io.TextIOWrapper) and codecs.lookup(stream.encoding).name != "utf-8":
@@ -166,6 +166,15 @@ def run(command: click.Command, arguments: list[str]) -> int:
         click.echo(f"{name}: internal error: {one_line(error)}", err=True)
         return INTERNAL
     return status if isinstance(status, int) else 0
+
+
+def _is_utf8(word: str) -> bool:
+    """Of the bytes that were given, whatever the locale made of them."""
+    try:
+        os.fsencode(word).decode()
+    except UnicodeError:
+        return False
+    return True
 
 
 def _invoke(command: click.Command, arguments: list[str]) -> object:
