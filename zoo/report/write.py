@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 PLOTS = "plots"  # the folder in a run's directory
 NAMES = ("pareto-speed", "pareto-memory", "grid", "effects", "epochs", "by-group")  # of plots
 PAGE = "report.html"
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what one begins with
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # what one begins with
 
 
 def report_text(report: RunReport | Profile, width: int | None = None) -> str:
