@@ -24,6 +24,8 @@ OTHERS = (
     "'zoo plugins' prints those installed"
 )
 
+DEEPEST = 20  # brackets; each is a call of Python's parser and of ours
+
 
 class Registry:
     """All registered components, by kind and name."""
@@ -182,6 +184,8 @@ def _split(text: str, separator: str) -> list[str]:
     pieces, depth = [""], 0
     for token in _TOKEN.findall(text):  # a character, or all between two quotes
         depth += (token in "([{") - (token in ")]}")
+        if depth > DEEPEST:
+            raise ZooError(f"{text[:40]}…: more than {DEEPEST} brackets within one another")
         if token == separator and depth == 0:
             pieces.append("")
         else:
