@@ -165,10 +165,10 @@ def _started(process: int) -> str:
     """When a process began; empty where it has ended."""
     if Path("/proc/self/stat").exists():  # in ticks, which no change of the clock alters
         try:
-            stat = Path(f"/proc/{process}/stat").read_text()
+            about = Path(f"/proc/{process}/stat").read_text()
         except OSError:
             return ""
-        state, *fields = stat.rpartition(")")[2].split()
+        state, *fields = about.rpartition(")")[2].split()
         return "" if state == "Z" else fields[18]
     import psutil
 

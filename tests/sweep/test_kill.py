@@ -131,8 +131,9 @@ def test_a_sweep_of_which_something_is_killed_ends_as_if_it_had_not_been(
         while process.poll() is None and not _reached(moment, out, began, len(uninterrupted)):
             time.sleep(0.01)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=draw.uniform(0, 1))
-        killed = _kill(victim, process)
+            process.wait(timeout=draw.uniform(0, 0.1 if moment == "tables" else 1))
+        while not (killed := _kill(victim, process)) and process.poll() is None:
+            time.sleep(0.005)  # until there is one
         missed += [] if killed else [f"{victim} in {moment}"]
         status = process.wait(timeout=240)
         if killed and victim in ("all", "parent"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from small_runs import CLASSIFY, bench
 
 TASK = """
@@ -53,11 +54,15 @@ def test_records_have_the_metric_of_the_new_task(corpus: Path, tmp_path: Path) -
         assert record.metrics["worst_class"] == expected
 
 
-def test_a_metric_that_gives_no_number_fails_its_rows(corpus: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("value", ["None", "'text'", "7.0", "float('nan')"])
+def test_a_metric_that_gives_no_number_of_its_range_fails_its_rows(
+    value: str, corpus: Path, tmp_path: Path
+) -> None:
     files = tmp_path / "my_task.py", tmp_path / "my_metric.py"
     files[0].write_text(TASK.format(metric="worst-class"), encoding="utf-8")
-    files[1].write_text(METRIC.replace("return min(", "min("), encoding="utf-8")
+    files[1].write_text(METRIC.replace("return min(", f"return {value}\n    min("), "utf-8")
     options = {**CLASSIFY, "task": "recall-of-classes", "data": str(corpus), "phases": "train"}
     for record in bench(tmp_path / "out", options, plugins=files).records:
         assert record.status == "crashed"
-        assert "metric 'worst_class' gave None, not a number" in record.reason
+        given = value.removeprefix("float('").removesuffix("')")
+        assert f"metric 'worst_class' gave {given}, not a number from 0 to 1" in record.reason

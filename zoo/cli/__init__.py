@@ -132,13 +132,14 @@ def run(command: click.Command, arguments: list[str]) -> int:
     # The group has no option with a value: all words before the command are its flags.
     debug = "--debug" in itertools.takewhile(lambda word: word.startswith("-"), arguments)
     name = " ".join(["zoo", *itertools.islice((w for w in arguments if w[:1] != "-"), 1)])
-    for closed in (name for name in ("stdin", "stderr") if getattr(sys, name) is None):
-        setattr(sys, closed, open(os.devnull, "w" if closed == "stderr" else "r"))  # noqa: SIM115
+    for stream, mode in (("stdin", "r"), ("stderr", "w")):
+        if getattr(sys, stream) is None:  # closed, as services have them
+            setattr(sys, stream, open(os.devnull, mode))  # noqa: SIM115
     if odd := next(itertools.filterfalse(_is_utf8, arguments), ""):
         return _fail(name, f"{odd!r} is not UTF-8; if it is a file, rename it", debug)
-    for stream in (sys.stdout, sys.stderr):  # "?" for what the terminal's encoding lacks
-        if isinstance(stream, io.TextIOWrapper) and codecs.lookup(stream.encoding).name != "utf-8":
-            stream.reconfigure(errors="replace")
+    for file in (sys.stdout, sys.stderr):  # "?" for what the terminal's encoding lacks
+        if isinstance(file, io.TextIOWrapper) and codecs.lookup(file.encoding).name != "utf-8":
+            file.reconfigure(errors="replace")
     try:
         status = _invoke(command, arguments)
         if sys.stdout is not None:

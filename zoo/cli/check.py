@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 import click
 
-from zoo.cli.options import json_option, load_zoo, plugin_option, print_json
+from zoo.cli.options import SEED, json_option, load_zoo, plugin_option, print_json
 from zoo.cli.table import STYLES, printable
 from zoo.conformance import (
     CheckResult,
@@ -32,7 +32,7 @@ from zoo.registry import KINDS
     multiple=True,
     help="This check must fail, for the reason given; CHECK or KIND/NAME:CHECK.",
 )
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True)
+@click.option("--seed", type=SEED, default=0, show_default=True)
 @click.option(
     "--compile",
     "backend",

@@ -7,7 +7,7 @@ from dataclasses import asdict
 import click
 
 from zoo.cli.model import SavedModel, Source, model_options, source_options
-from zoo.cli.options import json_option, print_json
+from zoo.cli.options import SEED, json_option, print_json
 from zoo.errors import ZooError
 
 
@@ -35,9 +35,7 @@ from zoo.errors import ZooError
     metavar="P",
     help="Sample from the likeliest tokens whose probabilities add up to P.",
 )
-@click.option(
-    "--seed", type=click.IntRange(0, 2**32 - 1), metavar="S", help="Of sampling.  [default: 0]"
-)
+@click.option("--seed", type=SEED, metavar="S", help="Of sampling.  [default: 0]")
 @click.option(
     "--beam", type=int, metavar="N", help="Search with N beams, without sampling.  [default: 1]"
 )

@@ -91,6 +91,9 @@ def load_zoo(plugins: Sequence[str] = ()) -> Zoo:
     return loaded
 
 
+SEED = click.IntRange(0, 2**32 - 1)  # of zoo.config.request.Seed
+
+
 @contextlib.contextmanager
 def resumable(directory: Callable[[], Path], fresh: bool) -> Iterator[None]:
     """Say, where the work inside is interrupted or stopped, where its records are and what goes on.

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from zoo.cli.options import Place, load_zoo, plugin_option, print_traceback
+from zoo.cli.options import SEED, Place, load_zoo, plugin_option, print_traceback
 from zoo.cli.request_help import DATA, OUTPUT, TRAINING, WHAT
 from zoo.cli.request_options import (
     ON,
@@ -26,7 +26,7 @@ from zoo.config.request import COMPARING
 @option(
     TRAINING,
     "--seed",
-    type=click.IntRange(0, 2**32 - 1),
+    type=SEED,
     default=0,
     metavar="S",
     show_default=True,

@@ -127,12 +127,15 @@ class Metric:
     applies: Callable[[Sequence[str]], bool] = lambda labels: True
 
     def of(self, outputs: Mapping[str, Any]) -> float:
-        """Its value; ValueError where what it computes is no finite number."""
-        value = self.compute(outputs)
+        """Its value; ValueError where that is no finite number, or not in the range described."""
+        value, about = self.compute(outputs), self.description
+        lowest = -math.inf if about.lowest is None else about.lowest
+        highest = math.inf if about.highest is None else about.highest
         with contextlib.suppress(TypeError, ValueError):
-            if math.isfinite(number := float(value)):
+            if math.isfinite(number := float(value)) and lowest <= number <= highest:
                 return number
-        raise ValueError(f"metric '{self.description.name}' gave {value!r:.40}, not a number")
+        wanted = f"a number from {lowest:g} to {highest:g}"
+        raise ValueError(f"metric '{about.name}' gave {value!r:.40}, not {wanted}")
 
 
 @dataclass
