@@ -67,6 +67,14 @@ def test_a_limit_that_the_system_lacks_is_refused_at_the_start(
         LocalExecutor().run([], limits=Limits(memory_limit=100), directory=tmp_path)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux alone")
+def test_a_process_without_memory_ends_and_is_not_waited_for(tmp_path: Path) -> None:
+    with Worker(Limits(memory_limit=1), tmp_path / "log") as worker:
+        with pytest.raises(JobError) as failed:
+            worker.call("numpy:ones", 10**7, seconds=60)
+        assert failed.value.status in ("oom", "crashed")
+
+
 def test_the_main_module_stays_as_it_is_while_a_worker_starts(tmp_path: Path) -> None:
     """Another thread may look for a class there, as pickle does."""
     main, stop = sys.modules["__main__"], threading.Event()

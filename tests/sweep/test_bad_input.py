@@ -48,6 +48,7 @@ USAGE = [
     (["--max-length", "1"], "length"),
     (["--vocab-size", "5"], "vocab"),
     (["--pe", "sin(base=-1.0)"], "base"),
+    (["--threads", "1000000"], "--threads 1000000: Input should be less than or equal to 1024"),
     (["--jobs", "2"], "--on inline runs one job at a time"),
     (["--timeout", "2"], "--on inline cannot stop a job"),
     (["--memory-limit", "4000"], "--on inline cannot stop a job"),

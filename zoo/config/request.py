@@ -110,6 +110,7 @@ class Request(BaseModel):
     )
     threads: NonNegativeInt = Field(
         default=0,
+        le=1024,  # of a million, torch ends the process
         description="Threads of one job. 0: of a training its share of the cores, one where the "
         "whole plan has as many trainings as cores, and of a cost all cores; a container's limit "
         "and OMP_NUM_THREADS count. On a cluster 0 is 1.",
@@ -230,5 +231,5 @@ def read_suite(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ZooError(f"suite {path} cannot be read: {error.strerror}") from error
-    except ValueError as error:  # TOMLDecodeError, UnicodeDecodeError, an integer too long
+    except (ValueError, RecursionError) as error:  # not UTF-8, too long an integer, too deep
         raise ZooError(f"suite {path} is not TOML: {error}") from error

@@ -96,16 +96,16 @@ def serve(pipe: connection.Connection) -> None:
         return
     keep_blocks()
     use_threads(limits.threads)
-    if limits.memory_limit:
-        import resource
-
-        size = limits.memory_limit * 2**20
-        resource.setrlimit(resource.RLIMIT_DATA, (size, size))
     calls: queue.SimpleQueue[tuple[str, tuple[Any, ...]]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(pipe, calls), daemon=True).start()
     state: dict[str, Any] = {}
     while True:
         name, arguments = calls.get()
+        if limits.memory_limit:  # not before: what has no memory to begin is waited for for ever
+            import resource
+
+            size = limits.memory_limit * 2**20
+            resource.setrlimit(resource.RLIMIT_DATA, (size, size))
         try:
             pipe.send(("returned", _call(pipe, state, name, arguments)))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a component may raise anything
@@ -132,11 +132,11 @@ def _call(
 def _listen(
     pipe: connection.Connection, calls: queue.SimpleQueue[tuple[str, tuple[Any, ...]]]
 ) -> None:
-    """Pass calls on; when the process that submits is gone, end this one."""
+    """Pass calls on; when the process that submits is gone, or memory is, end this one."""
     while True:
         try:
             calls.put(pipe.recv())
-        except (EOFError, OSError):
+        except (EOFError, OSError, MemoryError):
             os._exit(1)
 
 
