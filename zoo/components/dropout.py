@@ -53,6 +53,8 @@ class _Kept(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
         keep, scale = ctx.saved_tensors
+        if not grad.requires_grad:  # the usual case: a call of the function costs more
+            return _Kept.forward(grad, keep, scale), None, None
         return _Kept.apply(grad, keep, scale), None, None  # type: ignore[no-untyped-call]
 
     @staticmethod

@@ -76,6 +76,7 @@ class Trainer:
         self.model, self.train, self.loss, self.training = model, train, loss, training
         self.runtime, self.seed = runtime, seed
         self.optimizer = make_optimizer(model, training, runtime)
+        self.parameters = list(model.parameters())
         self.auxiliary = AuxiliaryLosses(model)
         self.steps_per_epoch = math.ceil(len(train) / training.batch_size)
         self.step = 0
@@ -139,7 +140,7 @@ class Trainer:
         self.optimizer.zero_grad(set_to_none=True)
         self.auxiliary.total(loss, found, batch.items).backward()
         if self.training.max_grad_norm:
-            nn.utils.clip_grad_norm_(self.model.parameters(), self.training.max_grad_norm)
+            nn.utils.clip_grad_norm_(self.parameters, self.training.max_grad_norm)
         self.optimizer.step()
         after_step(self.model)
         self.step += 1
