@@ -44,7 +44,7 @@ REPORT_READS = {
     "zoo.sweep.records",
     "zoo.config.settings",
     "zoo.config.metric_description",
-    "zoo.measure.round_ratios",
+    "zoo.measure.turns",
 }
 
 

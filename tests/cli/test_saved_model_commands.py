@@ -31,7 +31,7 @@ def say(capsys: pytest.CaptureFixture[str]) -> Say:
 
 
 def trained(options: dict[str, object], place: Path) -> Path:
-    left_out = ("baseline", "rounds")
+    left_out = ("baseline", "blocks")
     given = {name: value for name, value in options.items() if name not in left_out}
     assert main(["train", *flags({**given, "save": place}), "--on", "inline"]) == 0
     return place

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 TINY = (
     "--data newswire(train=60,test=30) --dim 16 --heads 2 --ffn-dim 32 --layers 1 --max-length 16 "
-    "--vocab-size 300 --epochs 1 --batch-size 16 --rounds 1 --threads 1"
+    "--vocab-size 300 --epochs 1 --batch-size 16 --blocks 1 --threads 1"
 ).split()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,7 +24,6 @@ from zoo.execution.base import (
     Started,
 )
 from zoo.execution.local import InlineExecutor
-from zoo.measure.round_ratios import narrow_enough
 
 MEMBERS = (
     CostMember(cell()),
@@ -42,7 +42,7 @@ REFERENCE, TWIN, RAISES, NAIVE, BASELINE, HYBRID = range(len(MEMBERS))
 @pytest.fixture(scope="module")
 def events(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Sequence[Event]:
     setup = prepared({**CLASSIFY, "data": str(corpus)}, (FAILING,)).setup
-    job = CostJob(setup, "group", "key", members=MEMBERS, rounds=3)
+    job = CostJob(setup, "group", "key", members=MEMBERS, blocks=3)
     directory = tmp_path_factory.mktemp("cost")
     return list(InlineExecutor().run([job], limits=Limits(), directory=directory))
 
@@ -67,7 +67,7 @@ def test_members_come_in_their_order_and_one_that_fails_stops_no_other(
     assert "in attend" in failed.traceback
     assert (failed.metrics, failed.samples) == ({}, {})
     assert failed.environment == members[REFERENCE].environment
-    # The twin measures noise and has no result of its own.
+    # The twin has no result of its own.
     assert (members[TWIN].metrics, members[TWIN].samples) == ({}, {})
     kernels = [members[place].metrics["kernels"] for place in (REFERENCE, NAIVE, BASELINE)]
     assert any("scaled_dot_product" in name for name in kernels[0])
@@ -75,49 +75,90 @@ def test_members_come_in_their_order_and_one_that_fails_stops_no_other(
     assert members[HYBRID].metrics["kernels"] == sorted([*kernels[0], "_softmax"])
 
 
-def test_every_member_has_its_rounds_those_of_reference_and_twin_and_memory(
+def test_every_member_has_its_turns_those_of_reference_and_twin_and_memory(
     members: tuple[Result, ...],
 ) -> None:
     for place in (REFERENCE, NAIVE, BASELINE, HYBRID):
         samples, metrics = members[place].samples, members[place].metrics
-        assert len(samples["rounds"]) == 3
+        assert samples["clock"] == "cpu"
+        assert list(samples["turns"]) == ["train", "infer", "latency"]
+        for clocks in samples["turns"].values():
+            assert list(clocks) == ["wall", "cpu"]
+            # Three blocks in two processes.
+            assert all([len(of) for of in processes] == [2, 1] for processes in clocks.values())
+            assert all(seconds > 0 for of in itertools.chain(*clocks.values()) for seconds in of)
         assert set(samples["memory"]) == {"training", "inference"}
         assert all(one["peak_mib"] >= 0 for one in samples["memory"].values())
-        for one in samples["rounds"]:
-            assert all(seconds > 0 for phase in one.values() for seconds in phase)
         assert metrics["train_tokens_per_s"] > 0
         assert metrics["latency_ms"] > 0
         assert metrics["compile_seconds"] is None  # nothing is compiled
         assert samples["matrix_rate"] > 0
-        if place != HYBRID:
-            assert samples["session"] == members[REFERENCE].samples["session"]
-            assert samples["reference"]["name"] == cell().name
-            assert samples["reference"]["rounds"] == members[REFERENCE].samples["rounds"]
-            assert len(samples["twin"]["rounds"]) == 3
-            assert samples["twin"]["rounds"] != samples["reference"]["rounds"]
+        assert samples["session"] == members[REFERENCE].samples["session"]
+        reference = samples["reference"]
+        assert reference["name"] == cell().name
+        assert reference["turns"] == members[REFERENCE].samples["turns"]
+        assert samples["twin"]["turns"] != reference["turns"]
+        assert set(samples["twin"]["turns"]) == set(reference["turns"])
 
 
 def test_a_group_of_which_no_member_can_be_measured_ends(corpus: Path, tmp_path: Path) -> None:
     setup = prepared({**CLASSIFY, "data": str(corpus)}, (FAILING,)).setup
-    job = CostJob(setup, "group", "key", members=(CostMember(cell(attention="raises")),), rounds=2)
+    job = CostJob(setup, "group", "key", members=(CostMember(cell(attention="raises")),), blocks=2)
     *_, ended = InlineExecutor().run([job], limits=Limits(), directory=tmp_path)
     assert isinstance(ended, Ended)
     assert [member.status for member in ended.result.members] == ["crashed"]
 
 
-def test_rounds_end_when_every_speed_is_known_and_never_before_the_least(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("narrow", "near", "expected"),
+    [
+        (lambda _: True, 0.0, [2, 2]),
+        (lambda blocks: blocks >= 3, 0.0, [3, 2]),
+        (lambda _: False, 0.0, [4, 4]),
+        (lambda _: True, 9.0, [2, 2, 2]),
+    ],
+    ids=["at once", "after three", "never", "near"],
+)
+def test_blocks_end_when_every_speed_is_known_and_never_before_the_least(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, narrow, near, expected
 ) -> None:
+    """What is about as fast as the reference is measured in a third process."""
     setup = prepared({**CLASSIFY, "data": str(corpus)}).setup
-    members = (CostMember(cell()), CostMember(cell(pe="sin")))
-    job = CostJob(setup, "group", "key", members=members, rounds=6, least_rounds=3)
-    bounds = iter([1e-9, 1e9])  # after three rounds too little is known, and after four enough
-    monkeypatch.setattr(
-        "zoo.execution.cost_job.narrow_enough", lambda ratios: narrow_enough(ratios, next(bounds))
-    )
+    job = CostJob(setup, "group", "key", members=(CostMember(cell()), CostMember(cell(pe="sin"))))
+
+    def enough(ratios, planned):
+        train, _ = ratios
+        assert planned == 2
+        return narrow(sum(map(len, train)))
+
+    module = "zoo.execution.cost_job"
+    for name, value in {"narrow_enough": enough, "NEAR": near, "HALF": 2, "MOST_BLOCKS": 8}.items():
+        monkeypatch.setattr(f"{module}.{name}", value)
     *_, ended = InlineExecutor().run([job], limits=Limits(), directory=tmp_path)
     assert isinstance(ended, Ended)
-    assert len(ended.result.members[1].samples["rounds"]) == 4
+    for member in ended.result.members:
+        for clocks in member.samples["turns"].values():
+            assert [len(of) for of in clocks["cpu"]] == expected
+
+
+def test_a_member_that_dies_in_its_turn_costs_the_others_nothing(
+    corpus: Path, tmp_path: Path
+) -> None:
+    """Its process dies in the first block; the others have all their turns in a new one."""
+    setup = prepared({**CLASSIFY, "data": str(corpus)}, (FAILING,)).setup
+    members = (
+        CostMember(cell()),
+        CostMember(cell(attention="exitslater")),
+        CostMember(cell(pe="sin")),
+    )
+    job = CostJob(setup, "group", "key", members=members, blocks=4)
+    *_, ended = InlineExecutor().run([job], limits=Limits(), directory=tmp_path)
+    assert isinstance(ended, Ended)
+    first, dead, last = ended.result.members
+    assert [first.status, dead.status, last.status] == ["ok", "crashed", "ok"]
+    assert dead.reason == "the process exited with status 7"
+    for member in (first, last):
+        assert [len(of) for of in member.samples["turns"]["train"]["cpu"]] == [2, 2]
 
 
 @pytest.mark.slow
@@ -126,13 +167,13 @@ def test_compiling_takes_what_the_first_steps_took_beyond_later_ones(
     corpus: Path, tmp_path: Path
 ) -> None:
     setup = prepared({**CLASSIFY, "data": str(corpus), "compile": True}).setup
-    job = CostJob(setup, "group", "key", members=(CostMember(cell()),), rounds=1)
+    job = CostJob(setup, "group", "key", members=(CostMember(cell()),), blocks=1)
     ended = list(InlineExecutor().run([job], limits=Limits(), directory=tmp_path))[-1]
     assert isinstance(ended, Ended)
     (member,) = ended.result.members
     assert member.status == "ok", member.traceback
     # A step of this model takes milliseconds, and to compile it seconds.
-    assert member.metrics["compile_seconds"] > 10 * max(member.samples["rounds"][0]["train"])
+    assert member.metrics["compile_seconds"] > 10 * member.samples["turns"]["train"]["wall"][0][0]
 
 
 class Noting(InlineExecutor):

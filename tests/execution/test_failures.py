@@ -73,7 +73,7 @@ def test_a_cost_measurement_that_fails_leaves_the_others_measured(
     tmp_path: Path, small: dict[str, Any]
 ) -> None:
     """The failing one is the reference of the others."""
-    options = {**small, "attention": "exits,fused", "pe": "sin", "phases": "cost", "rounds": 1}
+    options = {**small, "attention": "exits,fused", "pe": "sin", "phases": "cost", "blocks": 1}
     outcome = bench(tmp_path, options, plugins=(FAILING,))
     assert {r.name.partition("+")[0]: r.status for r in outcome.records} == {
         "exits": "crashed",

@@ -57,7 +57,7 @@ def test_jobs_can_be_sent_and_hold_no_path_of_the_machine_that_submits_them(
     plugin = tmp_path / "mine.py"
     plugin.write_text(PLUGIN.replace("EXECUTOR", f"{__name__}:Noting"))
     options = {**CLASSIFY, "data": str(write_corpus(tmp_path / "data")), "attention": "fused,mine"}
-    options |= {"baseline": "none", "rounds": 1, "pe": "rope(base=100.0)"}
+    options |= {"baseline": "none", "blocks": 1, "pe": "rope(base=100.0)"}
     outcome = bench(tmp_path / "out", options, on="noting", plugins=(plugin,))
     assert [record.status for record in outcome.records] == ["ok"] * 4
     assert {job.kind for job in JOBS} == {"inspect", "train", "cost"}

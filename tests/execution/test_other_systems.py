@@ -38,7 +38,7 @@ REQUEST = {
     "dim": 16,
     "heads": 2,
     "layers": 1,
-    "rounds": 1,
+    "blocks": 1,
     "phases": "train,cost",
 }
 

@@ -134,7 +134,7 @@ def test_another_machine_refuses_the_job(
 
 
 def test_a_cost_measurement_is_refused_as_a_whole(job: TrainJob, tmp_path: Path) -> None:
-    cost = CostJob(job.setup, "group", "key", members=(CostMember(job.model),), rounds=1)
+    cost = CostJob(job.setup, "group", "key", members=(CostMember(job.model),), blocks=1)
     with machine(tmp_path, SOURCE, version="2.0").on_the_path():
         refused = result(LocalExecutor(), cost, tmp_path)
     assert (refused.rejected, refused.members) == (True, ())

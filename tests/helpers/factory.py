@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from zoo.config.metric_description import MetricDescription
+from zoo.measure.turns import batch_of
 from zoo.report.compare_runs import compare as compare_runs
 from zoo.report.run_report import RunReport
 from zoo.report.tables.columns import table_text
@@ -104,16 +105,18 @@ def cost_record(
     row: Mapping[str, str] | str,
     speed: Sequence[float],
     reference: str,
-    base: Sequence[float] = (1.0,) * 5,
-    twin: Sequence[float] = (1.0,) * 5,
+    base: Sequence[float] = (1.0,) * 12,
+    twin: Sequence[float] = (1.0,) * 12,
     *,
     memory: float = 100.0,
+    wall: float = 1.0,
     session: str = "one",
     **fields: Any,
 ) -> Record:
-    """A cost measurement: these many thousand tokens/s, round by round, and the reference's twice.
+    """A cost measurement: these many thousand tokens/s, block by block, and the reference's twice.
 
-    Inference is three times as fast in all of them.
+    Half of the blocks are of each of two processes. Inference is three times as fast in all of
+    them. wall: over CPU time.
     """
     return record(
         "cost",
@@ -129,19 +132,39 @@ def cost_record(
         samples={
             "session": session,
             "properties": {"params": 1234, "batches": BATCHES},
-            "rounds": [timed(s) for s in speed],
-            "reference": {"name": reference, "rounds": [timed(s) for s in base]},
-            "twin": {"rounds": [timed(s) for s in twin]},
+            "clock": "cpu",
+            "turns": turns(speed, wall),
+            "reference": {
+                "name": reference,
+                "clock": "cpu",
+                "properties": {"batches": BATCHES},
+                "turns": turns(base, wall),
+            },
+            "twin": {"turns": turns(twin, wall)},
         },
         **_row(row),
         **fields,
     )
 
 
-def timed(speed: float) -> dict[str, list[float]]:
-    """A round at so many thousand real tokens a second."""
-    seconds = [real / (1000 * speed) for real, _ in BATCHES]
-    return {"train": seconds, "infer": [s / 3 for s in seconds], "latency": [0.001] * 3}
+def turns(speed: Sequence[float], wall: float = 1.0) -> dict[str, dict[str, list[list[float]]]]:
+    """Turns at so many thousand real tokens a second, half of them in each of two processes."""
+    half = (len(speed) + 1) // 2
+    processes = [list(speed[:half]), list(speed[half:])]
+    cpu = [
+        [BATCHES[batch_of(process, n, len(BATCHES))][0] / (1000 * one) for n, one in enumerate(of)]
+        for process, of in enumerate(processes)
+        if of
+    ]
+
+    def times(share: float) -> list[list[float]]:
+        return [[share * one for one in of] for of in cpu]
+
+    return {
+        "train": {"cpu": times(1), "wall": times(wall)},
+        "infer": {"cpu": times(1 / 3), "wall": times(wall / 3)},
+        "latency": {"cpu": times(0.001), "wall": times(0.001 * wall)},
+    }
 
 
 def skipped(row: Mapping[str, str], reason: str = "cannot be combined") -> Record:

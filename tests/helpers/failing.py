@@ -31,6 +31,18 @@ class Exits(Fused):
         os._exit(7)
 
 
+class ExitsLater(Fused):
+    """In a turn: to prepare a model that is timed takes fewer than half of these passes."""
+
+    passes = 0
+
+    def attend(self, q, k, v, mask, bias):
+        ExitsLater.passes += 1
+        if ExitsLater.passes > 60:
+            os._exit(7)
+        return super().attend(q, k, v, mask, bias)
+
+
 class Segfaults(Fused):
     def attend(self, q, k, v, mask, bias):
         ctypes.string_at(0)
@@ -68,6 +80,16 @@ class Diverges(Fused):
 @hookimpl
 def zoo_register(register):
     able = ("rotate", "bias", "padding", "causal", "cross", "cache")
-    every = (Raises, Interrupts, Exits, Segfaults, Hangs, Hungry, HungryAtFirst, Diverges)
+    every = (
+        Raises,
+        Interrupts,
+        Exits,
+        ExitsLater,
+        Segfaults,
+        Hangs,
+        Hungry,
+        HungryAtFirst,
+        Diverges,
+    )
     for factory in every:
         register("attention", factory.__name__.lower(), factory, summary="bad", capabilities=able)

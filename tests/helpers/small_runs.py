@@ -34,7 +34,7 @@ CLASSIFY = {
     "vocab_size": 120,
     "epochs": 2,
     "batch_size": 8,
-    "rounds": 2,
+    "blocks": 2,
     # Most of these texts are cut; without whole= there would be a row on whole ones, too. Choosing
     # its features takes ten times as long as fitting it.
     "baseline": "tfidf-logreg(choose=False, whole=False)",

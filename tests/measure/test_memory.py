@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from zoo.measure.round_ratios import summarise
+from zoo.measure.turns import summarise
 
 SCRIPT = """
 import json, torch
@@ -43,13 +43,14 @@ def test_the_peak_is_what_is_needed_and_more_is_held_where_freed_memory_is_kept(
 
 
 def test_a_row_says_both_what_is_needed_and_what_is_held():
-    rounds = [{phase: [1.0] for phase in ("train", "infer", "latency")}]
+    turns = {phase: {"cpu": [[1.0]]} for phase in ("train", "infer", "latency")}
     memory = {
         "training": {"peak_mib": 99.0, "held_mib": 175.0, "how": "x"},
         "inference": {"peak_mib": 50.0, "how": "x"},
     }
     properties = {"params": 1, "batches": [[1, 1]], "kernels": []}
-    samples = {"properties": properties, "rounds": rounds, "memory": memory, "matrix_rate": None}
+    samples = {"properties": properties, "clock": "cpu", "turns": turns, "memory": memory}
+    samples["matrix_rate"] = None
     metrics = summarise(samples)
     assert (metrics["peak_memory_mib"], metrics["held_memory_mib"]) == (99.0, 175.0)
     del memory["training"]["held_mib"]  # a platform without any

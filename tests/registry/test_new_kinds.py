@@ -54,7 +54,7 @@ def ok(site: SitePackages, *arguments: str) -> str:
 def benched(site: SitePackages) -> tuple[Path, list[str]]:
     """Three seeds of two cells and what they cost: the directory, and what the executor ran."""
     directory, before = site.folder.parent / "run", len(executed(site.folder.parent))
-    request = ["--pe", "none,sin", "--rounds", "1", "--seeds", "3", "--out", str(directory)]
+    request = ["--pe", "none,sin", "--blocks", "1", "--seeds", "3", "--out", str(directory)]
     ok(site, "bench", *SMALL, *request)
     return directory, executed(directory.parent)[before:]
 

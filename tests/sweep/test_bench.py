@@ -340,7 +340,7 @@ def test_after_a_bench_with_all_phases_the_submitting_process_has_no_torch(
         "status = zoo.cli.main(sys.argv[1:])\n"
         "print(status, 'torch' in sys.modules)\n"
     )
-    words = flags({**small, "rounds": 1, "out": tmp_path})
+    words = flags({**small, "blocks": 1, "out": tmp_path})
     done = subprocess.run(
         [sys.executable, "-c", script, "bench", *words], capture_output=True, text=True, check=False
     )

@@ -23,7 +23,7 @@ def test_language_models_and_the_ngram_have_bits_speed_and_memory_on_one_row(
     book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Two attentions, one that cannot rotate, and the n-gram."""
-    options = {**LM, "attention": "fused,naive,torch", "data": str(book), "rounds": 1}
+    options = {**LM, "attention": "fused,naive,torch", "data": str(book), "blocks": 1}
     assert command(options, tmp_path) == 0
     shown = capsys.readouterr().out
     assert "bits/byte" in shown
@@ -61,7 +61,7 @@ def test_an_encoder_decoder_has_exact_matches_of_both_decodings_on_its_row(
     tmp_path: Path, capsys
 ) -> None:
     out = tmp_path / "out"
-    options = {**SEQ2SEQ, "rounds": 1, "validation": 0.1}
+    options = {**SEQ2SEQ, "blocks": 1, "validation": 0.1}
     assert command(options, out) == 0
     row = pd.read_csv(out / "table.csv").iloc[0]
     assert 0 <= row.exact_match_mean <= 1

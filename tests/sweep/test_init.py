@@ -136,7 +136,7 @@ def test_zoo_train_begins_with_a_saved_encoder_and_takes_its_tokenizer(
 ) -> None:
     save, out = tmp_path / "model", tmp_path / "out"
     options = {**CLASSIFY, "data": corpus, "init": encoder}
-    del options["baseline"], options["rounds"]
+    del options["baseline"], options["blocks"]
     assert main(["train", *flags(options), "--on", "inline", "--save", str(save)]) == 0
     tokenizer = (save / "tokenizer.json").read_bytes()
     assert tokenizer == (encoder / "tokenizer.json").read_bytes()
@@ -211,7 +211,7 @@ def test_a_model_of_other_sizes_or_none_is_refused_by_name(
     with pytest.raises(ZooError, match=r"model.safetensors is damaged"):
         plan(init=str(broken))
     options = {**CLASSIFY, "data": corpus, "save": tmp_path / "classifier"}
-    del options["baseline"], options["rounds"]
+    del options["baseline"], options["blocks"]
     assert main(["train", *flags(options), "--on", "inline"]) == 0
     with pytest.raises(ZooError, match="it holds a classifier, and no encoder for others"):
         plan(init=str(tmp_path / "classifier"))

@@ -120,7 +120,7 @@ def test_a_sweep_of_which_something_is_killed_ends_as_if_it_had_not_been(
     every = [(victim, moment) for victim in VICTIMS for moment in MOMENTS]
     draw.shuffle(every)
     out = tmp_path / "sweep"
-    words = arguments(corpus, out, jobs=jobs, phases="train,cost", rounds=1)
+    words = arguments(corpus, out, jobs=jobs, phases="train,cost", blocks=1)
     missed = []
     for number in range(int(os.environ.get("ZOO_KILLS", "8"))):
         victim, moment = every[number % len(every)]

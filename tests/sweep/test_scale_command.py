@@ -20,7 +20,7 @@ from zoo.sweep.cost import run_scale
 from zoo.sweep.make_request import make_request
 from zoo.sweep.progress import Silent
 
-LEAST = "--dim 8 --heads 2 --ffn-dim 8 --layers 1 --rounds 1 --threads 1 --device cpu".split()
+LEAST = "--dim 8 --heads 2 --ffn-dim 8 --layers 1 --blocks 1 --threads 1 --device cpu".split()
 
 
 def scale(*words: str | Path) -> int:
@@ -131,7 +131,7 @@ def test_values_are_reused_extended_and_shown_again(
     record = records(out)[0]
     command = shlex.split(record["command"])
     assert command[:2] == ["zoo", "scale"]
-    more = ["--on", "scripted", "--rounds", "1", "--threads", "1", "--out", str(tmp_path / "again")]
+    more = ["--on", "scripted", "--blocks", "1", "--threads", "1", "--out", str(tmp_path / "again")]
     assert main([*command[1:], *more, "--plugin", str(plugin)]) == 0
     repeated = records(tmp_path / "again")[0]
     assert (repeated["config"], repeated["key"]) == (record["config"], record["key"])
@@ -180,7 +180,7 @@ def test_a_cell_that_failed_is_skipped_at_larger_values_until_there_is_more_of_w
         ("naive", 16), ("naive", 32), ("fused", 32), ("naive", 64), ("fused", 64)
     ]  # fmt: skip
     # What was measured in fewer rounds is measured again.
-    measure((8,), memory_limit=200, rounds=7)
+    measure((8,), memory_limit=200, blocks=7)
     assert Scripted.measured == [("naive", 8), ("fused", 8)]
 
 

@@ -41,7 +41,7 @@ REQUEST_SECTIONS = {
     **dict.fromkeys(("task", *AXES, "baseline", "design"), WHAT),
     "data": DATA,
     **dict.fromkeys(("tuning_seeds", "tuning_share"), TRAINING),
-    **dict.fromkeys(("phases", "reference", "metric", "rounds"), MEASURING),
+    **dict.fromkeys(("phases", "reference", "metric", "blocks"), MEASURING),
     "save_models": OUTPUT,
 }
 

@@ -25,7 +25,7 @@ DEFAULT_VALUES = {
 # The options that the axes replace, where they have other names.
 REPLACED = {"length": "max_length", "batch": "batch_size"}
 SIZES = ("dim", "layers", "heads", "ffn_dim", "max_length", "vocab_size")
-WORK = ("dropout", "device", "precision", "compile", "rounds", "threads", "timeout", "memory_limit")
+WORK = ("dropout", "device", "precision", "compile", "blocks", "threads", "timeout", "memory_limit")
 
 
 @click.command(cls=RequestCommand, fields=("task", *AXES, *SIZES, *WORK), data=False)

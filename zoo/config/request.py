@@ -112,14 +112,15 @@ class Request(BaseModel):
         default=0,
         le=1024,  # of a million, torch ends the process
         description="Threads of one job. 0: of a training its share of the cores, one where the "
-        "whole plan has as many trainings as cores, and of a cost all cores; a container's limit "
-        "and OMP_NUM_THREADS count. On a cluster 0 is 1.",
+        "whole plan has as many trainings as cores, and of a cost on a CPU one; a container's "
+        "limit and OMP_NUM_THREADS count. On a cluster 0 is 1. Where zoo bench is given more, it "
+        "also measures speeds with so many, if nothing else has the cores.",
     )
-    rounds: PositiveInt | None = Field(
+    blocks: PositiveInt | None = Field(
         default=None,
-        description="Rounds of each cost measurement, neither more nor fewer. By default zoo bench "
-        "measures 3, and up to 5 until every speed is known within 5% of the reference's; zoo "
-        "scale measures 5.",
+        description="Turns that each model has in a cost measurement, neither more nor fewer. By "
+        "default zoo bench measures 12, and up to 40 until every speed is known within 2% of the "
+        "reference's; zoo scale measures 6.",
     )
     timeout: PositiveFloat | None = Field(
         default=None,
@@ -154,7 +155,7 @@ class Request(BaseModel):
 
 # Options of comparing several models, which have no use where one is trained.
 COMPARING = (
-    *("baseline", "design", "seeds", "phases", "reference", "metric", "jobs", "rounds"),
+    *("baseline", "design", "seeds", "phases", "reference", "metric", "jobs", "blocks"),
     *("tuning_seeds", "tuning_share", "save_models"),
 )
 PARTS: dict[str, type[BaseModel]] = {

@@ -18,7 +18,7 @@ NAMES = {
     "max_grad_norm": ("clip", "clip_norm", "grad_clip", "gradient_clip", "clip_grad_norm"),
     "schedule": ("scheduler", "lr_scheduler", "lr_scheduler_type"),
     "dim": ("d_model", "hidden_size", "width", "embedding_dim", "embed_dim", "model_dim"),
-    "layers": ("num_layers", "n_layers", "num_hidden_layers", "depth", "blocks"),
+    "layers": ("num_layers", "n_layers", "num_hidden_layers", "depth"),
     "heads": ("num_heads", "n_heads", "num_attention_heads"),
     "ffn_dim": ("hidden", "d_ff", "ff_dim", "intermediate_size", "dim_feedforward"),
     "max_length": ("max_len", "seq_len", "seq_length", "max_seq_length", "context", "length"),
@@ -50,14 +50,19 @@ NAMES = {
     "save_models": ("save", "save_model", "keep_models"),
     "ensemble": ("members", "num_models", "n_models"),
     "init": ("pretrained", "checkpoint", "from_pretrained"),
-    "rounds": ("repetitions", "rounds_per_model"),
+    "blocks": ("rounds", "repetitions", "rounds_per_model"),
     "beam": ("num_beams", "beam_size", "beam_width"),
     "quiet": ("silent", "no_progress"),
 }
 
 
 # What options were called in records and saved models of earlier versions.
-OLD_NAMES = {"clip": "max_grad_norm", "hidden": "ffn_dim", "members": "ensemble"}
+OLD_NAMES = {
+    "clip": "max_grad_norm",
+    "hidden": "ffn_dim",
+    "members": "ensemble",
+    "rounds": "blocks",
+}
 _RENAMED_IN = ("sizes", "training", "task_options", "base")  # parts of a config
 _OLD_FLAG = re.compile(rf" --({'|'.join(OLD_NAMES)}) ")
 

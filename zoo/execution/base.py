@@ -127,7 +127,7 @@ class CostMember:
 
     sizes, training: None for those of the run. full_length: measure on this many made-up examples
     of ``max_length`` tokens, and not on the data; 0: on the data. twin: the reference once more,
-    to measure the machine's noise; its memory is not measured.
+    to see how often it is told apart from itself; its memory is not measured.
     """
 
     model: ModelSpec
@@ -139,18 +139,18 @@ class CostMember:
 
 @dataclass(frozen=True)
 class CostJob(Job):
-    """Measure speed and memory of some models in turns, with nothing else on the machine.
+    """Measure speed and memory of some models in turns, with no other job on the machine.
 
-    rounds: how often each is measured, at most. least_rounds: stop after so many, or later, once
-    the speed of every member compared with the first is known well enough
-    (``round_ratios.narrow_enough``); 0: measure all rounds. matrix_rate: measure the rate of a
-    matrix product as well.
+    The first member is the reference. blocks: in which each has a turn; 0: as many as it takes
+    (``measure.turns``). threads: measure throughput with so many as well, in wall time and where
+    nothing else has the cores; 0: do not. matrix_rate: measure the rate of a matrix product as
+    well.
     """
 
     kind: ClassVar[str] = "cost"
     members: tuple[CostMember, ...] = ()
-    rounds: int = 5
-    least_rounds: int = 0
+    blocks: int = 0
+    threads: int = 0
     matrix_rate: bool = True
 
     def results(self, result: Result) -> Iterable[tuple[CostMember, Result]]:
@@ -198,7 +198,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Step:
-    """Progress within a job: ``done`` of ``total`` epochs or rounds.
+    """Progress within a job: ``done`` of ``total`` epochs or blocks.
 
     loss: of the epoch that has just ended; None within an epoch.
     """

@@ -1,4 +1,4 @@
-"""A cost job: some models measured in turns, in processes of their own, with nothing else running.
+"""A cost job: models measured in turns within one process, several times anew.
 
 The coordinating process does no arithmetic and imports no torch.
 """
@@ -6,6 +6,8 @@ The coordinating process does no arithmetic and imports no torch.
 from __future__ import annotations
 
 import contextlib
+import math
+import time
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,67 +19,201 @@ from zoo.execution.local import Call, run_calls
 from zoo.execution.machine import own_cores
 from zoo.execution.process import Worker
 from zoo.execution.run_job import JobError
-from zoo.measure.round_ratios import narrow_enough, ratios_of, summarise
+from zoo.measure.turns import (
+    HALF,
+    LEAST_BLOCKS,
+    MOST_BLOCKS,
+    NEAR,
+    QUIET,
+    Pair,
+    centre_and_error,
+    clock_of,
+    contention,
+    narrow_enough,
+    ratios_of,
+    summarise,
+)
 
-ROUND_SECONDS = 1.0  # most time of one model in one round
 STEPS = "zoo.execution.cost_steps"
+PROCESSES = 2  # and a third for what is near the reference
+MOST_SECONDS = 30.0  # of a process, once it has its least blocks
+FITS = 3  # blocks of a process in which a baseline is fitted
 
 
 @dataclass
 class _Measured:
-    """A member and what is known of it so far."""
+    """A member and what is known of it so far.
+
+    turns: as ``measure.turns`` has them. crowded: it failed for lack of memory beside others.
+    """
 
     member: CostMember
-    worker: Worker | None = None
+    clock: str
     properties: dict[str, Any] = field(default_factory=dict)
     memory: dict[str, Any] = field(default_factory=dict)
-    step_seconds: float | None = None
-    rounds: list[dict[str, Any]] = field(default_factory=list)
+    turns: dict[str, dict[str, list[list[float]]]] = field(default_factory=dict)
     failure: JobError | None = None
+    crowded: bool = False
 
-    def answer(self, limits: Limits, step: str = "", *arguments: Any) -> Any:
-        """What a step in its process returns, or the one that was sent; None where it fails.
+    @property
+    def fits(self) -> bool:
+        """Whether it is a baseline that fits itself."""
+        return "infer_batches" in self.properties
 
-        The failure is the member's own.
-        """
-        assert self.worker is not None
-        try:
-            if step:
-                self.worker.send(f"{STEPS}:{step}", *arguments)
-            return self.worker.returned(limits.timeout)
-        except JobError as failure:
-            self.failure = failure
-            self.worker.stop()
-            return None
+    def add(self, process: int, phase: str, pair: Pair) -> None:
+        """Add the seconds of a step in a turn."""
+        for clock, seconds in zip(("wall", "cpu"), pair, strict=True):
+            of = self.turns.setdefault(phase, {}).setdefault(clock, [])
+            of += [[] for _ in range(process + 1 - len(of))]
+            of[process].append(float(f"{seconds:.5g}"))
 
 
 def measure(job: CostJob, directory: Path, limits: Limits) -> Iterator[Step | Result]:
-    """Prepare all members, then measure them in turns, round by round, in rotating order.
+    """Measure the memory of all members, then their speeds in two or three processes.
 
     A member that fails is its own result and does not stop the others.
     """
     log = directory / "output.log"
-    group = [_Measured(member) for member in job.members]
+    clock = clock_of(job.setup.execution.device, limits.threads)
+    group = [_Measured(member, clock) for member in job.members]
+    environment, rate = _machine(job, limits, log)
+    _measure_memory(job, group, limits, log)
+    done = 0
+    for process in range(PROCESSES + 1):
+        together = group if process < PROCESSES else _near(job, group)
+        for _ in _blocks(job, together, process, limits, log):
+            done += 1
+            yield Step(done, max(done, job.blocks or LEAST_BLOCKS))
+    session = uuid.uuid4().hex[:12]
+    results = [_result(one, group, session, rate, environment) for one in group]
+    crowded = [place for place, one in enumerate(group) if one.crowded]
+    if crowded and len(crowded) < len(group) - 1:
+        others = tuple(one.member for one in group if one.member.twin or one.crowded)
+        for item in measure(replace(job, members=(group[0].member, *others)), directory, limits):
+            if isinstance(item, Result):
+                for place, found in zip(crowded, item.members[-len(crowded) :], strict=True):
+                    results[place] = found
+    yield Result(members=tuple(results), environment=environment)
+
+
+def _near(job: CostJob, group: Sequence[_Measured]) -> list[_Measured]:
+    """Reference and twin with the models that are about as fast; empty where none is."""
+    reference, *others = group
+    if job.blocks or reference.failure is not None:
+        return []
+    found = [reference]
+    for one in others:
+        ratios = [logs for logs in ratios_of(vars(reference), [vars(one)]) if logs]
+        centres = [centre_and_error(logs)[0] for logs in ratios if one.failure is None]
+        if one.member.twin or any(abs(math.expm1(centre)) < NEAR for centre in centres):
+            found.append(one)
+    return found if any(not one.member.twin for one in found[1:]) else []
+
+
+def _blocks(
+    job: CostJob, group: Sequence[_Measured], process: int, limits: Limits, log: Path
+) -> Iterator[None]:
+    """Measure these together in a process, and yield after each block."""
+    worker: Worker | None = None
+    start, number, threaded = time.monotonic(), 0, 0
     try:
-        environment, rate = _machine(job, limits, log)
-        _measure_memory(job, group, limits, log)
-        able = _prepared(job, group, limits, log)
-        steps = _steps(able)
-        for number in range(job.rounds if able else 0):
-            turn = number % len(able)
-            for one in able[turn:] + able[:turn]:
-                if one.failure is None and (found := one.answer(limits, "measure_round", steps)):
-                    one.rounds.append(found)
-            yield Step(number + 1, job.rounds)
-            if job.least_rounds and number + 1 >= job.least_rounds and _known(group):
+        while able := [one for one in group if one.failure is None]:
+            if worker is None or not worker.alive:
+                worker = _prepared(job, group, replace(limits, memory_limit=0), log)
+                continue
+            if _goes_on(job, able, process, number, time.monotonic() - start):
+                turning = [one for one in able if not one.fits or number < FITS]
+                if _block(worker, group, turning, (process, number), limits):
+                    number += 1
+                    yield
+            elif job.threads > 1 and threaded < number and _quiet(able):
+                turning = [one for one in able if not one.fits]
+                at = process, threaded
+                threaded += _block(worker, group, turning, at, limits, job.threads)
+            else:
                 break
     finally:
-        for one in group:
-            if one.worker is not None:
-                one.worker.stop()
-    session = uuid.uuid4().hex[:12]
-    results = tuple(_result(one, group, session, rate, environment) for one in group)
-    yield Result(members=results, environment=environment)
+        if worker is not None:
+            worker.stop()
+
+
+def _goes_on(
+    job: CostJob, able: Sequence[_Measured], process: int, number: int, seconds: float
+) -> bool:
+    """Whether the process has another block after so many, which took so many seconds."""
+    if job.blocks:
+        return number < (job.blocks + 1 - process) // PROCESSES
+    if number < HALF or process == PROCESSES:
+        return number < HALF
+    if number >= MOST_BLOCKS // PROCESSES or seconds > MOST_SECONDS:
+        return False
+    reference, *others = (vars(one) for one in able if not one.fits)
+    return not narrow_enough(ratios_of(reference, others), PROCESSES)
+
+
+def _quiet(able: Sequence[_Measured]) -> bool:
+    """Whether nothing else had the cores while these had their turns."""
+    return all(contention(vars(one)) < QUIET for one in able)
+
+
+def _prepared(job: CostJob, group: Sequence[_Measured], limits: Limits, log: Path) -> Worker | None:
+    """A process in which all these are ready, but for those that then have failed; None: all have.
+
+    What has no memory beside others is crowded, and measured with fewer.
+    """
+    while any(one.failure is None for one in group):
+        worker, ready = Worker(limits, log), 0
+        for place, one in enumerate(group):
+            if one.failure is not None:
+                continue
+            try:
+                arguments = job.setup, place, one.member
+                found = worker.call(f"{STEPS}:prepare", *arguments, seconds=limits.timeout)
+            except JobError as failure:
+                one.failure = failure
+                one.crowded = failure.status == "oom" and ready > 0 and not one.member.twin
+                if not worker.alive:
+                    break
+            else:
+                ready += 1
+                one.properties = one.properties or found
+        else:
+            if ready:
+                return worker
+        worker.stop()
+    return None
+
+
+def _block(
+    worker: Worker,
+    group: Sequence[_Measured],
+    turning: Sequence[_Measured],
+    at: tuple[int, int],
+    limits: Limits,
+    threads: int = 0,
+) -> bool:
+    """Give each of these its turns; whether all had them: what fails has failed, and none counts.
+
+    at: process and number of the block.
+    """
+    process, number = at
+    places = [place for place, one in enumerate(group) if one in turning]
+    found: list[tuple[_Measured, str, Pair]] = []
+    current = turning[0]
+    worker.send(f"{STEPS}:block", process * HALF + number, places, threads)
+    try:
+        for kind, body in worker.answers(limits.timeout):
+            if kind == "yielded":
+                phase, place, pair = body
+                current = group[place]
+                if pair is not None:
+                    found.append((current, f"{phase}_threads" if threads else phase, pair))
+    except JobError as failure:
+        current.failure = failure
+        return False
+    for one, phase, pair in found:
+        one.add(process, phase, pair)
+    return True
 
 
 def _measure_memory(job: CostJob, group: Sequence[_Measured], limits: Limits, log: Path) -> None:
@@ -101,14 +237,6 @@ def _measure_memory(job: CostJob, group: Sequence[_Measured], limits: Limits, lo
                 call.of.memory = found
 
 
-def _known(group: Sequence[_Measured]) -> bool:
-    """Whether more rounds would tell little of how fast each is, compared with the first."""
-    if group[0].failure is not None:
-        return False
-    reference, *others = (vars(one) for one in group if one.failure is None)
-    return narrow_enough(ratios_of(reference, others))
-
-
 def _machine(job: CostJob, limits: Limits, log: Path) -> tuple[dict[str, Any], float | None]:
     """The environment, and the rate of a matrix product in FLOP/s (None: not measured)."""
     with Worker(limits, log) as worker:
@@ -120,38 +248,6 @@ def _machine(job: CostJob, limits: Limits, log: Path) -> tuple[dict[str, Any], f
         except JobError:
             return environment, None
     return environment, rate
-
-
-def _prepared(
-    job: CostJob, group: Sequence[_Measured], limits: Limits, log: Path
-) -> list[_Measured]:
-    """Start the processes that the rounds will use; which members are ready for them.
-
-    On the CPU several prepare at once, as nothing is timed then but compilation.
-    """
-    waiting = [one for one in group if one.failure is None]
-    execution = job.setup.execution
-    at_once = own_cores() if execution.device == "cpu" and not execution.compile else 1
-    for first in range(0, len(waiting), at_once):
-        together = waiting[first : first + at_once]
-        for one in together:
-            one.worker = Worker(limits, log)
-            one.worker.send(f"{STEPS}:prepare", job.setup, one.member, len(together))
-        for one in together:
-            one.properties = one.answer(limits)
-    for one in waiting:
-        if one.failure is None:
-            one.step_seconds = one.answer(limits, "warm_up")
-        if execution.compile and one.step_seconds is not None:
-            beyond = one.properties["first_step_seconds"] - one.step_seconds
-            one.properties["compile_seconds"] = max(0.0, beyond)
-    return [one for one in waiting if one.failure is None]
-
-
-def _steps(able: Sequence[_Measured]) -> int:
-    """Batches of a round: as many for each as the slowest can do in its time, at least one."""
-    times = [one.step_seconds for one in able if one.step_seconds is not None]
-    return max(1, int(ROUND_SECONDS / max(times))) if times else 1
 
 
 def _result(
@@ -169,16 +265,19 @@ def _result(
         return Result(environment=environment)
     samples = {
         "session": session,
+        "clock": one.clock,
         "properties": one.properties,
         "memory": one.memory,
-        "rounds": one.rounds,
+        "turns": one.turns,
         "matrix_rate": rate,
     }
     if len(group) > 1 and group[1].member.twin:
         reference, twin = group[0], group[1]
         samples["reference"] = {
             "name": reference.member.model.name,
-            "rounds": reference.rounds,
+            "clock": one.clock,
+            "properties": {"batches": reference.properties.get("batches", [])},
+            "turns": reference.turns,
         }
-        samples["twin"] = {"rounds": twin.rounds}
+        samples["twin"] = {"turns": twin.turns}
     return Result(metrics=summarise(samples), samples=samples, environment=environment)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import gc
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,14 +14,17 @@ from zoo.config.sizes import Sizes
 from zoo.execution.base import CostMember, JobSetup
 from zoo.execution.machine import environment
 from zoo.execution.open_setup import build_model, find_estimator, open_setup
+from zoo.measure import turns
 from zoo.measure.memory import peaks_of
 from zoo.measure.timing import EstimatorTiming, ModelTiming, measure_matrix_rate
+from zoo.measure.turns import PHASES, TURN_SECONDS, Pair
 from zoo.registry.catalog import split_pattern
 from zoo.tasks.base import TaskSetup
 from zoo.training.device import resolve
 
 SEED = 0  # of the weights and of the batches
 SMALLEST_LENGTH = 8  # tokens of the first steps where examples are made up
+MOST_COMPILED = 1000
 
 
 def describe(setup: JobSetup) -> dict[str, Any]:
@@ -53,36 +58,45 @@ def memory(setup: JobSetup, member: CostMember) -> dict[str, dict[str, Any]]:
 
 
 def prepare(
-    state: dict[str, Any], setup: JobSetup, member: CostMember, at_once: int = 1
+    state: dict[str, Any], setup: JobSetup, place: int, member: CostMember
 ) -> dict[str, Any]:
-    """Build what is measured, and return what is known before timing.
+    """Build what is measured, beside what is there, and return what is known before timing.
 
-    at_once: how many prepare at once, between whom the threads are divided until ``warm_up``:
-    threads that wait for others on a busy core take several times as long.
+    place: by which ``block`` knows it.
     """
-    state["threads"] = torch.get_num_threads()
-    torch.set_num_threads(max(1, state["threads"] // at_once))
+    if setup.execution.compile:  # models of one class count as versions of one function
+        torch._dynamo.config.recompile_limit = MOST_COMPILED
+        torch._dynamo.config.accumulated_recompile_limit = MOST_COMPILED
     opened = _opened(setup, member)
     estimator = find_estimator(opened, member.model)
     if estimator is not None:
         timing: ModelTiming | EstimatorTiming = EstimatorTiming(estimator)
     else:
         timing = _timing(setup, opened, member)
-    state["timing"] = timing
-    return timing.prepare()
+    found = timing.prepare()
+    state.setdefault("works", {})[place] = timing.works()
+    state["synchronise"] = resolve(setup.execution).synchronise
+    gc.freeze()  # or a collection within a turn would look at all of torch
+    return found
 
 
-def warm_up(state: dict[str, Any]) -> float | None:
-    """Seconds of a warm training step; None for a baseline, whose steps are fits."""
-    torch.set_num_threads(state["threads"])
-    seconds: float | None = state["timing"].warm_up()
-    return seconds
+def block(
+    state: dict[str, Any], number: int, places: Sequence[int], threads: int = 0
+) -> Iterator[tuple[str, int, Pair | None]]:
+    """A turn of each phase for each of these, in random order, on batch ``number``.
 
-
-def measure_round(state: dict[str, Any], steps: int) -> dict[str, Any]:
-    """One round of timed steps of what was prepared."""
-    samples: dict[str, Any] = state["timing"].round(steps)
-    return samples
+    Yields the phase and the place of what begins its turn, with None, and of what has ended it,
+    with the seconds of a step. threads: so many instead of the process's own, for the phases that
+    are throughput.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads or before)
+    for phase in PHASES if threads else TURN_SECONDS:
+        works = {place: state["works"][place].get(phase) for place in places}
+        able = {place: work for place, work in works.items() if work is not None}
+        for place, pair in turns.block(able, number, TURN_SECONDS[phase], state["synchronise"]):
+            yield phase, place, pair
+    torch.set_num_threads(before)
 
 
 def _opened(setup: JobSetup, member: CostMember, sizes: Sizes | None = None) -> TaskSetup:

@@ -14,8 +14,7 @@ import struct
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from multiprocessing import Pipe, connection
 from pathlib import Path
 from typing import Any
@@ -57,6 +56,11 @@ class Worker:
         self.stop()
 
     @property
+    def alive(self) -> bool:
+        """Whether it can be sent another call."""
+        return not self._pipe.closed
+
+    @property
     def waitable(self) -> connection.Connection:
         """Ready for ``multiprocessing.connection.wait`` when there is something to receive."""
         return self._pipe
@@ -81,6 +85,7 @@ class Worker:
         try:
             kind, body = self._pipe.recv()
         except (EOFError, OSError):
+            self._pipe.close()
             raise from_exit(self._process.exit_code(), self._oom_kills, self._log) from None
         if kind == "failed":
             raise body
@@ -92,19 +97,21 @@ class Worker:
         seconds: time limit, after which the process is killed. Raises JobError.
         """
         self.send(function, *arguments)
-        return self.returned(seconds)
+        *_, (_, body) = self.answers(seconds)
+        return body
 
-    def returned(self, seconds: float | None = None) -> Any:
-        """Wait for what the function that was sent returns; as ``call``."""
-        deadline = None if seconds is None else time.monotonic() + seconds
-        while True:
-            left = None if deadline is None else deadline - time.monotonic()
-            if left is not None and seconds is not None and not self._pipe.poll(max(0.0, left)):
+    def answers(self, seconds: float | None = None) -> Iterator[tuple[str, Any]]:
+        """What the function that was sent yields and, last, what it returns; as ``call``.
+
+        seconds: time limit of each.
+        """
+        kind = ""
+        while kind != "returned":
+            if seconds is not None and not self._pipe.poll(seconds):
                 self.stop()
                 raise timeout(seconds)
             kind, body = self.receive()
-            if kind == "returned":
-                return body
+            yield kind, body
 
     def stop(self) -> None:
         """End the process, whatever it is doing."""

@@ -1,8 +1,7 @@
-"""What one model costs: timed steps on batches, with nothing else running; the machine's rate."""
+"""What one model costs: the steps on batches that are timed; the machine's rate."""
 
 from __future__ import annotations
 
-import functools
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -15,15 +14,14 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from zoo.config.settings import Training
+from zoo.measure.turns import LATENCY, PHASES, TURN_SECONDS, Work, clock_of, turn
 from zoo.tasks.base import Estimator
 from zoo.training.device import Runtime
 from zoo.training.trainer import Loss, Trainer
 
 MAX_BATCHES = 8
-MAX_STEPS = 20  # of one round on made-up batches, which are all alike
 LATENCY_TEXTS = 10
-WARM_SECONDS, WARM_STEPS, STABLE = 3.0, 12, 0.1
-TURN_SECONDS = 1.0  # most time of warming up again, in a process that has waited for its turn
+WARM_STEPS = 3
 
 
 class ModelTiming:
@@ -56,59 +54,42 @@ class ModelTiming:
         full.sort(key=lambda b: b.padded_tokens)
         picks = np.linspace(0, len(full) - 1, min(MAX_BATCHES, len(full))).round().astype(int)
         order = np.random.default_rng(seed).permutation(len(picks))
-        self.batches = [full[picks[i]] for i in order]
+        self.batches = [full[picks[i]] for i in order][: 1 if alike else None]
         self.largest = full[-1]
         by_length = np.argsort(train.lengths, kind="stable")
         spots = np.linspace(0, len(by_length) - 1, 1 if alike else LATENCY_TEXTS)
         self.singles = [train.batch(by_length[[spot]]) for spot in spots.round().astype(int)]
 
     def prepare(self) -> dict[str, Any]:
-        """Compile, and count: parameters, FLOPs, kernels, the tokens of each batch."""
-        first = self._seconds(self._train, self.batches[0])
+        """Compile, warm up, and count: parameters, FLOPs, kernels, the tokens of each batch."""
+        compiling, first = (self._seconds(self.batches[0]) for _ in range(2))
         with FlopCounterMode(display=False) as counter, _Kernels() as kernels:
             self._train(self.batches[0])
         flops = counter.get_total_flops()
+        steps = [first, *(self._seconds(self.batches[0]) for _ in range(WARM_STEPS))]
+        for batch in [self.batches[0], *self.singles]:
+            self._infer(batch)
         return {
             "params": sum(p.numel() for p in self.model.parameters() if p.requires_grad),
-            "first_step_seconds": first,
+            "first_step_seconds": compiling,
+            "step_seconds": min(steps),
             "flops_per_token": flops / self.batches[0].padded_tokens if flops else None,
             "kernels": sorted(kernels.names),
             "batches": [[b.real_tokens, b.padded_tokens] for b in self.batches],
             "latency_tokens": [b.real_tokens for b in self.singles],
         }
 
-    def warm_up(self) -> float:
-        """Seconds of a warm step."""
-        return self._warm_up(alike=3, seconds=WARM_SECONDS)
+    def works(self) -> dict[str, Work]:
+        """What is timed, by phase: a step on the batch, or an inference on the text, of a number.
 
-    def _warm_up(self, alike: int, seconds: float) -> float:
-        """Step until so many steps in a row take the same time, and return it in seconds.
-
-        A process that has waited for its turn has cold caches and a low clock and, on some
-        machines, has lost its pages: a first step was seen to take 40 times a steady one. Where
-        nothing of this happens, two steps agree at once.
+        One after another they are the batches that all models of a run take.
         """
-        times: list[float] = []
-        end = time.perf_counter() + seconds
-        while len(times) < WARM_STEPS and (len(times) < alike or time.perf_counter() < end):
-            times.append(self._seconds(self._train, self.batches[0]))
-            last = times[-alike:]
-            if len(last) == alike and max(last) - min(last) < STABLE * min(last):
-                break
-        for batch in [self.batches[0], *self.singles]:
-            self._infer(batch)
-        return float(np.median(times[-alike:]))
-
-    def round(self, steps: int) -> dict[str, Any]:
-        """Seconds of each training step, inference batch and single text, once warm."""
-        self._warm_up(alike=2, seconds=TURN_SECONDS)
-        same = [self.batches[0]] * min(steps, MAX_STEPS)
-        batches = same if self.alike else self.batches[:steps]
-        return {
-            "train": [self._seconds(self._train, b) for b in batches],
-            "infer": [self._seconds(self._infer, b) for b in batches],
-            "latency": [] if self.alike else [self._seconds(self._infer, b) for b in self.singles],
+        phases = {
+            "train": lambda number: self._train(self.batches[number % len(self.batches)]),
+            "infer": lambda number: self._infer(self.batches[number % len(self.batches)]),
+            LATENCY: lambda number: self._infer(self.singles[number % len(self.singles)]),
         }
+        return {phase: work for phase, work in phases.items() if phase in PHASES or not self.alike}
 
     def small_steps(self) -> None:
         """Two of each phase on the shortest text; the second has the optimizer's state."""
@@ -136,10 +117,11 @@ class ModelTiming:
         with self.runtime.autocast():
             self.forward(self.model, batch)
 
-    def _seconds(self, work: Callable[[Any], None], batch: Any) -> float:
+    def _seconds(self, batch: Any) -> float:
+        """Of a training step."""
         self.runtime.synchronise()
         start = time.perf_counter()
-        work(batch)
+        self._train(batch)
         self.runtime.synchronise()
         return time.perf_counter() - start
 
@@ -159,18 +141,20 @@ class _Kernels(TorchDispatchMode):
 
 
 class EstimatorTiming:
-    """A baseline that fits itself: a round is one fit and one pass over the scored examples."""
+    """A baseline that fits itself: its steps are a fit and a pass over the scored examples."""
 
     def __init__(self, estimator: Estimator) -> None:
         self.estimator = estimator
 
     def prepare(self) -> dict[str, Any]:
-        """Fit once, so that the rounds start warm; parameters and tokens.
+        """Fit once, so that the turns start warm; parameters and tokens.
 
-        What a baseline chooses on its training texts, it chooses here: the rounds time one fit.
+        What a baseline chooses on its training texts, it chooses here: the turns time one fit.
         """
         one = self.estimator
-        seconds = _timed(one.fit)
+        start = time.perf_counter()
+        one.fit()
+        seconds = time.perf_counter() - start
         if chosen := getattr(one.model, "chosen", None):
             one.factory = chosen
         return {
@@ -186,39 +170,30 @@ class EstimatorTiming:
         self.prepare()
         return self
 
-    def warm_up(self) -> None:
-        """It has been fitted; a round has no steps."""
-
-    def round(self, steps: int) -> dict[str, Any]:
-        """Seconds of one fit, of one pass over the scored examples, and of single texts."""
+    def works(self) -> dict[str, Work]:
+        """What is timed, by phase: a fit, a pass over the scored examples, and single texts."""
+        texts = self.estimator.inputs[:LATENCY_TEXTS]
         return {
-            "train": [_timed(self.estimator.fit)],
-            "infer": [_timed(self._predict)],
-            "latency": [
-                _timed(functools.partial(self._predict, [text]))
-                for text in self.estimator.inputs[:LATENCY_TEXTS]
-            ],
+            "train": lambda _: self.estimator.fit(),
+            "infer": lambda _: self._predict(self.estimator.inputs),
+            LATENCY: lambda number: self._predict([texts[number % len(texts)]]),
         }
 
     def exercise(self, phase: str) -> None:
         """The work whose peak memory is measured."""
-        (self._predict if phase == "inference" else self.estimator.fit)()
+        if phase == "inference":
+            self._predict(self.estimator.inputs)
+        else:
+            self.estimator.fit()
 
-    def _predict(self, inputs: Sequence[Any] | None = None) -> None:
-        """Predict these inputs; None: everything that is scored."""
+    def _predict(self, inputs: Sequence[Any]) -> None:
         one = self.estimator
-        for _ in one.answers(one.model, one.inputs if inputs is None else inputs):
+        for _ in one.answers(one.model, inputs):
             pass
 
 
-def _timed(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-
-def measure_matrix_rate(runtime: Runtime, rounds: int = 7, size: int = 0) -> float:
-    """FLOP/s of a large square product at the runtime's precision: the median of some rounds.
+def measure_matrix_rate(runtime: Runtime, size: int = 0) -> float:
+    """FLOP/s of a large square product at the runtime's precision: the median of some turns.
 
     size: of the matrices; 0: large enough for the device.
     """
@@ -226,12 +201,6 @@ def measure_matrix_rate(runtime: Runtime, rounds: int = 7, size: int = 0) -> flo
     dtype = torch.bfloat16 if runtime.precision == "bf16" else torch.float32
     a = torch.randn(size, size, device=runtime.device, dtype=dtype)
     b = torch.randn(size, size, device=runtime.device, dtype=dtype)
-    rates = []
-    for _ in range(rounds + 2):
-        runtime.synchronise()
-        start = time.perf_counter()
-        for _ in range(4):
-            a @ b
-        runtime.synchronise()
-        rates.append(4 * 2 * size**3 / (time.perf_counter() - start))
-    return statistics.median(rates[2:])
+    pairs = [turn(lambda _: a @ b, 0, TURN_SECONDS["train"], runtime.synchronise) for _ in range(7)]
+    clock = clock_of(runtime.device.type, torch.get_num_threads())
+    return 2 * size**3 / statistics.median(pair[clock == "cpu"] for pair in pairs)

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from pydantic import (
     BaseModel,
     Field,
+    NonNegativeFloat,
     NonNegativeInt,
     PositiveFloat,
     PositiveInt,
@@ -23,7 +24,7 @@ from zoo.errors import ZooError
 from zoo.sweep.records import FILE, Record, RecordFile
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-Rounds = list[dict[str, list[PositiveFloat]]]
+Turns = dict[str, dict[str, list[list[NonNegativeFloat]]]]
 COSTS = (
     "params",
     "train_seconds",
@@ -65,12 +66,12 @@ class _Properties(BaseModel):
 
 class _Reference(BaseModel):
     name: str
-    rounds: Rounds
+    turns: Turns | None = None  # where older versions had rounds, of other machines and threads
 
 
 class _Samples(BaseModel):
     properties: _Properties
-    rounds: Rounds
+    turns: Turns | None = None
     reference: _Reference
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,8 +13,8 @@ from zoo.config.places import refuse_unwritable
 from zoo.config.request import Request
 from zoo.config.settings import Training
 from zoo.execution.base import CostJob, CostMember, Ended, Job, Result
-from zoo.measure.round_ratios import LEAST_ROUNDS, MOST_ROUNDS
 from zoo.measure.scaling import sizes_at
+from zoo.measure.turns import HALF, PHASES, seconds
 from zoo.registry import Choice
 from zoo.registry.code_hash import plugin_hashes
 from zoo.registry.loading import Zoo
@@ -67,7 +68,7 @@ def key_of_cost(run: Run, row: PlanRow, training: Training) -> str:
     """The key of the record of a row's cost."""
     reference = _reference(run)
     plugins = plugin_hashes([*row.choices, *reference.choices, *run.plan.scoring])
-    config, more = run.config_of(training), (reference.name, run.request.rounds)
+    config, more = run.config_of(training), (reference.name, run.request.blocks, run.threaded)
     return cost_key("cost", model_id(row.model), config, plugins, run.cost_environment, *more)
 
 
@@ -96,15 +97,14 @@ def _cost_jobs(run: Run, rows: Sequence[PlanRow], chosen: Mapping[str, Training]
         return CostMember(row.model, training=training, twin=twin)
 
     reference, groups = _reference(run), cost_groups(rows, run.plan.reference)
-    asked = run.request.rounds
     return [
         CostJob(
             run.setup,
             f"group {number} of {len(groups)} ({len(group) + 1} models)",
             digest(["group", [row.name for row in group], run.config]),
             members=(member(reference), member(reference, twin=True), *map(member, group)),
-            rounds=asked or MOST_ROUNDS,
-            least_rounds=0 if asked else LEAST_ROUNDS,
+            blocks=run.request.blocks or 0,
+            threads=run.threaded,
         )
         for number, group in enumerate(groups, start=1)
     ]
@@ -136,6 +136,9 @@ def run_scale(
         limits = job_limits(request.model_copy(update={"jobs": 1}), executor)
         setup = job_setup(request, plan, zoo, None)
         environment, setup, _ = inspect(executor, setup, limits, progress)
+        if setup.execution.device == "cpu" and not request.threads:
+            limits = replace(limits, threads=1)
+            environment = {**environment, "threads": 1}
         config = {
             "task": request.task,
             "task_options": request.recorded_options,
@@ -176,7 +179,7 @@ def _scale_to(run: Run, over: str, value: int, stopped: dict[str, str]) -> None:
     request, first = run.request, len(run.records)
     sizes, batch = sizes_at(over, value, request.sizes, request.training.batch_size)
     limits = {"memory_limit": request.memory_limit, "timeout": request.timeout}
-    rounds = request.rounds or MOST_ROUNDS
+    blocks = request.blocks or HALF
     reasons: dict[str, str] = {}
     rows: list[PlanRow] = []
 
@@ -184,7 +187,7 @@ def _scale_to(run: Run, over: str, value: int, stopped: dict[str, str]) -> None:
         """Of the work, whatever its limits; of a row that is skipped, with the reason."""
         model = {"cell": dict(row.model.cell)}
         plugins = plugin_hashes([*row.choices, *run.plan.scoring])
-        more = value, reasons[row.name], rounds
+        more = value, reasons[row.name], blocks
         return cost_key("scale", model, run.config, plugins, run.environment, *more)
 
     def record(row: PlanRow, result: Result) -> None:
@@ -210,7 +213,7 @@ def _scale_to(run: Run, over: str, value: int, stopped: dict[str, str]) -> None:
         name,
         digest(["scale", name, [row.name for row in rows], run.config]),
         members=tuple(CostMember(row.model, sizes, full_length=batch) for row in rows),
-        rounds=rounds,
+        blocks=blocks,
         matrix_rate=False,
     )
 
@@ -231,10 +234,11 @@ def _costs(result: Result) -> Result:
     """A measurement with what its record holds; of a failed one the failure alone."""
     if result.status != "ok":
         return Result(result.status, result.reason, result.traceback)
-    rounds, memory = result.samples["rounds"], result.samples["memory"]
+    samples = {name: result.samples[name] for name in ("clock", "turns", "memory")}
+    memory = samples["memory"]
     metrics = {
-        f"{phase}_seconds": statistics.median(statistics.median(r[phase]) for r in rounds)
-        for phase in ("train", "infer")
+        f"{phase}_seconds": statistics.median(itertools.chain(*seconds(samples, phase)))
+        for phase in PHASES
     }
     metrics |= {
         "train_memory_mib": memory["training"]["peak_mib"],
@@ -242,5 +246,4 @@ def _costs(result: Result) -> Result:
         "memory_how": memory["training"]["how"],
         "kernels": result.metrics["kernels"],
     }
-    samples = {"rounds": rounds, "memory": memory}
     return replace(result, metrics=metrics, samples=samples, seconds=0.0)

@@ -194,7 +194,7 @@ def repeat_command(
     request = request.model_copy(update={"training": training})
     row = {**_axes(task, model), "baseline": model.baseline or "none"}
     if seed is None:
-        what = {"phases": "cost", "rounds": request.rounds}
+        what = {"phases": "cost", "blocks": request.blocks}
     else:
         what = {"phases": "train", "seed": seed}
     return _command("bench", request, task, {**row, **what, **_settings(request, task)})
@@ -202,7 +202,7 @@ def repeat_command(
 
 def scale_command(request: Request, task: Task, model: ModelSpec, over: str, value: int) -> str:
     """``zoo scale`` with the options that give this point again."""
-    given = {**_axes(task, model), "rounds": request.rounds, **_settings(request, task)}
+    given = {**_axes(task, model), "blocks": request.blocks, **_settings(request, task)}
     # Given in any case: zoo bench and zoo scale have different defaults.
     given |= {"batch_size": request.training.batch_size, "over": over, "values": value}
     return _command("scale", request, task, given)

@@ -62,7 +62,8 @@ class Run:
 
     config: task, data, sizes, training and execution as resolved, for records. limits, environment:
     of trainings, on the machine that was inspected; cost_limits, cost_environment: of measurements
-    there, which have its cores for themselves. loaded: None for made-up data.
+    there, which are alone and on a CPU have one thread. threaded: threads of a second measurement
+    of speed; 0 or 1: there is none. loaded: None for made-up data.
 
     Once its directory is open (``at``): known: records that can be reused, by key. records: of this
     request alone, reused ones included. trained, measured: how many models.
@@ -79,6 +80,7 @@ class Run:
     config: dict[str, Any]
     environment: Mapping[str, Any]
     cost_environment: Mapping[str, Any]
+    threaded: int = 0
     loaded: Loaded | None = None
     file: RecordFile = field(default_factory=lambda: RecordFile(Path()))
     fresh: bool = False
@@ -165,7 +167,8 @@ class Run:
         It trains one model, which would by default have more threads, and with them other bits.
         """
         request = self.request
-        if seed is not None and self.limits.threads != self.cost_limits.threads:
+        alone = job_limits(request, self.executor).threads
+        if seed is not None and self.limits.threads != alone:
             request = request.model_copy(update={"threads": self.limits.threads})
         return repeat_command(request, self.plan.task, model, training, seed)
 
@@ -299,9 +302,9 @@ def prepare_run(
         plan.runnable,
         probe_models(plan),
     )
-    limits, shared = training_limits(request, plan, executor, setup.execution.device), environment
-    if limits.threads != alone.threads:
-        shared = {**environment, "threads": limits.threads}
+    limits = training_limits(request, plan, executor, setup.execution.device)
+    on_cpu = setup.execution.device == "cpu"
+    cost_limits = replace(alone, threads=1) if on_cpu else alone
     config = {
         "task": request.task,
         "task_options": request.recorded_options,
@@ -329,10 +332,11 @@ def prepare_run(
         progress,
         setup,
         limits,
-        alone,
+        cost_limits,
         config,
-        environment=shared,
-        cost_environment=environment,
+        environment={**environment, "threads": limits.threads},
+        cost_environment={**environment, "threads": cost_limits.threads},
+        threaded=request.threads if on_cpu else 0,
         loaded=loaded,
     )
 

@@ -26,7 +26,7 @@ def test_a_cluster_gives_the_records_of_one_machine(
 ) -> None:
     users = cluster.root / "one/tmp/zoo-2024-results"  # the node's temporary folder is not ours
     users.mkdir()
-    err = finished(cluster.bench(tmp_path, seeds=2, epochs=12, phases="train,cost", rounds=2))
+    err = finished(cluster.bench(tmp_path, seeds=2, epochs=12, phases="train,cost", blocks=2))
     assert users.is_dir()
     trained = [record for record in records(tmp_path) if record["kind"] == "train"]
     costs = [record for record in records(tmp_path) if record["kind"] == "cost"]

@@ -1,13 +1,15 @@
-"""Ratios of speed from the same rounds: their intervals, noise floors and ties."""
+"""Ratios of speed from the same blocks: their intervals and verdicts."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
-from factory import BATCHES, cell, cost_record, name, record, timed
+from factory import cell, cost_record, name, record, turns
 from rates import at_least
-from scipy import stats
 
+from zoo.measure.turns import BETWEEN, Z, centre_and_error
 from zoo.report.rows import make_rows
 from zoo.report.stats.ratios import Speeds, memory_verdict
 
@@ -18,26 +20,25 @@ def speeds(*records):
     return Speeds(make_rows(records))
 
 
-def test_the_ratio_is_the_t_interval_of_log_ratios():
-    own, base = np.array([2.0, 2.2, 1.9, 2.1, 2.05]), np.array([1.0, 1.05, 1.02, 0.98, 1.0])
+def test_the_ratio_is_the_centre_of_the_log_ratios_with_its_interval(generator):
+    own, base = np.exp(generator.normal([[0.7], [0.0]], 0.05, (2, 12)))
     found = speeds(cost_record(cell(pe="sin"), own, REFERENCE, base)).ratio("train", SIN, REFERENCE)
-    logs = np.log(own / base)
-    low, high = stats.ttest_1samp(logs, 0).confidence_interval(0.95)
-    assert found.value == pytest.approx(np.exp(logs.mean()))
-    assert (found.low, found.high) == pytest.approx((np.exp(low), np.exp(high)))
+    centre, error = centre_and_error(np.split(np.log(own / base), 2))
+    ends = centre, centre - Z * error, centre + Z * error
+    assert (found.value, found.low, found.high) == pytest.approx(tuple(np.exp(ends)))
     assert found.verdict == 1
 
 
 @pytest.mark.parametrize("kind", ["bursts", "drift"])
 def test_a_machine_that_others_use_makes_intervals_wider_and_not_wrong(generator, kind):
     """3% of noise, and sometimes 40% of the machine is taken, or all slow down alike."""
-    repeats, covered, ties = 200, 0, 0
+    repeats, covered, apart = 200, 0, 0
     for _ in range(repeats):
-        noise = generator.normal(0, 0.03, (3, 5))
+        noise = generator.normal(0, 0.03, (3, 12))
         if kind == "bursts":
-            noise -= np.where(generator.random((3, 5)) < 0.1, 0.5, 0.0)
+            noise -= np.where(generator.random((3, 12)) < 0.1, 0.5, 0.0)
         else:
-            noise -= np.linspace(0, 0.5, 5)
+            noise -= np.linspace(0, 0.5, 12)
         base, twin, own = np.exp(noise)
         measured = speeds(
             cost_record(cell(pe="sin"), 1.2 * own, REFERENCE, base, twin),
@@ -45,93 +46,114 @@ def test_a_machine_that_others_use_makes_intervals_wider_and_not_wrong(generator
         )
         found = measured.ratio("train", SIN, REFERENCE)
         covered += found.low <= 1.2 <= found.high
-        ties += measured.ratio("train", NONE, REFERENCE).verdict == 0
+        apart += measured.ratio("train", NONE, REFERENCE).verdict != 0
+        apart += measured.against_itself("train")[0].verdict != 0
     assert at_least(covered, repeats, 0.95)
-    assert at_least(ties, repeats, 0.95)
+    assert at_least(2 * repeats - apart, 2 * repeats, 0.95)
 
 
-def test_a_ratio_within_the_noise_floor_is_a_tie_however_narrow_its_interval():
-    steady = [1.02] * 5
-    noisy_twin, quiet_twin = [1.05, 0.96, 1.04, 0.97, 1.0], [1.0001] * 5
-    noisy = speeds(cost_record(cell(pe="sin"), steady, REFERENCE, twin=noisy_twin))
-    quiet = speeds(cost_record(cell(pe="sin"), steady, REFERENCE, twin=quiet_twin))
-    assert noisy.floor("train", [SIN]) > 0.02
-    assert noisy.ratio("train", SIN, REFERENCE).verdict == 0
-    assert quiet.floor("train", [SIN]) == pytest.approx(0.0001)
-    assert quiet.ratio("train", SIN, REFERENCE).verdict == 1
+@pytest.mark.parametrize(
+    ("ratio", "wall", "verdict"),
+    [(1.029, 1.0, 0), (1.031, 1.0, 1), (0.971, 1.0, 0), (0.969, 1.0, -1)]
+    + [(1.09, 1.49, 1), (1.09, 1.51, 0), (0.91, 1.51, 0), (1.11, 1.51, 1)],
+)
+def test_a_verdict_needs_three_percent_and_of_a_contended_row_ten(ratio, wall, verdict):
+    measured = speeds(cost_record(cell(pe="sin"), [ratio] * 40, REFERENCE, [1.0] * 40, wall=wall))
+    found = measured.ratio("train", SIN, REFERENCE)
+    assert found.value == pytest.approx(ratio)
+    assert not found.low <= 1 <= found.high
+    assert (found.verdict, found.contended) == (verdict, wall > 1.5)
+    assert measured.contended(SIN) == measured.contended(SIN, REFERENCE) == (wall > 1.5)
 
 
-def test_rows_of_one_session_are_compared_round_by_round():
-    """The reference is slow in one round; two other cells are not."""
-    base = [1.0, 1.0, 0.3, 1.0, 1.0]
+def test_rows_of_one_session_are_compared_block_by_block():
+    """The reference is slow in half of the blocks; two other cells are not."""
+    base = [1.0, 0.3] * 6
     measured = speeds(
-        cost_record(cell(pe="sin"), [1.0] * 5, REFERENCE, base),
-        cost_record(cell(pe="none"), [1.1] * 5, REFERENCE, base),
+        cost_record(cell(pe="sin"), [1.0] * 12, REFERENCE, base),
+        cost_record(cell(pe="none"), [1.1] * 12, REFERENCE, base),
     )
     found = measured.ratio("infer", NONE, SIN)
-    assert (found.low, found.value, found.high) == pytest.approx((1.1, 1.1, 1.1))
+    ends = np.exp(math.log(1.1) + Z * BETWEEN / math.sqrt(2) * np.array([-1, 0, 1]))
+    assert (found.low, found.value, found.high) == pytest.approx(tuple(ends))
     assert measured.ratio("infer", SIN, REFERENCE).high > 2
 
 
-def test_rows_of_two_sessions_are_compared_by_welchs_test(generator):
-    one, other = np.exp(generator.normal(0, 0.05, 5)), np.exp(generator.normal(0.1, 0.02, 7))
+def test_rows_of_two_sessions_are_independent(generator):
+    one, other = np.exp(generator.normal([[0.0], [0.1]], 0.05, (2, 12)))
     measured = speeds(
         cost_record(cell(pe="sin"), one, REFERENCE),
-        cost_record(cell(pe="none"), other, REFERENCE, [1.0] * 7, [1.0] * 7, session="two"),
+        cost_record(cell(pe="none"), other, REFERENCE, session="two"),
     )
     found = measured.ratio("train", NONE, SIN)
-    expected = stats.ttest_ind(np.log(other), np.log(one), equal_var=False)
-    assert (found.low, found.high) == pytest.approx(tuple(np.exp(expected.confidence_interval())))
+    (a, first), (b, second) = (centre_and_error(np.split(np.log(x), 2)) for x in (one, other))
+    half = Z * math.hypot(first, second)
+    assert (found.low, found.high) == pytest.approx(
+        (math.exp(b - a - half), math.exp(b - a + half))
+    )
 
 
-@pytest.mark.parametrize("rounds", [1, 2])
-def test_too_few_rounds_have_a_ratio_and_no_interval(rounds):
-    ones = [1.0] * rounds
-    measured = speeds(cost_record(cell(pe="sin"), [2.0] * rounds, REFERENCE, ones, ones))
+@pytest.mark.parametrize("blocks", [1, 5])
+def test_too_few_blocks_have_a_ratio_and_no_interval(blocks):
+    ones = [1.0] * blocks
+    measured = speeds(cost_record(cell(pe="sin"), [2.0] * blocks, REFERENCE, ones, ones))
     found = measured.ratio("train", SIN, REFERENCE)
     assert found.value == pytest.approx(2)
     assert (found.low, found.high, found.verdict) == (None, None, None)
-    assert measured.floor("train", [SIN]) is None
+    assert measured.blocks(SIN) == blocks
+    assert not measured.reached(SIN)
+
+
+def test_rates_are_ratios_times_one_rate_of_the_reference():
+    """The second session was twice as slow; its row is no slower for that."""
+    slow = [0.5] * 12
+    measured = speeds(
+        cost_record(cell(), [1.0] * 12, REFERENCE),
+        cost_record(cell(pe="sin"), [2.0] * 12, REFERENCE),
+        cost_record(cell(pe="none"), [0.5] * 12, REFERENCE, slow, slow, session="two"),
+    )
+    # Of two sessions at 1,000 and 500 tokens/s.
+    assert measured.rate("train", REFERENCE) == pytest.approx(750)
+    assert measured.rate("train", SIN) == pytest.approx(1500)
+    assert measured.rate("train", NONE) == pytest.approx(750)
+    assert measured.rate("infer", NONE) == pytest.approx(2250)
+    assert measured.rate("train_threads", NONE) is None
+    assert measured.phases == ["train", "infer"]
+    assert len(measured.against_itself("train")) == 2
+    assert measured.reached(SIN)
 
 
 def test_a_baseline_counts_its_own_tokens_and_the_reference_its_batches():
+    base = cost_record(cell(), [1.0] * 12, REFERENCE)
     words = record(
         "cost",
         baseline="words",
         metrics={},
         samples={
-            "session": "one",
+            **base.samples,
             "properties": {"batches": [[5000, 5000]], "infer_batches": [[8000, 8000]]},
-            "rounds": [{"train": [1.0], "infer": [1.0], "latency": [0.1]}] * 3,
-            "reference": {"name": REFERENCE, "rounds": [timed(1.0)] * 3},
-            "twin": {"rounds": [timed(1.0)] * 3},
+            "turns": {
+                phase: {"cpu": [[1.0] * 3] * 2, "wall": [[1.0] * 3] * 2} for phase in turns([1.0])
+            },
         },
     )
-    alone, both = speeds(words), speeds(cost_record(cell(), [1.0] * 3, REFERENCE), words)
-    assert alone.ratio("train", "words", REFERENCE) is None, "the reference's batches are unknown"
-    assert both.ratio("train", "words", REFERENCE).value == pytest.approx(5)
-    assert both.ratio("infer", "words", REFERENCE).value == pytest.approx(8 / 3)
+    found = speeds(words)
+    assert found.ratio("train", "words", REFERENCE).value == pytest.approx(5)
+    assert found.ratio("infer", "words", REFERENCE).value == pytest.approx(8 / 3)
 
 
-def test_a_round_that_was_cut_short_counts_the_batches_it_did():
-    cut = cost_record(cell(pe="sin"), [1.0] * 3, REFERENCE, [1.0] * 3)
-    for one in cut.samples["rounds"]:
-        one["train"] = one["train"][:1]
-    assert speeds(cut).ratio("train", SIN, REFERENCE).value == pytest.approx(1)
-    assert len(BATCHES) == 2
-
-
-def test_one_slow_batch_does_not_disturb_the_round():
-    one = cost_record(cell(pe="sin"), [1.25] * 5, REFERENCE)
-    for number, samples in enumerate((one.samples["rounds"], one.samples["reference"]["rounds"])):
-        for timed_round in samples:
-            timed_round["train"] = timed_round["train"][:1] * 3
-            timed_round["train"][number] *= 50
-    assert speeds(one).ratio("train", SIN, REFERENCE).value == pytest.approx(1.25)
+def test_what_older_versions_measured_in_rounds_has_no_ratio():
+    old = cost_record(cell(pe="sin"), [2.0] * 12, REFERENCE)
+    for part in (old.samples, old.samples["reference"], old.samples["twin"]):
+        part["rounds"] = [{"train": [1.0]}]
+        del part["turns"]
+    found = speeds(old)
+    assert (found.base, found.measured, found.phases) == ("", {}, [])
+    assert found.ratio("train", SIN, REFERENCE) is None
 
 
 def cost(pe, speed, reference=REFERENCE, **fields):
-    return cost_record(cell(pe=pe), [speed] * 5, reference, **fields)
+    return cost_record(cell(pe=pe), [speed] * 12, reference, **fields)
 
 
 @pytest.mark.parametrize(

@@ -1,27 +1,38 @@
-"""Speeds as ratios, from rounds in which two models were measured one after the other.
+"""Speeds as ratios, from blocks in which two models had a turn each.
 
-A machine that slows down slows all models of a round alike, so each round gives one log ratio of a
-row's speed to the reference's. Their mean has a t-interval, which reaches 95% from three rounds on
-if noise is multiplicative and affects both alike; one disturbed round makes it wider, not wrong. A
-distribution-free interval of five rounds does not reach 95%, and a bootstrap is far too narrow.
-
-The reference is measured twice in the same rounds. The farther end of the interval between the
-two measurements is the machine's noise floor: how much two identical models may seem to differ.
+A machine that slows down slows all models of a block alike, so each block gives one log ratio of a
+row's speed to the reference's (``zoo.measure.turns``). Their Hodges-Lehmann centre has an interval
+that one disturbed block makes hardly wider, and that counts what processes differ by. The reference
+against itself is measured in the same blocks: a check that these intervals hold 1.
 """
 
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 
 from zoo.errors import ZooError
-from zoo.measure.round_ratios import PHASES as PHASES
-from zoo.measure.round_ratios import Batches, Logs, log_ratios
+from zoo.measure.turns import CONTENDED as MOST_CONTENTION
+from zoo.measure.turns import (
+    LATENCY,
+    Logs,
+    Z,
+    centre_and_error,
+    contention,
+    log_ratios,
+    narrow_enough,
+    rate,
+    ratios_of,
+    seconds,
+)
+from zoo.measure.turns import PHASES as PHASES
 from zoo.report.rows import Row, find_row
-from zoo.report.stats.intervals import ENOUGH, t_quantile, t_tests
 from zoo.sweep.records import Record
 
 # Memory is measured once, so there is no interval: only how much a row differed when it was
@@ -30,88 +41,76 @@ from zoo.sweep.records import Record
 # ratio of 1.084).
 MEMORY_TIE = 0.1
 
-NOISY = 0.3  # noise floor above which speeds cannot be compared
+# A ratio within this share of 1 is not told apart from it, and none within the second share where
+# other work had the cores.
+UNDECIDED, CONTENDED = 0.03, 0.1
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """How many times as fast. low, high: the 95% interval; None with fewer than three rounds.
+    """How many times as fast. low, high: the 95% interval; None with fewer than six blocks.
 
-    floor: the noise floor as a share. p: two-sided, that the ratio is 1.
+    p: two-sided, that the ratio is 1. contended: other work had the cores while it was measured.
     """
 
     value: float
     low: float | None = None
     high: float | None = None
-    floor: float | None = None
     p: float | None = None
+    contended: bool = False
 
     @property
     def verdict(self) -> int | None:
-        """1 where significantly faster, -1 slower, 0 for a tie; None if unknown.
+        """1 where faster, -1 slower, 0 where the two are not told apart; None if unknown.
 
-        It is a tie if the interval contains 1 or the ratio is within the noise floor.
+        They are told apart if the interval does not contain 1 and the ratio is not too close to it.
         """
         if self.low is None or self.high is None:
             return None
-        if self.low <= 1 <= self.high or within(self.value, self.floor):
+        share = CONTENDED if self.contended else UNDECIDED
+        if self.low <= 1 <= self.high or abs(self.value - 1) <= share:
             return 0
         return 1 if self.value > 1 else -1
 
 
-def within(ratio: float, share: float | None) -> bool:
-    """Whether a ratio is at most this share above or below 1, on a log scale."""
-    return abs(math.log(ratio)) <= math.log1p(share or 0.0)
-
-
 def memory_verdict(one: float, other: float) -> int:
     """1 where the first needs less memory, -1 more, 0 for a tie (within MEMORY_TIE)."""
-    return 0 if within(one / other, MEMORY_TIE) else 1 if one < other else -1
+    if abs(math.log(one / other)) <= math.log1p(MEMORY_TIE):
+        return 0
+    return 1 if one < other else -1
 
 
 @dataclass(frozen=True)
-class _Measured:
-    """By phase: logs of a row's speed over the base's, round by round; the noise floor."""
+class Session:
+    """A product of speeds, from models that had their turns in the same blocks.
 
-    session: str
-    speed: dict[str, Logs]
-    floor: dict[str, float | None]
+    logs: of each process, block by block. squares: the sum of the squares of the weights of the
+    speeds that it is a product of.
+    """
+
+    logs: Sequence[Logs]
+    squares: float = 2.0
 
 
 class Speeds:
     """The speeds of all rows that were measured against the same base.
 
-    base: name of the row that took part in every session; "" where nothing was measured.
+    base: name of the row that took part in every session; "" where nothing was measured. measured:
+    row name to its samples. phases: those that any row was measured in.
     """
 
     def __init__(self, rows: Sequence[Row], reference: str = "") -> None:
         self.base = base_of(rows, reference)
-        costs = [r for row in rows if not row.baseline for r in row.cost_records]
-        # Every model of a run is measured on the same batches, as real and padded tokens.
-        batches: Batches = next(
-            (r.samples["properties"]["batches"] for r in costs if r.status == "ok"), []
-        )
-        self.measured: dict[str, _Measured] = {}
+        self.measured: dict[str, Mapping[str, Any]] = {}
         for row in rows:
             against = (r for r in reversed(row.cost_records) if _base_of(r) == self.base)
-            if row.measured is None or (record := next(against, None)) is None:
-                continue
-            samples, properties = record.samples, record.samples["properties"]
-            own = properties["batches"]
-            shared = batches if row.baseline else own
-            batches_of = {"train": own, "infer": properties.get("infer_batches", own)}
-            base, again = samples["reference"]["rounds"], samples.get("twin", {}).get("rounds", [])
-            self.measured[row.name] = _Measured(
-                session=samples.get("session") or record.key,
-                speed={
-                    phase: log_ratios(samples["rounds"], batches_of[phase], base, shared, phase)
-                    for phase in PHASES
-                },
-                floor={
-                    phase: _floor(log_ratios(again, shared, base, shared, phase))
-                    for phase in PHASES
-                },
-            )
+            if row.measured is not None and (record := next(against, None)) is not None:
+                self.measured[row.name] = {"session": record.key, **record.samples}
+        found = (phase for samples in self.measured.values() for phase in samples["turns"])
+        self.phases = [phase for phase in dict.fromkeys(found) if phase != LATENCY]
+        # Of the latest: cpu or wall.
+        self.clock = next((one["clock"] for one in reversed(self.measured.values())), "")
+        self._contention = {name: contention(one) for name, one in self.measured.items()}
 
     def ratio(self, phase: str, one: str, other: str) -> Ratio | None:
         """How many times as fast as the other the one is."""
@@ -120,33 +119,71 @@ class Speeds:
     def contrast(self, phase: str, weights: Mapping[str, float]) -> Ratio | None:
         """The product of speeds raised to weights that sum to 0; None where a row has none."""
         sessions = self.sessions(phase, weights)
-        return None if sessions is None else combined(sessions, self.floor(phase, list(weights)))
+        return combined(sessions, self.contended(*weights)) if sessions else None
 
-    def sessions(self, phase: str, weights: Mapping[str, float]) -> list[Logs] | None:
-        """Logs of that product, round by round, of each session; None where a row has none.
+    def sessions(self, phase: str, weights: Mapping[str, float]) -> list[Session]:
+        """That product, session by session; empty where a row has no speed.
 
-        Rows of one session are combined round by round, so that what a round does to all cancels.
+        Rows of one session are combined block by block, so that what a block does to all cancels.
         """
-        sessions: dict[str, list[Logs]] = {}
+        found: dict[str, list[tuple[float, list[Logs]]]] = {}
         for name, weight in weights.items():
             if name == self.base:
-                continue  # its log ratio to itself is 0 in every round
-            if name not in self.measured or not len(self.measured[name].speed[phase]):
-                return None
-            one = self.measured[name]
-            sessions.setdefault(one.session, []).append(weight * one.speed[phase])
-        cut = [[one[: min(map(len, logs))] for one in logs] for logs in sessions.values()]
-        return [np.sum(logs, axis=0) for logs in cut]
+                continue  # its log ratio to itself is 0 in every block
+            one = self.measured.get(name)
+            logs = log_ratios(one, one["reference"], phase) if one else []
+            if one is None or not any(map(len, logs)):
+                return []
+            found.setdefault(one["session"], []).append((weight, logs))
+        return [_product(parts) for parts in found.values()]
 
-    def floor(self, phase: str, names: Sequence[str]) -> float | None:
-        """The noise floor as a share: the largest of the sessions these rows were measured in."""
-        floors = [self.measured[name].floor[phase] for name in names if name in self.measured]
-        return max((floor for floor in floors if floor is not None), default=None)
+    def against_itself(self, phase: str) -> list[Ratio]:
+        """The reference over a second copy of it, of each session: 1 but for chance."""
+        twins = {
+            one["session"]: (one["reference"], one["reference"] | one["twin"])
+            for one in self.measured.values()
+            if "twin" in one
+        }
+        found = (log_ratios(twin, base, phase) for base, twin in twins.values())
+        return [combined([Session(logs)]) for logs in found if any(map(len, logs))]
+
+    def rate(self, phase: str, name: str) -> float | None:
+        """Real tokens/s of a row: its ratio to the base times the base's rate of the whole run."""
+        bases = {one["session"]: one["reference"] for one in self.measured.values()}
+        rates = [rate(one, phase) for one in bases.values() if one["turns"].get(phase)]
+        ratio = self.ratio(phase, name, self.base) if name != self.base else Ratio(1.0)
+        if not rates or ratio is None or name not in self.measured:
+            return None
+        return ratio.value * statistics.median(rates)
+
+    def contended(self, *names: str) -> bool:
+        """Whether other work had the cores while any of these rows had its turns."""
+        return any(self._contention.get(name, 1.0) > MOST_CONTENTION for name in names)
+
+    def blocks(self, name: str) -> int:
+        """In how many blocks a row had a turn; 0 where it was not measured."""
+        if name not in self.measured:
+            return 0
+        return sum(map(len, seconds(self.measured[name], PHASES[0])))
+
+    def reached(self, name: str) -> bool:
+        """Whether the interval of each of a row's ratios became as narrow as was wanted."""
+        if name == self.base or name not in self.measured:
+            return True
+        one = self.measured[name]
+        return narrow_enough(ratios_of(one["reference"], [one]))
 
 
-def too_noisy(floor: float | None) -> bool:
-    """Whether a noise floor is so high that speeds measured there cannot be compared."""
-    return floor is not None and floor > NOISY
+def _product(parts: Sequence[tuple[float, list[Logs]]]) -> Session:
+    """Of the speeds of one session, each with its weight."""
+    processes = []
+    for several in zip(*(logs for _, logs in parts), strict=False):
+        least = min(map(len, several))
+        weighted = [w * logs[:least] for (w, _), logs in zip(parts, several, strict=True)]
+        processes.append(np.sum(weighted, axis=0))
+    weights = [weight for weight, _ in parts]
+    # The base has the weight that makes their sum 0.
+    return Session(processes, math.fsum(w * w for w in [*weights, math.fsum(weights)]))
 
 
 def find_reference(rows: Sequence[Row], wanted: str = "") -> str:
@@ -166,36 +203,25 @@ def find_reference(rows: Sequence[Row], wanted: str = "") -> str:
     )
 
 
-def combined(sessions: Sequence[Logs], floor: float | None) -> Ratio:
+def combined(sessions: Sequence[Session], contended: bool = False) -> Ratio:
     """The product of independent sessions' ratios, with its interval and its p-value."""
-    mean = math.fsum(float(rounds.mean()) for rounds in sessions)
-    if (found := _error(sessions)) is None:
-        return Ratio(math.exp(mean), floor=floor)
-    error, df = found
-    half = t_quantile(df) * error
-    p = float(t_tests(np.asarray(mean), np.asarray(error), np.asarray(df)))
-    return Ratio(math.exp(mean), math.exp(mean - half), math.exp(mean + half), floor, p)
-
-
-def _error(sessions: Sequence[Logs]) -> tuple[float, float] | None:
-    """Standard error and degrees of freedom of a sum of means of independent samples (Welch).
-
-    None with too few rounds.
-    """
-    if not sessions or min(map(len, sessions)) < ENOUGH:
-        return None
-    parts = [float(s.var(ddof=1)) / len(s) for s in sessions]
-    total = math.fsum(parts)
-    if total == 0:
-        return 0.0, 1.0
-    df = total**2 / math.fsum(p**2 / (len(s) - 1) for p, s in zip(parts, sessions, strict=True))
-    return math.sqrt(total), df
+    found = [centre_and_error(one.logs, one.squares) for one in sessions]
+    centre = math.fsum(mean for mean, _ in found)
+    errors = [error for _, error in found if error is not None]
+    if len(errors) < len(found):
+        return Ratio(math.exp(centre), contended=contended)
+    error = math.hypot(*errors)
+    p = 2 * (1 - NormalDist().cdf(abs(centre) / error))
+    half = Z * error
+    return Ratio(math.exp(centre), math.exp(centre - half), math.exp(centre + half), p, contended)
 
 
 def _base_of(record: Record) -> str:
     """The row that a cost measurement was made against; empty for one that failed."""
     reference = record.samples.get("reference", {})
-    return str(reference.get("name", "")) if record.status == "ok" else ""
+    # Older versions measured in rounds, which do not compare.
+    known = record.status == "ok" and "turns" in reference
+    return str(reference["name"]) if known else ""
 
 
 def base_of(rows: Sequence[Row], reference: str = "") -> str:
@@ -210,11 +236,3 @@ def base_of(rows: Sequence[Row], reference: str = "") -> str:
     own = [r for r in records if _base_of(r) == reference]
     # Records are in the order of rows here; the one measured last started last.
     return _base_of((own or sorted(records, key=lambda r: r.started))[-1])
-
-
-def _floor(again: Logs) -> float | None:
-    """The farther end of the interval of the reference against itself, as a share."""
-    if (found := _error([again])) is None:
-        return None
-    error, df = found
-    return math.expm1(abs(float(again.mean())) + t_quantile(df) * error)
