@@ -6,7 +6,7 @@ import itertools
 from typing import Any
 
 import numpy as np
-from factory import BATCHES, CLASSIFY, cell, timed
+from factory import BATCHES, CLASSIFY, cell, turns
 
 from zoo.sweep.keys import digest
 from zoo.sweep.records import Record
@@ -38,7 +38,7 @@ ENVIRONMENT = {
     "zoo": "0.1.0",
     "git": {"commit": "536c768ddb62e63410e7496b89035f7fc307ce44", "dirty": False},
 }
-ROUNDS = 5
+BLOCKS = 12
 
 
 def config(labels: list[str], examples: int) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def large_run(
     truth = draw.integers(0, len(labels), examples)
     records: list[Record] = []
     reference = "+".join(_cell(grid[0], names).values())
-    base = 1 + draw.normal(0, 0.01, ROUNDS)
+    base = 1 + draw.normal(0, 0.01, BLOCKS)
     for number, choices in enumerate(grid):
         parts = _cell(choices, names)
         who: dict[str, Any] = {"cell": parts, "config": settings, "environment": ENVIRONMENT}
@@ -170,8 +170,8 @@ def _measured(
     memory: float,
     who: dict[str, Any],
 ) -> Record:
-    twin = base * (1 + draw.normal(0, 0.01, ROUNDS))
-    own = base * speed * (1 + draw.normal(0, 0.02, ROUNDS))
+    twin = base * (1 + draw.normal(0, 0.01, BLOCKS))
+    own = base * speed * (1 + draw.normal(0, 0.02, BLOCKS))
     return _record(
         "cost",
         metrics={
@@ -186,9 +186,15 @@ def _measured(
         samples={
             "session": "one",
             "properties": {"params": 356421, "batches": BATCHES},
-            "rounds": [timed(s) for s in own],
-            "reference": {"name": reference, "rounds": [timed(s) for s in base]},
-            "twin": {"rounds": [timed(s) for s in twin]},
+            "clock": "cpu",
+            "turns": turns(own),
+            "reference": {
+                "name": reference,
+                "clock": "cpu",
+                "properties": {"batches": BATCHES},
+                "turns": turns(base),
+            },
+            "twin": {"turns": turns(twin)},
         },
         command="zoo bench --data data/bbc-news",
         started="2026-11-20T12:00:00+00:00",

@@ -145,7 +145,9 @@ def test_costs_are_measured_on_the_same_batches_in_turns(records: list[Record]) 
     assert len({json.dumps(r.samples["properties"]["batches"]) for r in costs}) == 1
     assert len({r.samples["session"] for r in costs}) == 1
     for record in costs:
-        assert len(record.samples["rounds"]) == len(record.samples["twin"]["rounds"]) == 2
+        for turns in (record.samples["turns"], record.samples["twin"]["turns"]):
+            assert [len(blocks) for blocks in turns["train"]["cpu"]] == [1, 1]
+        assert record.environment["threads"] == 1
         assert record.metrics["train_padded_tokens_per_s"] >= record.metrics["train_tokens_per_s"]
         assert record.metrics["flops_per_token"] > 0
 
@@ -222,29 +224,32 @@ def test_fresh_runs_again_what_is_there_and_resumes_nothing(
 
 
 class MadeUpCosts(InlineExecutor):
-    """Gives the rounds of each cost job as its result."""
+    """Gives the blocks and threads of each cost job as its result."""
 
     def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Generator[Event]:
         for job in jobs:
             if isinstance(job, CostJob):
-                reference = {"name": "none", "rounds": []}
-                samples = {"properties": {"batches": []}, "rounds": [], "reference": reference}
-                rounds = Result(metrics={"rounds": job.rounds}, samples=samples)
-                yield Ended(job, Result(members=(rounds,) * len(job.members)))
+                assert limits.threads == 1
+                reference = {"name": "none", "turns": {}}
+                samples = {"properties": {"batches": []}, "turns": {}, "reference": reference}
+                asked = Result(metrics={"asked": [job.blocks, job.threads]}, samples=samples)
+                yield Ended(job, Result(members=(asked,) * len(job.members)))
             else:
                 yield from super().run([job], limits=limits, directory=directory)
 
 
-def test_costs_of_fewer_rounds_are_measured_again(tmp_path: Path, small: dict[str, Any]) -> None:
+def test_costs_of_other_blocks_or_threads_are_measured_again(
+    tmp_path: Path, small: dict[str, Any]
+) -> None:
     plugin = executor_plugin(tmp_path, "made-up", f"{__name__}:MadeUpCosts")
     options = {**small, "phases": "cost", "baseline": "none"}
     found = []
-    for rounds in (1, 5, 1):
-        outcome = bench(
-            tmp_path / "out", {**options, "rounds": rounds}, on="made-up", plugins=(plugin,)
-        )
-        found.append((outcome.measured, outcome.records[0].metrics["rounds"]))
-    assert found == [(1, 1), (1, 5), (0, 1)]
+    for blocks, threads in ((2, 1), (5, 1), (2, 1), (2, 2), (2, 0)):
+        asked = {**options, "blocks": blocks, "threads": threads}
+        outcome = bench(tmp_path / "out", asked, on="made-up", plugins=(plugin,))
+        found.append((outcome.measured, *outcome.records[0].metrics["asked"]))
+    # One thread, or none asked for, is no second measurement.
+    assert found == [(1, 2, 0), (1, 5, 0), (0, 2, 0), (1, 2, 2), (0, 2, 0)]
 
 
 def test_a_run_that_goes_on_with_other_threads_says_so(

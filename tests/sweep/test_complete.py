@@ -65,8 +65,8 @@ def test_a_whole_run_is_read(tmp_path):
         (COST, lambda v: v["metrics"].update(peak_memory_mib=float("inf")), "peak_memory_mib"),
         (
             COST,
-            lambda v: v["samples"]["rounds"][0].update(train=[0.0, 1.0]),
-            r"samples.rounds.0.train.0: .* greater than 0",
+            lambda v: v["samples"]["turns"]["train"].update(wall=[[1.0, 0.0]]),
+            r"samples.turns.train.wall.0.1: .* greater than 0",
         ),
     ],
 )

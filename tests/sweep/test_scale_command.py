@@ -75,7 +75,8 @@ class Scripted(InlineExecutor):
         if point in self.failures:
             return Result(self.failures[point], "a reason", "a traceback")  # type: ignore[arg-type]
         samples = {
-            "rounds": [{"train": [0.2, 0.1, 0.3], "infer": [0.05]}],
+            "clock": "cpu",
+            "turns": {"train": {"cpu": [[0.2, 0.1], [0.3]]}, "infer": {"cpu": [[0.05]]}},
             "memory": {p: {"peak_mib": 1.0, "how": "made up"} for p in ("training", "inference")},
         }
         return Result(metrics={"kernels": []}, samples=samples)
@@ -179,7 +180,7 @@ def test_a_cell_that_failed_is_skipped_at_larger_values_until_there_is_more_of_w
     assert Scripted.measured == [
         ("naive", 16), ("naive", 32), ("fused", 32), ("naive", 64), ("fused", 64)
     ]  # fmt: skip
-    # What was measured in fewer rounds is measured again.
+    # What was measured in fewer blocks is measured again.
     measure((8,), memory_limit=200, blocks=7)
     assert Scripted.measured == [("naive", 8), ("fused", 8)]
 

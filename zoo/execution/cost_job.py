@@ -126,7 +126,7 @@ def _blocks(
                 if _block(worker, group, turning, (process, number), limits):
                     number += 1
                     yield
-            elif job.threads > 1 and threaded < number and _quiet(able):
+            elif job.threads and threaded < number and _quiet(able):
                 turning = [one for one in able if not one.fits]
                 at = process, threaded
                 threaded += _block(worker, group, turning, at, limits, job.threads)

@@ -74,6 +74,9 @@ def prepare(
     else:
         timing = _timing(setup, opened, member)
     found = timing.prepare()
+    if setup.execution.compile and "step_seconds" in found:
+        beyond = found["first_step_seconds"] - found["step_seconds"]
+        found["compile_seconds"] = max(0.0, beyond)
     state.setdefault("works", {})[place] = timing.works()
     state["synchronise"] = resolve(setup.execution).synchronise
     gc.freeze()  # or a collection within a turn would look at all of torch

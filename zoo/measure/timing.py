@@ -21,7 +21,6 @@ from zoo.training.trainer import Loss, Trainer
 
 MAX_BATCHES = 8
 LATENCY_TEXTS = 10
-WARM_STEPS = 3
 
 
 class ModelTiming:
@@ -61,18 +60,17 @@ class ModelTiming:
         self.singles = [train.batch(by_length[[spot]]) for spot in spots.round().astype(int)]
 
     def prepare(self) -> dict[str, Any]:
-        """Compile, warm up, and count: parameters, FLOPs, kernels, the tokens of each batch."""
-        compiling, first = (self._seconds(self.batches[0]) for _ in range(2))
+        """Compile, and count: parameters, FLOPs, kernels, the tokens of each batch."""
+        first, second = (self._seconds(self.batches[0]) for _ in range(2))
         with FlopCounterMode(display=False) as counter, _Kernels() as kernels:
             self._train(self.batches[0])
         flops = counter.get_total_flops()
-        steps = [first, *(self._seconds(self.batches[0]) for _ in range(WARM_STEPS))]
         for batch in [self.batches[0], *self.singles]:
             self._infer(batch)
         return {
             "params": sum(p.numel() for p in self.model.parameters() if p.requires_grad),
-            "first_step_seconds": compiling,
-            "step_seconds": min(steps),
+            "first_step_seconds": first,
+            "step_seconds": second,
             "flops_per_token": flops / self.batches[0].padded_tokens if flops else None,
             "kernels": sorted(kernels.names),
             "batches": [[b.real_tokens, b.padded_tokens] for b in self.batches],

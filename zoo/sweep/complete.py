@@ -11,7 +11,6 @@ from typing import Annotated, Any
 from pydantic import (
     BaseModel,
     Field,
-    NonNegativeFloat,
     NonNegativeInt,
     PositiveFloat,
     PositiveInt,
@@ -24,7 +23,7 @@ from zoo.errors import ZooError
 from zoo.sweep.records import FILE, Record, RecordFile
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-Turns = dict[str, dict[str, list[list[NonNegativeFloat]]]]
+Turns = dict[str, dict[str, list[list[PositiveFloat]]]]
 COSTS = (
     "params",
     "train_seconds",

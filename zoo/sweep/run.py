@@ -63,7 +63,7 @@ class Run:
     config: task, data, sizes, training and execution as resolved, for records. limits, environment:
     of trainings, on the machine that was inspected; cost_limits, cost_environment: of measurements
     there, which are alone and on a CPU have one thread. threaded: threads of a second measurement
-    of speed; 0 or 1: there is none. loaded: None for made-up data.
+    of speed; 0: there is none. loaded: None for made-up data.
 
     Once its directory is open (``at``): known: records that can be reused, by key. records: of this
     request alone, reused ones included. trained, measured: how many models.
@@ -336,7 +336,7 @@ def prepare_run(
         config,
         environment={**environment, "threads": limits.threads},
         cost_environment={**environment, "threads": cost_limits.threads},
-        threaded=request.threads if on_cpu else 0,
+        threaded=request.threads if on_cpu and request.threads > 1 else 0,
         loaded=loaded,
     )
 

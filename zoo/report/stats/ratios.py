@@ -104,7 +104,7 @@ class Speeds:
         self.measured: dict[str, Mapping[str, Any]] = {}
         for row in rows:
             against = (r for r in reversed(row.cost_records) if _base_of(r) == self.base)
-            if row.measured is not None and (record := next(against, None)) is not None:
+            if self.base and row.measured and (record := next(against, None)):
                 self.measured[row.name] = {"session": record.key, **record.samples}
         found = (phase for samples in self.measured.values() for phase in samples["turns"])
         self.phases = [phase for phase in dict.fromkeys(found) if phase != LATENCY]
