@@ -12,7 +12,6 @@ from bench.publish.page import Run, ScaleRun, scale_overview
 from bench.publish.profile_page import ProfileRun
 from zoo.errors import counted
 from zoo.report.profile_text import as_text, mark_notes, scores_table
-from zoo.report.tables.notes import noise_note
 from zoo.report.tables.text import escaped, from_to, line
 from zoo.sweep.records import Record
 
@@ -22,9 +21,8 @@ ABOUT = """\
 Everything here is made by `make results` from the records in each directory; nothing is written by
 hand, and a test makes it again and compares every byte. ± is the 95% interval of the mean over
 seeds. A rank of 1= means that no row is significantly better, and that there are several such rows.
-× is a speed divided by the reference's; it is a tie where the interval in brackets contains 1, or
-where the ratio is within the noise of the machine. The page of each run says how ranks were
-decided, and how large that noise is."""
+× is a speed divided by the reference's; with ~ before it, the two are not told apart. The page of
+each run says how ranks were decided and how speeds were measured."""
 BEST = 5  # cells of a run that the overview shows
 PROFILE_FILES = (("page", "README.md"), ("interactive", "report.html"), ("CSV", "profile.csv"))
 LEFT_OUT = ("train_seconds", "latency_ms", "front", "seeds")
@@ -129,8 +127,6 @@ def _best(run: Run) -> str:
         notes.append(f"{others} cannot be distinguished from the best cell.")
     if len(cells) > BEST:
         notes.append(f"{counted(len(cells) - BEST, 'more cell')} on its page.")
-    if table["train_ratio"].notna().any():
-        notes.append(line(noise_note(run.report)))
     return "\n\n".join(filter(None, [grid(rows), " ".join(notes)]))
 
 

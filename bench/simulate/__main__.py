@@ -21,7 +21,7 @@ from bench.commit import code_commit
 from bench.simulate.grids import Scenario
 from bench.simulate.outcomes import simulate
 from bench.simulate.page import LINES, SIMULATIONS, page
-from bench.simulate.rounds import lines_of_comparisons, lines_of_rounds
+from bench.simulate.rounds import lines_of_comparisons
 from zoo.report.write import write_file
 
 SEED = 14
@@ -67,7 +67,6 @@ def lines(runs: int) -> Iterator[dict[str, Any]]:
         gap = simulate(Scenario(cells, seeds), runs, next(streams)).visible
         found = simulate(Scenario(cells, seeds, gap=gap or 0.0), runs, next(streams))
         yield {"shows": "seen"} | asdict(found)
-    yield from lines_of_rounds(ROUNDS_TIMES * runs, SEED)
     yield from lines_of_comparisons(ROUNDS_TIMES * runs, SEED)
 
 

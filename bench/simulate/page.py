@@ -55,14 +55,6 @@ COVERED = """\
 The share of rows whose 95% interval holds the accuracy that training with all possible seeds would
 give on these documents."""
 
-ROUNDS = """\
-## Rounds that end when intervals are narrow
-
-Costs are measured in three rounds, and in up to five until every ratio to the reference is known
-within 5%, which favours narrow intervals: the share of 95% intervals that hold the true ratio.
-*Noise*: standard deviation of a round's log ratio, a quarter of whose square comes from the 5% of
-rounds in which something disturbs a model."""
-
 COMPARISONS = """\
 ## Comparisons with other libraries
 
@@ -96,21 +88,10 @@ def page(file: Path, measured: Mapping[str, Noise] | None = None) -> str:
     for shows, text, columns in tables:
         rows = [_scenario(line) | columns(line) for line in lines if line["shows"] == shows]
         parts += [text, grid(rows)] if rows else []
-    if rounds := [_rounds(line) for line in lines if line["shows"] == "rounds"]:
-        parts += [ROUNDS, grid(rounds)]
     if found := [_comparison(line) for line in lines if line["shows"] == "comparisons"]:
         parts += [COMPARISONS, grid(found)]
     parts.append(commit_sentence(line.get("commit", "") for line in lines))
     return "\n\n".join(parts) + "\n"
-
-
-def _rounds(line: Line) -> dict[str, str]:
-    return {
-        "models besides the reference": str(line["models"]),
-        "noise": f"{line['noise']:.1%}",
-        "covered": f"{line['covered']:.1%}",
-        "mean rounds": f"{line['rounds']:.1f}",
-    }
 
 
 def _comparison(line: Line) -> dict[str, str]:

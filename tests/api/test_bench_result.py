@@ -59,7 +59,7 @@ def test_the_columns_that_readers_want_come_first(result: BenchResult) -> None:
 
 def test_it_has_the_answer_the_directory_and_the_models(result: BenchResult) -> None:
     report = RunReport(RecordFile(result.directory).read())
-    assert result.answer == " ".join(report.answer)
+    assert result.answer.splitlines() == report.answer
     assert report.best is not None
     assert result.best == report.best.name
     assert sorted(result.models) == [(result.best, 0), (result.best, 1)]
@@ -70,7 +70,7 @@ def test_it_has_the_answer_the_directory_and_the_models(result: BenchResult) -> 
 def test_a_notebook_shows_the_table_the_answer_and_the_place(result: BenchResult) -> None:
     shown = result._repr_html_()
     assert {"attention", "accuracy", "fused", "naive"} <= set(Page(shown).cells)
-    assert result.answer in shown
+    assert all(f"<p>{line}</p>" in shown for line in result.answer.splitlines())
     assert str(result.directory) in shown
     assert str(result.directory) in repr(result)
     assert result.answer.split(". ")[0] in repr(result)

@@ -126,9 +126,9 @@ def test_fewer_bits_rank_first_and_equal_ones_tie():
 def test_the_front_of_bits_and_speed_has_the_lower_and_the_faster():
     records = [*bits(NONE, 2.5), *bits(SIN, 2.0), *bits(ROPE, 2.2)]
     for row, speed in ((NONE, 1.0), (SIN, 2.0), (ROPE, 1.0)):
-        rounds = [speed * noise for noise in (1.0, 1.001, 0.999, 1.002, 0.998)]
+        blocks = [speed * noise for noise in (1.0, 1.001, 0.999, 1.002, 0.998, 1.0)] * 2
         fields = {"config": {**CONFIG, "task": "lm"}, "metric_descriptions": LM}
-        records.append(cost_record(row, rounds, name(pe="none"), **fields))
+        records.append(cost_record(row, blocks, name(pe="none"), **fields))
     table = make_table(records).set_index("pe")
     assert dict(table["pareto_speed"]) == {"sin": "front", "rope": "dominated", "none": "dominated"}
 

@@ -25,8 +25,8 @@ class BenchResult:
     """The outcome of a run.
 
     table: one line for each row, or for each row on each data set; the columns that most readers
-    want come first, and the rest as in ``table.csv``. answer: what the table says, in a few
-    sentences. notes: what the numbers mean. directory: of records, tables and kept models. best:
+    want come first, and the rest as in ``table.csv``. answer: what the table says, in at most four
+    lines. notes: what the numbers mean. directory: of records, tables and kept models. best:
     the name of the cell that the answer calls the best; empty where there is none, or where the
     run is on several data sets. models: the directories of the models that were kept
     (``save_models``), by row and seed, for ``zoo.load``. text: what a terminal shows; shown: the
@@ -56,7 +56,7 @@ class BenchResult:
             )
         return cls(
             table=_short_first(report),
-            answer=" ".join(report.answer),
+            answer="\n".join(report.answer),
             directory=directory,
             notes=report.notes,
             best=report.best.name if report.best else "",
@@ -76,9 +76,10 @@ class BenchResult:
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         shown = self.shown.to_html(index=False, border=0, escape=True)
+        answer = "".join(f"<p>{html.escape(line)}</p>" for line in self.answer.splitlines())
         notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
         return (
-            f"{shown}<p>{html.escape(self.answer)}</p>"
+            f"{shown}{answer}"
             f"<details><summary>Notes</summary><ul>{notes}</ul></details>"
             f"<p>Records and tables: <code>{html.escape(str(self.directory))}</code></p>"
         )

@@ -1,15 +1,13 @@
 """What changed in speed and memory between two runs.
 
 One machine's speed drifts between runs by more than most changes. So each speed is first divided by
-the reference cell's, measured in the same rounds of its own run, and these ratios are compared. The
-two runs are independent samples, so the variances of their mean logs add up, and so do the squares
-of their noise floors. Where a setting differs on purpose, the reference has the other setting too:
-then only memory is compared.
+the reference cell's, measured in the same blocks of its own run, and these ratios are compared. The
+two runs are independent samples, so the variances of their logs add up. Where a setting differs on
+purpose, the reference has the other setting too: then only memory is compared.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -34,9 +32,9 @@ class Change:
     before, after: means over seeds, with half of their own 95% intervals; tokens/s or MiB if
     measured on one machine. value: a difference of the metric, or a ratio of speeds or memories
     (after over before; of speeds, and of memories on two machines, as ratios to the reference);
-    low, high: its 95% interval, not corrected. p: two-sided; adjusted: corrected. floor: the noise
-    floor as a share. verdict: None if unknown, with the reason in ``why``. models_only: it is about
-    these trained models, not about what training again would give.
+    low, high: its 95% interval, not corrected. p: two-sided; adjusted: corrected. close: whether it
+    is a ratio too close to 1 to count. verdict: None if unknown, with the reason in ``why``.
+    models_only: it is about these trained models, not about what training again would give.
     """
 
     metric: str
@@ -47,7 +45,7 @@ class Change:
     value: float | None = None
     low: float | None = None
     high: float | None = None
-    floor: float | None = None
+    close: bool = False
     p: float | None = None
     adjusted: float | None = None
     seeds: int = 0
@@ -116,13 +114,14 @@ class CostChanges:
             return change
         weights = {name: 1.0, self.reference: -1.0}
         old, new = (speeds.sessions(phase, weights) for speeds in self.speeds)
-        if old is None or new is None:
+        if not old or not new:
             return replace(change, why="not measured against the reference in both")
-        floors = [speeds.floor(phase, list(weights)) for speeds in self.speeds]
-        floor = math.expm1(math.hypot(*(math.log1p(f or 0.0) for f in floors)))
-        ratio = combined([*(-logs for logs in old), *new], floor)
-        change = replace(change, value=ratio.value, low=ratio.low, high=ratio.high, floor=floor)
-        return replace(change, p=ratio.p, why="too few rounds" if ratio.p is None else "")
+        inverse = [replace(one, logs=[-logs for logs in one.logs]) for one in old]
+        contended = any(speeds.contended(*weights) for speeds in self.speeds)
+        ratio = combined([*inverse, *new], contended)
+        change = replace(change, value=ratio.value, low=ratio.low, high=ratio.high, p=ratio.p)
+        why = "too few blocks" if ratio.p is None else ""
+        return replace(change, close=ratio.verdict == 0, why=why)
 
     def _memory(self, one: Record, other: Record) -> Change:
         """Peak memory in training: directly on one machine, else over the reference's."""

@@ -25,7 +25,6 @@ from zoo.report.rows import Row
 from zoo.report.run_report import RunReport
 from zoo.report.stats.intervals import ALPHA, ENOUGH
 from zoo.report.stats.paired import Difference, holm, p_of_models, pairs_of, tested
-from zoo.report.stats.ratios import within
 from zoo.report.stats.scores import scores_of
 from zoo.report.tables.text import listed
 from zoo.sweep.records import Record
@@ -223,10 +222,10 @@ def _judged(
         return change
     if found:
         adjusted = adjusted if change.models_only else found.guarded(adjusted)
-        better, noise = metric.better(change.value) > 0, False
+        better = metric.better(change.value) > 0
     else:
-        better, noise = change.value > 1, within(change.value, change.floor)
-    tie = adjusted >= ALPHA or noise
+        better = change.value > 1
+    tie = adjusted >= ALPHA or change.close
     verdict: Verdict = "tie" if tie else "better" if better else "worse"
     return replace(change, adjusted=adjusted, verdict=verdict)
 

@@ -9,7 +9,7 @@ from zoo.config.metric_description import MetricDescription
 from zoo.report.compare_costs import REFERENCE, Change
 from zoo.report.compare_runs import ComparedRow, Comparison
 from zoo.report.stats.intervals import Interval
-from zoo.report.tables.text import bullets, line, plain, tabulated
+from zoo.report.tables.text import bullets, line, plain, ratio, tabulated
 from zoo.report.tables.words import said
 
 HEADS = {"train speed": "× train", "inference speed": "× infer", "memory": "× memory"}
@@ -85,13 +85,9 @@ def difference_text(metric: MetricDescription, change: Change) -> str:
 def _ratio(change: Change) -> str:
     if change.value is None:
         return "reference" if change.why == REFERENCE else ""
-    text = "tie" if change.verdict == "tie" else f"{change.value:.2f}"
-    if change.low is None or change.high is None:
-        return f"tie ({change.value:.2f})" if change.verdict == "tie" else text
-    return f"{text} ({change.low:.2f} to {change.high:.2f})"
+    return ratio(change.value, change.verdict in ("better", "worse"))
 
 
 def _notes(comparison: Comparison) -> list[str]:
     changes = [change for row in comparison.rows for change in row.changes]
-    floors = [change.floor for change in changes if change.floor is not None]
-    return said("comparison", comparison=comparison, changes=changes, floors=floors)
+    return said("comparison", comparison=comparison, changes=changes)

@@ -62,6 +62,11 @@ class Row:
         errors = [record.metrics.get("errors") for record in self.trained.values()]
         return all(one == errors[0] for one in errors)
 
+    @property
+    def exact(self) -> bool:
+        """Whether all its records say that its attention is exact."""
+        return bool(self.used) and all(record.exact for record in self.used)
+
     @cached_property
     def values(self) -> dict[int, float]:
         """Seed to the value of the ranking metric."""

@@ -20,6 +20,7 @@ from zoo.report.tables.table import NO_ROW, lines_of_table
 from zoo.report.tables.text import plain
 from zoo.sweep.records import Record
 
+LINES = 4  # of the answer
 MOST_DRAWN = 300  # rows of the table on the page and in plots, the first ones
 
 
@@ -131,19 +132,14 @@ class RunReport:
         return notes_of(self)
 
     @cached_property
-    def findings(self) -> list[str]:
-        """What the table says, in a few sentences."""
-        return findings(self)
-
-    @cached_property
     def next_step(self) -> str:
         """What to do next; empty where nothing suggests itself."""
         return next_step(self)
 
-    @property
+    @cached_property
     def answer(self) -> list[str]:
-        """What the table says, and what to do next."""
-        return [*self.findings, *filter(None, [self.next_step])]
+        """What the table says in at most four lines; where there is room, what to do next."""
+        return [line for line in [*findings(self), self.next_step] if line][:LINES]
 
     @cached_property
     def best(self) -> Row | None:
@@ -165,17 +161,6 @@ class RunReport:
     def auxiliary(self) -> list[str]:
         """The names of the losses that parts of the models add to the task's."""
         return list(dict.fromkeys(name for row in self.recorded_rows for name in row.auxiliary))
-
-    @property
-    def noise_floors(self) -> tuple[float | None, float | None]:
-        """The highest noise floors of training and inference, as shares; None where unknown."""
-        names = [row.name for row in self.recorded_rows]
-        return self.speeds.floor("train", names), self.speeds.floor("infer", names)
-
-    @property
-    def noise_floor(self) -> float:
-        """The higher of the two; 0 where none is known."""
-        return max((floor for floor in self.noise_floors if floor is not None), default=0.0)
 
     @cached_property
     def chance(self) -> float | None:
@@ -214,6 +199,6 @@ class RunReport:
         skip |= {"train_seconds", "pretrain_seconds"}
         if self.lines[number]["status"] == "ok":
             skip.add("status")
-        shown = [(c.head, c.values[number]) for c in self.columns.values() if c.key not in skip]
+        shown = [(c.head, c.texts[number]) for c in self.columns.values() if c.key not in skip]
         parts = [f"{head} {text}" for head, text in shown if text]
         return f"{self.short_name(self.rows[number])}: {plain('; '.join(parts), 200)}"

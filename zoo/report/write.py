@@ -21,7 +21,6 @@ from zoo.report.profile_text import (
 )
 from zoo.report.run_report import RunReport
 from zoo.report.tables.columns import group_text, latex_table, table_text
-from zoo.report.tables.notes import visible_note
 from zoo.report.tables.text import bullets, line
 from zoo.sweep.records import Record
 
@@ -49,16 +48,15 @@ def report_text(report: RunReport | Profile, width: int | None = None) -> str:
 
 
 def answer_text(report: RunReport | Profile) -> str:
-    """At most three lines: the answer, what the run could have seen, what to do next.
+    """The answer, in at most four lines.
 
     Of a profile: the answer, what its marks mean, what it could have seen. All notes are in
     ``table.md`` or ``profile.md``, on the page and in JSON.
     """
-    if isinstance(report, Profile):
-        answer, marks = profile_answer(report), mark_notes(report)
-        said = [" ".join(answer), " ".join(marks), *visible_notes(report)]
-    else:
-        said = [" ".join(report.findings), visible_note(report), report.next_step]
+    if not isinstance(report, Profile):
+        return "\n".join(report.answer)
+    answer, marks = profile_answer(report), mark_notes(report)
+    said = [" ".join(answer), " ".join(marks), *visible_notes(report)]
     return "\n".join(filter(None, said))
 
 

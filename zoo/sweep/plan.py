@@ -56,6 +56,12 @@ class PlanRow:
             return self.cell.choices
         return () if self.baseline is None else (self.baseline,)
 
+    @property
+    def exact(self) -> bool:
+        """Whether it is a cell whose attention is exact in every layer, with the model's heads."""
+        found = [choice for choice in self.choices if choice.component.kind == "attention"]
+        return bool(found) and all(c.can("exact") and not c.can("one-head") for c in found)
+
     def trained_with(self, seed: int, seeds: Sequence[int]) -> bool:
         """Whether it is trained with this one of the seeds: a deterministic fit only with one."""
         fitted_once = self.baseline is not None and self.baseline.can("deterministic")

@@ -41,7 +41,8 @@ class Record(BaseModel):
     kind: ``train`` (one cell with one seed), ``tune`` (the same with settings that may be chosen,
     scored on a held-out part of the training split), ``cost`` (speed and memory of a cell) or
     ``scale`` (cost of a cell at one value of an axis). cell: axis to choice; empty for a baseline.
-    baseline: its name; empty for a cell. key: a hash of all inputs of the work; two records with
+    baseline: its name; empty for a cell. exact: whether its attention is: two cells that differ in
+    exact attentions alone compute the same. key: a hash of all inputs of the work; two records with
     one key are of the same work. config: task, its options, data, sizes, training and execution,
     as resolved. metrics: results by name. metric_descriptions: what a report needs to know of the
     task's metrics; the first one ranks rows. curve: one entry per epoch. samples: raw timings.
@@ -59,6 +60,7 @@ class Record(BaseModel):
     reason: str = ""
     cell: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")], str]
     baseline: str = ""
+    exact: bool = False
     seed: Seed | None = None
     key: str
     config: dict[str, Any]

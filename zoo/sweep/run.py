@@ -203,6 +203,7 @@ class Run:
             environment=dict(result.environment or usual),
             cell=dict(row.model.cell),
             baseline=row.model.baseline,
+            exact=row.exact,
             seed=seed,
             key=key,
             plugins=plugin_hashes([*row.choices, *self.plan.scoring]),

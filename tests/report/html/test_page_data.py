@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from example import run
@@ -134,7 +132,6 @@ def test_environments_are_told_once_with_every_value():
 
 def test_heads_say_how_they_sort_and_what_is_left_out_first():
     heads = {head["text"]: head for head in heads_of(RunReport(run()))}
-    assert [text for text, head in heads.items() if not head["on"]] == ["× train", "× infer"]
     assert [text for text, head in heads.items() if not head["choice"]] == [
         "attention", "pe", "accuracy",
     ]  # fmt: skip
@@ -164,20 +161,32 @@ def test_a_metric_may_be_called_like_another_column():
             assert float(cells["peak_memory_mib"]["key"]) == values["peak_memory_mib"]
 
 
-def test_whiskers_are_on_the_scale_of_the_cells_and_logarithmic_for_ratios():
+def cells_of(made, key):
+    """Row name to its cell in a column."""
+    place = list(made.columns).index(key)
+    return {line["name"]: line["cells"][place] for line in lines_of(made)}
+
+
+def test_whiskers_are_on_the_scale_of_the_cells():
     made = RunReport(run())
-    column = list(made.columns).index("train_ratio")
-    lines = {line["name"]: line["cells"][column]["whisker"] for line in lines_of(made)}
-    assert (lines["rope"], lines["words"]) == (None, None), "without an interval there is none"
-    (sin, none) = (made.lines[n] for n in (1, 2))
-    low, high = math.log(sin["train_ratio_low"]), math.log(none["train_ratio_high"])
-    middle = 100 * (math.log(none["train_ratio"]) - low) / (high - low)
-    assert lines["none"][1:] == pytest.approx([middle, 100], abs=0.06)
-    assert lines["sin"][0] == 0
-    score = list(made.columns).index("accuracy_mean")
-    scores = {line["name"]: line["cells"][score]["whisker"] for line in lines_of(made)}
-    assert scores["words"] is None
+    scores = {name: one["whisker"] for name, one in cells_of(made, "accuracy_mean").items()}
+    low, high = made.lines[2]["accuracy_low"], made.lines[0]["accuracy_high"]
+    middle = 100 * (made.lines[0]["accuracy_mean"] - low) / (high - low)
+    assert scores["rope"][1:] == pytest.approx([middle, 100], abs=0.06)
     assert scores["none"][0] == 0
+    assert scores["words"] is None, "without an interval there is none"
+
+
+def test_a_ratio_is_a_number_and_its_interval_is_shown_by_a_pointer():
+    made = RunReport(run())
+    cells, line = cells_of(made, "train_ratio"), made.lines[2]
+    assert cells["none"]["text"] == f"{line['train_ratio']:.2f}"
+    ends = line["train_ratio_low"], line["train_ratio_high"]
+    assert cells["none"]["title"] == "{:.2f} to {:.2f}".format(*ends)
+    assert f"× train {cells['none']['text']} ({cells['none']['title']})" in made.describe(2)
+    assert cells["sin"]["text"].startswith("~")
+    assert {cells[name]["title"] for name in ("rope", "words")} == {""}
+    assert {one["whisker"] for one in cells.values()} == {None}
 
 
 def test_tinted_rows_are_those_that_the_answer_tells_apart():

@@ -42,9 +42,8 @@ def test_panels_without_a_number_are_left_out():
         (whole,) = forest_plots(RunReport(run()).effects)
         (scored,) = forest_plots(RunReport([r for r in run() if r.kind == "train"]).effects)
     assert forest_plots(None) == []
-    assert "The grey band is the machine's noise floor. Memory is measured once." in whole.about
+    assert "not corrected. Memory is measured once." in whole.about
     assert whole.svg.count('class="mark"') == 6
-    assert "noise floor" not in scored.about
     assert "Memory" not in scored.about
     assert "training speed" not in scored.svg
     texts = [e.text for e in ElementTree.fromstring(scored.svg).iter(f"{SVG}text")]

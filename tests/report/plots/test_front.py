@@ -65,7 +65,7 @@ def test_speeds_are_ratios_to_the_reference_where_there_are_ratios():
     assert "1,000 tokens/s (right is better)" in texts_of(plot)
     assert re.search("words: 0.980 ↑|words: 0.980<", plot.svg)
     assert plot.about.startswith("The dashed line is the front of the means: rope, none.")
-    assert "horizontal, of the ratio in the same rounds." in plot.about
+    assert "horizontal, of the ratio in the same blocks." in plot.about
     memory = plots_of(run())["pareto-memory"]
     assert "peak memory in training, MiB (left is better)" in texts_of(memory)
     assert memory.about.startswith("Best in both means, significant or not: rope.")

@@ -8,7 +8,6 @@ from factory import cell, cost_record, train_record
 
 from zoo.report.profile import DataSet
 from zoo.report.run_report import RunReport
-from zoo.report.tables.notes import noise_text
 
 
 def baseline(wrong, seeds=5):
@@ -41,11 +40,13 @@ def test_with_few_seeds_the_answer_names_the_best_of_all(seeds):
 def test_with_enough_seeds_too_the_answer_does_not_call_a_lower_score_the_best():
     cells = [train_record(cell(pe=pe), s, 500 + 9 * s) for s in range(5) for pe in ("rope", "sin")]
 
-    def start(wrong):
+    def first(wrong):
         return RunReport([*cells, *baseline(wrong)]).answer[0]
 
-    assert start(range(100)).startswith("rope has the best accuracy of the cells: 0.")
-    assert start(range(900)).startswith("rope has the best accuracy: 0.")
+    better = first(range(100))
+    assert better.startswith("Nothing here beats the baseline words with 0.900: all cells are sig")
+    assert " rope has the best accuracy of the cells: 0." in better
+    assert first(range(900)).startswith("rope has the best accuracy: 0.")
 
 
 @pytest.mark.parametrize("seeds", [1, 2])
@@ -62,40 +63,122 @@ def test_without_a_ranked_cell_no_baseline_is_ranked(seeds):
     assert run.next_step.endswith("would tell whether the cells differ; run with --seeds 3.")
 
 
-@pytest.mark.parametrize(("share", "busy"), [(0.25, False), (0.35, True)])
-def test_a_noise_floor_above_30_percent_stands_in_the_place_of_the_fastest(share, busy):
-    """The twin is this share slower than the reference in every round."""
-    twin = [1 / (1 + share) * wobble for wobble in (1.0, 1.001, 0.999, 1.0, 1.0)]
-    records = [
-        train_record(cell(pe=pe), seed, 50 + seed) for pe in ("rope", "sin") for seed in range(5)
-    ]
-    records += [
-        cost_record(cell(pe=pe), [speed] * 5, REFERENCE, [1.0] * 5, twin)
-        for pe, speed in (("rope", 1.0), ("sin", 5.0))
-    ]
-    answer = " ".join(RunReport(records).answer)
-    assert ("This machine was too busy to compare speeds" in answer) is busy
-    assert ("trains fastest" in answer) is not busy
-    assert RunReport(records).noise_floor == pytest.approx(share, abs=0.01)
-    # One figure for the whole run, wherever it is told.
-    notes = " ".join(RunReport(records).notes)
-    assert f"Noise floor: {noise_text(RunReport(records))}." in notes
-    assert "35%" not in answer
+STEADY = [1.0, 1.001, 0.999, 1.0, 1.001, 1.0] * 2
 
 
-def test_the_fastest_is_so_in_the_same_rounds_and_not_at_a_quieter_time():
+def trained(*rows, seeds=5):
+    return [train_record(row, seed, 50 + seed) for row in rows for seed in range(seeds)]
+
+
+def timed(row, speed, base=1.0, **fields):
+    """A cell that is this many thousand tokens/s fast, where the reference does ``base``."""
+    own, other = ([scale * one for one in STEADY] for scale in (speed, base))
+    return cost_record(row, own, REFERENCE, other, other, **fields)
+
+
+def test_the_fastest_is_so_in_the_same_blocks_and_not_at_a_quieter_time():
     """sin was timed while the machine was twice as slow, and the reference with it."""
-    twin = [1.0, 1.001, 0.999, 1.0, 1.0]
-    records = [
-        train_record(cell(pe=pe), seed, 50 + seed)
-        for pe in ("rope", "sin", "alibi")
-        for seed in range(5)
-    ]
-    records += [
-        cost_record(
-            cell(pe=pe), [speed] * 5, REFERENCE, [base] * 5, [base * t for t in twin], session=pe
-        )
-        for pe, speed, base in (("rope", 1.0, 1.0), ("alibi", 1.2, 1.0), ("sin", 0.75, 0.5))
-    ]
-    (sentence,) = [one for one in RunReport(records).answer if "trains fastest" in one]
-    assert sentence.startswith("Of these, sin trains fastest (750 tokens/s")
+    speeds = ("rope", 1.0, 1.0), ("alibi", 1.2, 1.0), ("sin", 0.75, 0.5)
+    records = trained(*(cell(pe=pe) for pe, _, _ in speeds))
+    records += [timed(cell(pe=pe), speed, base, session=pe) for pe, speed, base in speeds]
+    (line,) = [one for one in RunReport(records).answer if "trains fastest" in one]
+    assert line.startswith(
+        "Of the cells that tie, sin trains fastest: 1.25 times as fast as alibi (1.2"
+    )
+
+
+def test_cells_that_are_not_told_apart_from_the_fastest_are_named():
+    def line(*speeds):
+        rows = [cell(pe=pe) for pe in ("rope", "sin", "none")]
+        costs = [timed(row, speed) for row, speed in zip(rows, speeds, strict=True)]
+        return RunReport([*trained(*rows), *costs]).answer[-1]
+
+    one = line(1.0, 1.02, 0.5)
+    assert one.startswith("Of the cells that tie, sin trains fastest: 2.04 times as fast as none (")
+    assert one.endswith("; not told apart from it: rope.")
+    assert line(1.0, 1.01, 0.99).startswith(
+        "Of the cells that tie, none trains measurably faster than the others"
+    )
+
+
+def exact(records):
+    return [one.model_copy(update={"exact": True}) for one in records]
+
+
+def of_attentions(speeds, wrong=None, seeds=5):
+    """Cells of these attentions, each with rope and sin; sin is worse and 10% faster."""
+    records = []
+    for attention, speed in speeds.items():
+        for pe, more, faster in (("rope", 0, 1.0), ("sin", 90, 1.1)):
+            row = cell(attention=attention, pe=pe)
+            records += [
+                train_record(row, seed, 50 + 3 * seed + more + (wrong or {}).get(attention, 0))
+                for seed in range(seeds)
+            ]
+            records.append(timed(row, speed * faster))
+    return records
+
+
+def line_of(records, words):
+    found = [one for one in RunReport(records).answer if words in one]
+    return found[0] if found else ""
+
+
+@pytest.mark.parametrize("seeds", [1, 5])
+def test_exact_attentions_compute_the_same_and_the_answer_says_which_is_faster(seeds):
+    records = exact(of_attentions({"fused": 1.0, "naive": 0.8}, seeds=seeds))
+    assert line_of(records, "compute") == (
+        "fused and naive compute the same: equal scores with every seed, as they should be; "
+        "fused trains 1.25 times as fast as naive (1.24 to 1.26)."
+    )
+    faster = exact(of_attentions({"fused": 1.0, "naive": 1.2}, seeds=seeds))
+    assert "; naive trains 1.20 times as fast as fused (" in line_of(faster, "compute")
+    alike = exact(of_attentions({"fused": 1.0, "naive": 1.01}, seeds=seeds))
+    told = "; fused and naive are not told apart in training speed (0.98 to 1.00)."
+    assert line_of(alike, "compute").endswith(told)
+    three = exact(of_attentions({"fused": 1.0, "naive": 0.8, "packed": 1.01}, seeds=seeds))
+    assert line_of(three, "compute").startswith("fused, naive and packed compute the same: equal")
+    assert "; fused trains 1.25 times as fast as naive (" in line_of(three, "compute")
+    assert "; fused and packed are not told apart in training speed (" in line_of(three, "compute")
+
+
+def test_scores_that_rounding_sets_apart_are_told_with_the_largest_gap():
+    records = exact(of_attentions({"fused": 1.0, "naive": 0.8}, {"naive": 2}))
+    assert line_of(records, "compute").startswith(
+        "fused and naive compute the same, and with one seed their scores differ by at most "
+        "0.2 points; fused trains 1.25"
+    )
+
+
+def test_equal_results_by_themselves_are_not_called_the_same_computation():
+    """Two attentions that are not exact, or an exact one with another encoding."""
+    speeds = {"linear": 1.0, "window": 0.8}
+    assert line_of(of_attentions(speeds), "compute") == ""
+    told = line_of(of_attentions(speeds), "The same results with every seed: ")
+    assert told.endswith("linear+rope, window+rope; and 1 more group.")
+    exact_ones = exact(trained(cell(), cell(attention="naive")))
+    beside = RunReport([*exact_ones, *trained(cell(attention="linear"))], "linear")
+    assert "The same results with every seed: fused, naive, linear." in beside.answer
+    other = exact(trained(cell(), cell(attention="naive", pe="sin")))
+    assert line_of(other, "compute") == ""
+    assert line_of(other, "The same results with every seed: fused+rope, naive+sin.")
+
+
+def test_the_answer_has_at_most_four_lines_and_then_no_next_step():
+    records = exact(of_attentions({"fused": 1.0, "naive": 0.8})) + of_attentions({"linear": 1.0})
+    run = RunReport([*records, *baseline(20)])
+    first, choices, same, fastest = run.answer
+    assert first.startswith("Nothing here beats the baseline words with 0.980: all cells are")
+    assert "has the best accuracy of the cells: 0.9" in first
+    assert " is better than sin by " in choices
+    assert "compute the same" in same
+    assert fastest.startswith("Of the cells that tie, ")
+    assert run.next_step.startswith("Try a task")
+    assert RunReport([*trained(cell()), *baseline(20)]).answer[-1] == run.next_step
+
+
+def test_a_run_without_a_difference_says_what_would_have_shown():
+    run = RunReport(trained(cell(), cell(pe="sin"), seeds=4) + [
+        train_record(cell(pe="none"), seed, 50 + (seed * 7) % 4) for seed in range(4)])  # fmt: skip
+    shown = run.metric.format_difference(run.verdicts.visible("effect")).lstrip("+")
+    assert f"makes a difference that shows; one of {shown} would have" in run.answer[1]

@@ -38,6 +38,20 @@ def test_no_line_is_wider_than_the_terminal_once_the_main_columns_fit():
     assert table_text(table, width=400) == table_text(table, width=None) == table_text(table)
 
 
+def test_intervals_of_ratios_stand_where_there_is_room_for_all():
+    """On a terminal; a table in Markdown has numbers alone."""
+    table = RunReport(run())
+    wide = table_text(table)
+    width = max(map(len, wide.splitlines()))
+    low, high = table.lines[2]["train_ratio_low"], table.lines[2]["train_ratio_high"]
+    interval = f" ({low:.2f} to {high:.2f})"
+    assert interval in wide
+    assert table_text(table, width=width) == wide
+    for narrow in (table_text(table, width=width - 1), table_text(table, "github")):
+        assert interval not in narrow
+        assert "× infer" in narrow
+
+
 def test_a_long_reason_is_cut_to_make_room():
     lost = record("train", "lost", reason="its machine went " * 20, seed=0, cell=cell(pe="alibi"))
     lines = table_text(RunReport([*run(), lost]), width=110).splitlines()
@@ -65,7 +79,8 @@ def test_every_row_and_column_of_the_readable_table_is_there():
     assert [len(row) for row in rows] == [len(shown.columns)] * len(shown)
     assert all(row[-1].rstrip().endswith(r"\\") for row in rows)
     for row, values in zip(rows, shown.values.tolist(), strict=True):
-        assert [part.strip().removesuffix(r"\\").strip() for part in row] == values
+        texts = [part.strip().removesuffix(r"\\").strip() for part in row]
+        assert [text.replace(r"\textasciitilde{}", "~") for text in texts] == values
     for rule in (r"\toprule", r"\midrule", r"\bottomrule", r"\end{tabular}"):
         assert text.count(rule) == 1
 

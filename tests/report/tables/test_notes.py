@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from example import REFERENCE, TWIN, run
+from example import REFERENCE, run
 from factory import caption, cell, cost_record, name, readable, train_record
 
 from zoo.report.run_report import RunReport
 
 FIRST, SECOND = {"commit": "a" * 40, "dirty": False}, {"commit": "b" * 40, "dirty": False}
+STEADY = [1.0] * 12
 CODE, MACHINES = "Made by several states of the code", "Made on several machines"
 
 
@@ -23,7 +24,7 @@ def trained(seed: int, **where):
 
 
 def measured(**where):
-    return on(cost_record(cell(), [1.0] * 5, name()), **where)
+    return on(cost_record(cell(), STEADY, name()), **where)
 
 
 def test_a_cost_that_was_measured_again_leaves_no_trace():
@@ -85,11 +86,26 @@ def test_remarks_on_the_data_are_notes():
     assert RunReport(records).notes[-1].startswith("Data: ")
 
 
-def test_a_noise_floor_at_which_no_speeds_can_be_ranked_is_said_to_be_one():
-    noisy = [1.0, 2.0, 0.5, 1.4, 0.6]
-    calm, wild = (
-        [cost_record(cell(pe=pe), [1.0] * 5, REFERENCE, twin=twin) for pe in ("rope", "sin")]
-        for twin in (TWIN, noisy)
+def timed(twin, speed=STEADY, **options):
+    """The notes of a run with these turns of the reference's second copy and of a row."""
+    rows = ("rope", STEADY), ("sin", speed)
+    return caption(
+        [cost_record(cell(pe=pe), s, REFERENCE, STEADY, twin, **options) for pe, s in rows]
     )
-    assert "too much to compare speeds" not in caption(calm)
-    assert "That is too much to compare speeds" in caption(wild)
+
+
+@pytest.mark.parametrize(("twin", "count"), [(STEADY, 2), ([1.1] * 12, 0)])
+def test_the_reference_against_itself_is_a_check_that_is_told(twin, count):
+    """Of training and of inference; 10% apart in every block is no chance."""
+    assert f"the interval of its ratio contains 1 in {count} of 2 cases." in timed(twin)
+
+
+def test_rows_whose_blocks_ended_at_their_limit_are_counted():
+    wild = [1.0, 2.0, 0.5, 1.4, 0.6, 1.0] * 2
+    assert "Every interval reaches at most 2% to each side." in timed(STEADY)
+    assert "Of 1 row an interval reaches more than 2% to a side" in timed(STEADY, wild)
+
+
+def test_what_the_mark_of_a_contended_row_means_is_told_where_there_is_one():
+    assert "contended: other work had the cores" not in timed(STEADY, wall=1.4)
+    assert "contended: other work had the cores" in timed(STEADY, wall=1.6)

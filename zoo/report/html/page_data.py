@@ -22,7 +22,6 @@ from zoo.report.tables.text import plain
 
 LONGEST = 120  # characters of a row's name
 WORDS = 24  # characters from which on a cell is a text that may be broken
-RATIOS = ("train_ratio", "infer_ratio")  # shown only where they are asked for
 WHOLE = 25  # classes up to which the whole confusion matrix is shown
 PAIRS = 40  # with more classes, this many of the largest confusions
 _KINDS = {"train": "training", "tune": "tuning trial", "cost": "cost measurement"}
@@ -32,8 +31,7 @@ def heads_of(run: RunReport) -> list[dict[str, Any]]:
     """The columns of the readable table.
 
     ``first``: the order in which the first click sorts. ``choice``: whether the column can be
-    switched off; ``on``: whether it is there from the start; ``order``: when it is left out where
-    the page is narrow, from 0.
+    switched off; ``order``: when it is left out where the page is narrow, from 0.
     """
     fixed = {*run.axis_names, f"{run.metric.name}_mean"}
     others = [key for key in run.columns if key not in fixed and key not in KEPT]
@@ -45,7 +43,6 @@ def heads_of(run: RunReport) -> list[dict[str, Any]]:
             "number": bool(column.better),
             "first": "descending" if column.better > 0 else "ascending",
             "choice": key not in fixed,
-            "on": key not in RATIOS,
             "order": order.index(key) if key in order else -1,
             "classes": _classes(
                 number=bool(column.better), axis=bool(place) and key in run.axis_names
@@ -59,10 +56,11 @@ def lines_of(run: RunReport) -> list[dict[str, Any]]:
     """The rows of the readable table that are shown, in its order.
 
     ``facets``: a row's choices on the axes that vary, which filters use. ``key`` of a cell: what
-    it sorts by, "" if empty. ``classes``: of CSS.
+    it sorts by, "" if empty. ``title``: what is shown where a pointer rests on it. ``classes``: of
+    CSS.
     """
     score = f"{run.metric.name}_mean"
-    whiskers = {column: _whiskers(run, column) for column in (score, *RATIOS)}
+    whiskers = _whiskers(run)
     best = (run.verdicts.tied() or [""])[0]
 
     def cell(number: int, column: Column) -> dict[str, Any]:
@@ -71,13 +69,17 @@ def lines_of(run: RunReport) -> list[dict[str, Any]]:
         sorts_by = text if not column.better else "" if value is None else repr(float(value))
         classes = _classes(
             number=bool(column.better),
-            tie=key in RATIOS and bool(line[key.replace("_ratio", "_tie")]),
             words=not column.better and len(text) > WORDS,
             axis=key in run.axis_names[1:],
             score=key == score,
         )
-        whisker = whiskers[key][number] if key in whiskers else None
-        return {"text": text, "key": sorts_by, "whisker": whisker, "classes": classes}
+        return {
+            "text": text,
+            "key": sorts_by,
+            "title": column.intervals[number] if column.intervals else "",
+            "whisker": whiskers[number] if key == score else None,
+            "classes": classes,
+        }
 
     lines = []
     for number in run.drawn:
@@ -113,17 +115,14 @@ def tints_of(run: RunReport) -> str:
     )
 
 
-def _whiskers(run: RunReport, column: str) -> list[list[float] | None]:
-    """Low, middle and high of each row, in percent of one scale; None without an interval.
+def _whiskers(run: RunReport) -> list[list[float] | None]:
+    """Low, middle and high score of each row, in percent of one scale; None without an interval.
 
-    The scale is logarithmic for ratios. It is that of the cells: a baseline that is far off is
-    drawn at the edge.
+    The scale is that of the cells: a baseline that is far off is drawn at the edge.
     """
-    name = column.removesuffix("_mean")
-    ends = run.table[[f"{name}_low", column, f"{name}_high"]].to_numpy(dtype=float, copy=True)
+    columns = [f"{run.metric.name}_{part}" for part in ("low", "mean", "high")]
+    ends = run.table[columns].to_numpy(dtype=float, copy=True)
     ends[np.isnan(ends).any(axis=1)] = np.nan
-    if column in RATIOS:
-        ends = np.log(ends)
     cells = ends[run.table["baseline"] == ""]
     if np.isnan(cells).all():
         return [None] * len(ends)

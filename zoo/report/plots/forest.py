@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullFormatter, NullLocator, StrMethodFormatter
 
-from zoo.report.plots.plot import HUES, MUTED, PAPER, RULE, WIDTH, Plot, finish
+from zoo.report.plots.plot import HUES, MUTED, PAPER, WIDTH, Plot, finish
 from zoo.report.stats.effects import Effect, Effects
 from zoo.report.stats.ratios import memory_verdict
 from zoo.report.tables.effects_text import sentence
@@ -44,8 +44,6 @@ def forest_plots(found: Effects | None) -> list[Plot]:
         at -= 1.0 + 0.7 * (effect.axis != last) + 0.6 * long
         places.append(at)
         last = effect.axis
-    ratios = [ratio for effect in effects if (ratio := effect.speed.get("train"))]
-    floor = max((r.floor for r in ratios if r.floor is not None), default=None)
     figure = Figure(figsize=(WIDTH, len(shown) * (FRAME + LINE * -at)), layout="constrained")
     panels = figure.subplots(len(shown), squeeze=False)[:, 0]
     marks = {}
@@ -56,8 +54,6 @@ def forest_plots(found: Effects | None) -> list[Plot]:
                 gid = f"effect-{number}-{place}"
                 marks[gid] = plain(sentence(effect))
                 _draw(axes, places[number], estimate, gid)
-        if floor is not None and "speed" in label:
-            axes.axvspan(1 / (1 + floor), 1 + floor, color=RULE, alpha=0.6, linewidth=0, zorder=0)
         _scale(axes, label.endswith("×"), estimates)
         axes.set_xlabel(label)
         axes.grid(axis="y", visible=False)
@@ -71,8 +67,6 @@ def forest_plots(found: Effects | None) -> list[Plot]:
     )
     if len(effects) < len(found.main):
         about += f" The {MOST} largest of {len(found.main):,} effects."
-    if floor is not None:
-        about += " The grey band is the machine's noise floor."
     if any(effect.memory is not None for effect in effects):
         about += " Memory is measured once."
     return [finish("effects", "Effect of each component", about, figure, marks)]

@@ -130,7 +130,7 @@ def _legend(figure: Figure, columns: Sequence[list[Line2D]], longest: int) -> No
 def _about(run: RunReport, points: Sequence[Point], stairs: Sequence[Point], more: bool) -> str:
     across = "horizontally there is none" if more else "memory is measured once, so it has none"
     if any(p.xs for p in points):
-        across = "horizontal, of the ratio in the same rounds"
+        across = "horizontal, of the ratio in the same blocks"
     front = "The dashed line is the front of the means"
     if not stairs[1:]:
         front = "Best in both means, significant or not"

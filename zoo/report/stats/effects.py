@@ -3,7 +3,7 @@
 A main effect compares the reference's choice on an axis with another choice on it: the difference
 of the metric in each combination of the other axes and each seed, averaged over the combinations.
 Every seed gives one such average, so what is known of it is correct however strongly cells of one
-seed are correlated. Speeds are combined in the same way as logs, round by round, and memory as a
+seed are correlated. Speeds are combined in the same way as logs, block by block, and memory as a
 geometric mean. Verdicts are those of the whole report (``verdicts``).
 
 An interaction is a difference of such differences: how much larger the effect is with one choice

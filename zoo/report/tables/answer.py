@@ -6,15 +6,14 @@ The sentences are in ``words/answer.txt`` and ``words/next_step.txt``.
 from __future__ import annotations
 
 import bisect
-import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from zoo.report.rows import Row, trained_on_one_kind_of_machine
+from zoo.report.rows import Row
 from zoo.report.stats.effects import Effects
 from zoo.report.stats.intervals import ALPHA, ENOUGH
 from zoo.report.stats.paired import p_of_models
-from zoo.report.stats.ratios import NOISY, memory_verdict, too_noisy
+from zoo.report.stats.ratios import Ratio, memory_verdict
 from zoo.report.tables.words import said
 
 if TYPE_CHECKING:
@@ -37,18 +36,17 @@ def tied_cells(run: RunReport) -> list[Row]:
 
 
 def findings(run: RunReport) -> list[str]:
-    """At most five sentences.
+    """At most four lines.
 
-    They say which choices make a difference; which cell is best and which tie with it; which of
-    these is the fastest and which the smallest; and whether any beats the baselines.
+    They say which row is the best, and whether any cell beats the baselines; which choices make a
+    difference; which cells compute the same; and which cells are the fastest and the smallest.
     """
     cells, baselines = by_score(run, baseline=False), by_score(run, baseline=True)
-    values: dict[str, Any] = {"run": run, "cells": cells, "NAMED": NAMED, "NOISY": NOISY}
+    values: dict[str, Any] = {"run": run, "cells": cells, "NAMED": NAMED}
     if not cells:
         return said("answer", **values)
     tied = tied_cells(run)
     best, better = (tied or cells)[0], run.metric.better
-    pairs = [run.verdicts.pair(best.name, row.name) for row in tied[1:]]
     verdicts: list[int | None] = []
     if baselines:
         verdicts = [run.verdicts.verdict(row.name, baselines[0].name) for row in cells]
@@ -63,6 +61,8 @@ def findings(run: RunReport) -> list[str]:
         if better(baselines[0].mean) > better(cells[0].mean):
             values["by_mean"].reverse()
     others = [row for row in cells if row is not best]
+    same = _same(run)
+    equal = [[row for row in of if not row.baseline] for of in run.verdicts.equal_rows()]
     return said(
         "answer",
         **values,
@@ -70,11 +70,14 @@ def findings(run: RunReport) -> list[str]:
         tied=tied,
         best=best,
         choices=_choices(run.effects),
+        visible=run.verdicts.visible("effect"),
         beaten_by_baseline=bool(baselines) and better(baselines[0].mean) > better(best.mean),
-        equal=sum(pair is not None and pair.equal for pair in pairs),
         significantly_best=bool(others)
         and all(run.verdicts.verdict(best.name, row.name) == 1 for row in others),
-        cheapest=_cheapest(run, tied),
+        same=same,
+        # Groups of cells with the same results, of which the line does not say that they must.
+        alike=[of for of in equal if of[1:] and not (same and _one_function(of))],
+        cheapest=_cheapest(run, tied or cells),
         verdicts=[verdict for verdict in verdicts if verdict is not None],
         plain_score=lambda row: plain_score(run, row),
     )
@@ -100,45 +103,77 @@ def _choices(effects: Effects | None) -> list[str] | None:
     return parts if tested else None
 
 
-def _cheapest(run: RunReport, tied: Sequence[Row]) -> dict[str, Any]:
-    """The fastest of these rows in training, and the smallest; or that speeds do not compare."""
-    found: dict[str, Any] = {"busy": False, "fastest": None, "least": None}
-    if len(tied) < 2:
+def _same(run: RunReport) -> dict[str, Any] | None:
+    """The exact attentions that the reference's is compared with: these cells compute the same.
+
+    names: the attentions, the reference's first. gap: the largest difference of two of these cells
+    with one seed. speeds: of each other attention, the one of the two that trains faster, the other
+    one, and how many times as fast.
+    """
+    found = [
+        effect
+        for effect in (run.effects.main if run.effects else [])
+        if all(_one_function([one, other]) for one, other, _ in effect.pairs)
+    ]
+    if not found:
+        return None
+    gaps = [
+        abs(value - other.values[seed])
+        for effect in found
+        for one, other, _ in effect.pairs
+        for seed, value in one.values.items()
+        if seed in other.values
+    ]
+    speeds = []
+    for effect in found:
+        ratio, names = effect.speed["train"], [effect.component, effect.against]
+        if ratio and ratio.verdict == -1:
+            names.reverse()
+            ratio = run.speeds.contrast("train", {n: -w for n, w in effect.weights.items()})
+        speeds.append((*names, ratio))
+    return {
+        "names": [found[0].component, *(effect.against for effect in found)],
+        "gap": run.metric.format_difference(max(gaps)).lstrip("+") if any(gaps) else "",
+        "speeds": [one for one in speeds if one[2]],
+    }
+
+
+def _one_function(rows: Sequence[Row]) -> bool:
+    """Whether these cells differ in exact attentions alone, and so compute the same."""
+    rest = [{axis: row.cell[axis] for axis in row.cell if axis != "attention"} for row in rows]
+    return all(row.exact for row in rows) and all(one == rest[0] for one in rest)
+
+
+def _cheapest(run: RunReport, rows: Sequence[Row]) -> dict[str, Any]:
+    """Of these rows the fastest in training, and the smallest.
+
+    slower: those that it is told apart from, and how many times as fast as each it is, the fastest
+    first. close: the others.
+    """
+    found: dict[str, Any] = {"fastest": None, "least": None}
+    if len(rows) < 2 or _one_function(rows):
         return found
-    timed = [row for row in tied if row.cost.get("train_tokens_per_s")]
+
+    def ratio(one: Row, other: str) -> Ratio | None:
+        return Ratio(1.0) if one.name == other else run.speeds.ratio("train", one.name, other)
+
+    timed = [(row, known.value) for row in rows if (known := ratio(row, run.speeds.base))]
     if timed[1:]:
-        # Not how busy: the notes say that, of all rows and not only of these.
-        found["busy"] = too_noisy(run.speeds.floor("train", [row.name for row in timed]))
-    if timed[1:] and not found["busy"]:
-        fastest = found["fastest"] = _fastest(run, timed)
-        ratios = [run.speeds.ratio("train", fastest.name, o.name) for o in timed if o != fastest]
-        found["close"] = sum(ratio is None or ratio.verdict != 1 for ratio in ratios)
-        seconds = list(fastest.values_of("train_seconds").values())
-        alike = seconds and trained_on_one_kind_of_machine(tied)
-        found["seconds"] = statistics.fmean(seconds) if alike else None
-    sizes = [row.parameters for row in tied]
-    peaks = [float(row.cost.get("peak_memory_mib") or 0) for row in tied]
+        fastest, *others = (row for row, _ in sorted(timed, key=lambda pair: -pair[1]))
+        against = [(row, ratio(fastest, row.name)) for row in others]
+        slower = [(row, known) for row, known in against if known and known.verdict == 1]
+        close = [row for row, known in against if not known or known.verdict != 1]
+        found |= {"fastest": fastest, "slower": slower, "close": close}
+    sizes = [row.parameters for row in rows]
+    peaks = [float(row.cost.get("peak_memory_mib") or 0) for row in rows]
     if all(sizes) and len(set(sizes)) > 1:
-        found |= {"least": tied[sizes.index(min(sizes))], "parameters": True}
+        found |= {"least": rows[sizes.index(min(sizes))], "parameters": True}
         found["alike"] = sizes.count(min(sizes)) - 1
     elif all(peaks):
-        found |= {"least": tied[peaks.index(min(peaks))], "parameters": False}
-        found["alike"] = sum(memory_verdict(peak, min(peaks)) == 0 for peak in peaks) - 1
+        alike = sum(memory_verdict(peak, min(peaks)) == 0 for peak in peaks) - 1
+        if alike < len(rows) - 1:
+            found |= {"least": rows[peaks.index(min(peaks))], "parameters": False, "alike": alike}
     return found
-
-
-def _fastest(run: RunReport, timed: Sequence[Row]) -> Row:
-    """By the ratios to the reference, from which what a round does to all rows is taken out.
-
-    By throughput alone where a row has no such ratio.
-    """
-    ratios = {run.speeds.base: 1.0}
-    for row in timed:
-        if found := run.speeds.ratio("train", row.name, run.speeds.base):
-            ratios[row.name] = found.value
-    if all(row.name in ratios for row in timed):
-        return max(timed, key=lambda row: ratios[row.name])
-    return max(timed, key=lambda row: float(row.cost["train_tokens_per_s"]))
 
 
 def next_step(run: RunReport) -> str:
@@ -147,7 +182,7 @@ def next_step(run: RunReport) -> str:
     verdicts, tied = run.verdicts, tied_cells(run)
     if not cells:
         return ""
-    values: dict[str, Any] = {"lacking": 0, "seeds": 0, "most": MOST_SEEDS, "unbeaten": False}
+    values: dict[str, Any] = {"lacking": 0, "seeds": 0, "unbeaten": False}
     lacking = ENOUGH - len(cells[0].values)
     if lacking > 0 and not verdicts.pairs:
         values["lacking"] = lacking if cells[1:] or baselines else 0
@@ -156,7 +191,7 @@ def next_step(run: RunReport) -> str:
     gap = max((abs(d.mean) for d in apart if d is not None and not d.equal), default=0.0)
     seeds = _seeds_for(gap, run) if gap else None
     # With as many seeds as there are, this pair is noisier than most: nothing is known of it.
-    if seeds and seeds > max(len(row.values) for row in cells):
+    if seeds and max(len(row.values) for row in cells) < seeds <= MOST_SEEDS:
         values["seeds"] = seeds
     beaten = [verdicts.verdict(row.name, baselines[0].name) for row in cells] if baselines else []
     values["unbeaten"] = 1 not in beaten and any(verdict is not None for verdict in beaten)

@@ -1,10 +1,10 @@
-"""The table as a person reads it: rounded, with units in the heads and ties shown as ties."""
+"""The table as a person reads it: rounded, with units in the heads."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +12,9 @@ from zoo.config.metric_description import MetricDescription
 from zoo.errors import counted
 from zoo.report.rows import Row
 from zoo.report.stats.intervals import Interval, over_seeds
-from zoo.report.stats.ratios import PHASES
+from zoo.report.tables.table import phases_of
+from zoo.report.tables.text import ends, plain, ratio, tabulated
 from zoo.report.tables.text import line as markdown
-from zoo.report.tables.text import plain, tabulated
 
 if TYPE_CHECKING:
     from zoo.report.run_report import RunReport
@@ -23,7 +23,7 @@ REASON, SHORT_REASON = 90, 24  # characters of a status with its reason; the who
 # Where there is little room, other columns are left out first, and then these from the end.
 # Name, score, speed in training and memory stay on the narrowest terminal.
 KEPT = (
-    *("train_tokens_per_s", "peak_memory_mib", "status", "rank", "train_ratio"),
+    *("train_tokens_per_s", "peak_memory_mib", "status", "contended", "rank", "train_ratio"),
     *("front", "infer_tokens_per_s", "seeds", "train_seconds", "params", "latency_ms"),
 )
 _FRONTS = {"front": "{}", "tied": "({})"}
@@ -35,7 +35,8 @@ class Column:
 
     key: the column of ``table.csv`` that it shows; ``front`` shows both fronts. values: a text for
     each row. better: 1 where a higher number is better, -1 where a lower one is, 0 for words.
-    right: whether it is aligned to the right.
+    right: whether it is aligned to the right. intervals: what is known of each value besides,
+    where there is room for it; empty where nothing is.
     """
 
     key: str
@@ -43,6 +44,13 @@ class Column:
     values: list[str]
     better: int = 0
     right: bool = False
+    intervals: Sequence[str] = ()
+
+    @property
+    def texts(self) -> list[str]:
+        """The values with what is known besides: ``1.25 (1.22 to 1.28)``."""
+        known = zip(self.values, self.intervals or [""] * len(self.values), strict=True)
+        return [f"{value} ({interval})" if interval else value for value, interval in known]
 
 
 def columns_of(run: RunReport) -> list[Column]:
@@ -66,6 +74,7 @@ def columns_of(run: RunReport) -> list[Column]:
 
     if any(one["status"] != "ok" for one in lines):
         words("status", [_status(one) for one in lines])
+    words("contended", ["yes" if one["contended"] else "" for one in lines])
     ranks = Counter(one["rank"] for one in lines)
     marks = {rank: "=" if count > 1 else "" for rank, count in ranks.items()}
     ranked = ["" if (r := one["rank"]) is None else f"{r}{marks[r]}" for one in lines]
@@ -81,9 +90,12 @@ def columns_of(run: RunReport) -> list[Column]:
         seeds = ["" if one["deterministic"] else str(one["seeds"]) for one in lines]
         found.append(Column("seeds", "seeds", seeds, -1, right=True))
     numbers("params", "params", "{:,.0f}")
-    for phase in PHASES:
+    for phase in phases_of(run):
         numbers(f"{phase}_tokens_per_s", f"{phase} tok/s", "{:,.0f}", 1)
-        words(f"{phase}_ratio", [_ratio(run, n, phase) for n in range(len(lines))], f"× {phase}", 1)
+        ratios = [_ratio(run, number, phase) for number in range(len(lines))]
+        key = f"{phase}_ratio"
+        intervals = [ends(one[f"{key}_low"], one[f"{key}_high"]) for one in lines]
+        found.append(Column(key, f"× {phase}", ratios, 1, intervals=intervals))
     numbers("latency_ms", "latency ms", "{:.2f}")
     numbers("peak_memory_mib", "memory MiB", "{:,.0f}")
     numbers("held_memory_mib", "held MiB", "{:,.0f}")
@@ -109,12 +121,10 @@ def _value(one: Mapping[str, Any], metric: MetricDescription) -> str:
 
 def _ratio(run: RunReport, number: int, phase: str) -> str:
     one = run.lines[number]
-    value, low, high = (one[f"{phase}_ratio{end}"] for end in ("", "_low", "_high"))
-    if value is None:
-        return ""
-    if low is None:
-        return "reference" if run.rows[number].name == run.reference else f"{value:.2f}"
-    return f"{'tie' if one[f'{phase}_tie'] else f'{value:.2f}'} ({low:.2f} to {high:.2f})"
+    value, tie = one[f"{phase}_ratio"], one[f"{phase}_tie"]
+    if value is not None and run.rows[number].name == run.reference:
+        return "reference"
+    return ratio(value, tie is False)
 
 
 def _fronts(one: Mapping[str, Any]) -> str:
@@ -126,9 +136,14 @@ def table_text(run: RunReport, style: str = "simple", width: int | None = None) 
     """The table in a style of tabulate's, each row on one line.
 
     width: of a terminal, in characters; columns that do not fit are left out and counted. Name,
-    score, speed in training and memory are always there.
+    score, speed in training and memory are always there. Intervals of ratios stand only on a
+    terminal that has room for all.
     """
     columns = list(run.columns.values())
+    if style == "simple":
+        text = _laid_out([replace(one, values=one.texts) for one in columns], style)
+        if width is None or _width(text) <= width:
+            return text
     text = _laid_out(columns, style)
     if width is None or _width(text) <= width:
         return text
@@ -136,7 +151,7 @@ def table_text(run: RunReport, style: str = "simple", width: int | None = None) 
         if column.key == "status":
             cut = [plain(value, SHORT_REASON) for value in column.values]
             columns[place] = replace(column, values=cut)
-    first = {*run.axis_names, f"{run.metric.name}_mean", *KEPT[:3]}
+    first = {*run.axis_names, f"{run.metric.name}_mean", *KEPT[:4]}
     kept = [column for column in columns if column.key in first]
     for key in dict.fromkeys([*KEPT, *run.columns]):
         wider = [column for column in columns if column in kept or column.key == key]

@@ -9,7 +9,8 @@ from typing import Any
 from zoo.errors import counted
 from zoo.report.stats.effects import Effect, Effects
 from zoo.report.stats.ratios import memory_verdict
-from zoo.report.tables.text import plain
+from zoo.report.tables.text import ends, plain
+from zoo.report.tables.text import ratio as ratio_text
 from zoo.report.tables.words import said
 
 LARGEST = 3  # interactions that are printed
@@ -56,25 +57,22 @@ def sentence(effect: Effect, name: Callable[[object], str] = plain) -> str:
         parts.append(text if found.half is None or found.real else f"{text}{tie}")
     for phase, what in (("train", "the speed"), ("infer", "in inference")):
         if ratio := effect.speed.get(phase):
-            tie = ", tie" if ratio.verdict == 0 else ""
-            known = ratio.low is not None and ratio.high is not None
-            ends = f" ({ratio.low:.2f} to {ratio.high:.2f}{tie})" if known else ""
-            parts.append(f"{ratio.value:.2f} × {what}{ends}")
+            known = f" ({text})" if (text := ends(ratio.low, ratio.high)) else ""
+            parts.append(f"{ratio_text(ratio.value, ratio.verdict)} × {what}{known}")
     if effect.memory is not None:
-        tie = "" if memory_verdict(effect.memory, 1.0) else " (tie)"
-        parts.append(f"{effect.memory:.2f} × the memory{tie}")
+        memory = ratio_text(effect.memory, memory_verdict(effect.memory, 1.0))
+        parts.append(f"{memory} × the memory")
     return f"{names}: {', '.join(parts)}"
 
 
 def _notes(effects: Effects) -> list[str]:
-    floors = [ratio.floor for e in effects.main if (ratio := e.speed["train"])]
     return said(
         "effects",
         effects=effects,
         missing=[f"{name} ({why})" for name, why in effects.missing.items()],
         more=effects.lacking - len(effects.missing),
         tested=any(e.difference and e.difference.half is not None for e in effects.main),
-        floors=[floor for floor in floors if floor is not None],
+        timed=any(effect.speed["train"] for effect in effects.main),
     )
 
 
@@ -99,9 +97,9 @@ def _data(effect: Effect) -> dict[str, Any]:
         data[effect.metric.name] = shown | {"p_adjusted": found.adjusted, "tie": tie}
     for phase, ratio in effect.speed.items():
         if ratio:
+            shown = {name: getattr(ratio, name) for name in ("value", "low", "high", "contended")}
             tie = None if ratio.verdict is None else ratio.verdict == 0
-            ends = {"value": ratio.value, "low": ratio.low, "high": ratio.high}
-            data[f"{phase}_ratio"] = ends | {"noise_floor": ratio.floor, "tie": tie}
+            data[f"{phase}_ratio"] = shown | {"tie": tie}
     if effect.memory is not None:
         data["memory_ratio"] = effect.memory
     return data | {"text": sentence(effect)}

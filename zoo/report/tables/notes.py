@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from zoo.config.metric_description import MetricDescription
 from zoo.errors import counted
 from zoo.report.rows import Row
-from zoo.report.stats.ratios import too_noisy
+from zoo.report.stats.ratios import PHASES
 from zoo.report.stats.verdicts import MOST_RANKED
 from zoo.report.tables.table import at_chance
-from zoo.report.tables.text import percent, plain
+from zoo.report.tables.text import plain
 from zoo.report.tables.words import said
 from zoo.sweep.records import Record, made_by, shared_part
 
@@ -48,7 +48,7 @@ def notes_of(run: RunReport) -> list[str]:
         seeds=[len({record.seed for record in row.trained.values()}) for row in cells],
         examples=max((row.examples for row in run.rows), default=0),
         errors=[error for error in errors if error is not None],
-        noise=noise_note(run),
+        **_speeds(run),
         held=any(cost.get("held_memory_mib") for cost in costs),
         ways=ways,
         visible=visible_note(run),
@@ -66,27 +66,16 @@ def notes_of(run: RunReport) -> list[str]:
     return [*found, *filter(None, remarks), made_on(last, metric), *mixed(used)]
 
 
-def noise_note(run: RunReport) -> str:
-    """The noise floor of the speeds, and whether it is too high to compare them."""
-    if not (noise := noise_text(run)):
-        return "Noise floor: unknown, because the reference has too few rounds."
-    if not too_noisy(run.noise_floor):
-        return f"Noise floor: {noise}."
-    return (
-        f"Noise floor: {noise}. That is too much to compare speeds: the machine was doing other "
-        "work, or its clock was changing. Measure again on a quiet one."
-    )
-
-
-def noise_text(run: RunReport) -> str:
-    """How much the reference differed from itself, for training and inference; empty: unknown."""
-    train, infer = run.noise_floors
-    if train is None or infer is None:
-        return ""
-    return (
-        "the reference, measured twice, differed from itself by up to "
-        f"{percent(train)} (training) and {percent(infer)} (inference)"
-    )
+def _speeds(run: RunReport) -> dict[str, Any]:
+    """How the speeds were measured; itself: whether each interval of a check contains 1."""
+    speeds, names = run.speeds, run.speeds.measured
+    checks = [ratio for phase in PHASES for ratio in speeds.against_itself(phase)]
+    return {
+        "blocks": [speeds.blocks(name) for name in names],
+        "contended": speeds.contended(*names),
+        "unreached": sum(not speeds.reached(name) for name in names),
+        "itself": [r.low <= 1 <= r.high for r in checks if r.low and r.high],
+    }
 
 
 def visible_note(run: RunReport) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from zoo.report.run_report import RunReport
 
 # Columns that have the names of metrics in records of kind "cost".
-COST_COLUMNS = ("train_tokens_per_s", "infer_tokens_per_s", "latency_ms", "peak_memory_mib")
+COST_COLUMNS = ("latency_ms", "peak_memory_mib")
 MORE_COST_COLUMNS = (
     "train_padded_tokens_per_s",
     "infer_padded_tokens_per_s",
@@ -89,6 +89,7 @@ def _results(run: RunReport, row: Row) -> dict[str, Any]:
         **{f"{name}_mean": found.mean if found else None for name, found in others},
         **{f"{name}_loss": row.auxiliary.get(name) for name in run.auxiliary},
         **{name: row.chosen.get(name) for name in run.tuned},
+        **{f"{phase}_tokens_per_s": _rate(run, row, phase) for phase in phases_of(run)},
         **{column: cost.get(column) for column in COST_COLUMNS},
         **{name: found.mean if found else None for name, found in seconds.items()},
     }
@@ -138,13 +139,29 @@ def _standings(run: RunReport, rows: Sequence[Row]) -> dict[str, dict[str, Any]]
     return columns
 
 
+def phases_of(run: RunReport) -> list[str]:
+    """Training and inference, and what else any row was timed in."""
+    return list(dict.fromkeys([*PHASES, *run.speeds.phases]))
+
+
+def _rate(run: RunReport, row: Row, phase: str) -> float | None:
+    """Tokens/s: the ratio times the reference's, so that no two columns contradict each other.
+
+    Of a row without a ratio, as it was measured.
+    """
+    rate = run.speeds.rate(phase, row.name)
+    return row.cost.get(f"{phase}_tokens_per_s") if rate is None else rate
+
+
 def _costs(run: RunReport, row: Row) -> dict[str, Any]:
     """Speed and memory relative to the reference; everything else a cost measurement found."""
-    speeds, reference, record = run.speeds, run.reference, row.cost_record
+    speeds, reference = run.speeds, run.reference
     measured = row.name in speeds.measured
     columns: dict[str, Any] = {"reference": reference}
-    columns["rounds"] = len(record.samples["rounds"]) if measured and record else None
-    for phase in PHASES:
+    columns |= {"blocks": None, "contended": None}
+    if measured:
+        columns |= {"blocks": speeds.blocks(row.name), "contended": speeds.contended(row.name)}
+    for phase in phases_of(run):
         ratio = speeds.ratio(phase, row.name, reference) if measured else None
         verdict = ratio.verdict if ratio else None
         itself = measured and row.name == reference
@@ -157,8 +174,6 @@ def _costs(run: RunReport, row: Row) -> dict[str, Any]:
     own = row.cost.get("peak_memory_mib")
     other = run.reference_row.cost.get("peak_memory_mib") if run.reference_row else None
     return columns | {
-        "noise_floor": speeds.floor("train", [row.name]),
-        "infer_noise_floor": speeds.floor("infer", [row.name]),
         "memory_ratio": own / other if own and other else None,
         "baseline": row.baseline,
         **{column: row.cost.get(column) for column in MORE_COST_COLUMNS},

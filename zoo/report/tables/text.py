@@ -49,6 +49,16 @@ def percent(share: float) -> str:
     return f"{share:.0%}" if share >= 0.1 else f"{share:.1%}"
 
 
+def ratio(value: float | None, apart: object) -> str:
+    """A ratio as ``1.25``, or ``~1.02`` where it is not told apart from 1; empty where unknown."""
+    return "" if value is None else f"{'' if apart else '~'}{value:.2f}"
+
+
+def ends(low: float | None, high: float | None) -> str:
+    """The interval of a ratio as ``0.98 to 1.06``; empty where there is none."""
+    return "" if low is None or high is None else f"{low:.2f} to {high:.2f}"
+
+
 # What could begin markup inside a line: names of classes and plug-ins may contain anything.
 _MARKUP = re.compile(r"([\\`*_\[\]<>|]|&(?=#?\w+;))")
 

@@ -9,9 +9,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from zoo.errors import counted
+from zoo.measure.turns import CONTENDED as MOST_CONTENTION
+from zoo.measure.turns import NARROW
 from zoo.report.stats.intervals import ENOUGH
-from zoo.report.stats.ratios import MEMORY_TIE
-from zoo.report.tables.text import from_to, listed, percent, plain
+from zoo.report.stats.ratios import CONTENDED, MEMORY_TIE, UNDECIDED
+from zoo.report.tables.text import ends, from_to, listed, percent, plain
 
 
 @functools.cache
@@ -27,12 +29,17 @@ def words(name: str) -> Template:
     )
     made.globals |= {
         "counted": counted,
+        "ends": ends,
         "from_to": from_to,
         "listed": listed,
         "percent": percent,
         "plain": plain,
         "ENOUGH": ENOUGH,
         "MEMORY_TIE": MEMORY_TIE,
+        "MOST_CONTENTION": MOST_CONTENTION,
+        "NARROW": NARROW,
+        "UNDECIDED": UNDECIDED,
+        "CONTENDED": CONTENDED,
     }
     return made.get_template(f"{name}.txt")
 

@@ -56,7 +56,7 @@ function fit() {
   if (byHand) return;
   const frame = results.parentElement, wide = () => frame.scrollWidth > frame.clientWidth;
   results.classList.remove("named");
-  boxes.forEach(box => switchColumn(box, box.defaultChecked));
+  boxes.forEach(box => switchColumn(box, true));
   const order = boxes.filter(box => box.checked).sort((a, b) => a.dataset.order - b.dataset.order);
   while (wide() && order.length > FEWEST) switchColumn(order.shift(), false);
   results.classList.toggle("named", wide());
