@@ -46,12 +46,12 @@ ABOUT = f"""\
 # A model against itself
 
 Made by `python -m bench.equal_models`: {SIZES.layers} layers, {SIZES.dim} wide,
-{SIZES.max_length} tokens, batches of {BATCH}, one thread. Each job measures `fused`, {COPIES} copies
-of it, and `naive`, as `zoo bench` measures costs. *Spread*: the standard deviation of the logs of a copy's ratios.
-*Half-width*: of the 95% interval, the median. *Told apart*: copies that are called faster or
-slower, of which at most 5% are promised. *naive*: its speed over that of `fused`, the median and
-the range over jobs. *CPU s a model*: of all processes, with starting them and measuring memory.
-*Busy*: a process that multiplies matrices for every core, beside the job."""
+{SIZES.max_length} tokens, batches of {BATCH}, one thread. Each job measures `fused`,
+{COPIES} copies of it, and `naive`, as `zoo bench` measures costs. *Spread*: the standard deviation
+of the logs of a copy's ratios. *Half-width*: of the 95% interval, the median. *Told apart*: copies
+that are called faster or slower, of which at most 5% are promised. *naive*: its speed over that of
+`fused`, the median and the range over jobs. *CPU s a model*: of all processes, with starting them
+and measuring memory. *Busy*: a process that multiplies matrices for every core, beside the job."""
 
 
 def job() -> CostJob:

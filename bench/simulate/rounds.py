@@ -2,7 +2,8 @@
 
 In each round the log of a model's time is off by noise of its own; with all the noise of a ratio
 in ``noise``, a quarter of whose square is of rounds in which something disturbed the model.
-Comparisons with other libraries have a few rounds; the t-interval is the published one, and a bootstrap of the median is what they had before.
+Comparisons with other libraries have a few rounds; the t-interval is the published one, and a
+bootstrap of the median is what they had before.
 """
 
 from __future__ import annotations
