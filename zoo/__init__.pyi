@@ -48,7 +48,7 @@ def bench(
     metric: str | None = None,
     jobs: int | None = None,
     threads: int | None = None,
-    rounds: int | None = None,
+    blocks: int | None = None,
     timeout: float | None = None,
     memory_limit: int | None = None,
     save_models: Literal["none", "best", "all"] | None = None,
@@ -155,11 +155,12 @@ def bench(
         have room for, one on a GPU or with --threads, and on a cluster as many as it has
         room for.
     threads: Threads of one job. 0: of a training its share of the cores, one where the
-        whole plan has as many trainings as cores, and of a cost all cores; a container's
-        limit and OMP_NUM_THREADS count. On a cluster 0 is 1.  [default: 0]
-    rounds: Rounds of each cost measurement, neither more nor fewer. By default zoo bench
-        measures 3, and up to 5 until every speed is known within 5% of the reference's; zoo
-        scale measures 5.
+        whole plan has as many trainings as cores, and of a cost on a CPU one; a container's
+        limit and OMP_NUM_THREADS count. On a cluster 0 is 1. Where zoo bench is given more,
+        it also measures speeds with so many, if nothing else has the cores.  [default: 0]
+    blocks: Turns that each model has in a cost measurement, neither more nor fewer. By
+        default zoo bench measures 12, and up to 40 until every speed is known within 2% of
+        the reference's; zoo scale measures 6.
     timeout: Most seconds that one job may take; by default there is no limit.
     memory_limit: Most MiB of data that one process may hold; 0: no limit.  [default: 0]
     save_models: Keep trained models under models/ in the run's directory, as zoo train
@@ -398,8 +399,9 @@ def train(
     block: Blocks: a comma list, or all.  [default: pre]
     pool: Pools: a comma list, or all.  [default: mean]
     threads: Threads of one job. 0: of a training its share of the cores, one where the
-        whole plan has as many trainings as cores, and of a cost all cores; a container's
-        limit and OMP_NUM_THREADS count. On a cluster 0 is 1.  [default: 0]
+        whole plan has as many trainings as cores, and of a cost on a CPU one; a container's
+        limit and OMP_NUM_THREADS count. On a cluster 0 is 1. Where zoo bench is given more,
+        it also measures speeds with so many, if nothing else has the cores.  [default: 0]
     timeout: Most seconds that one job may take; by default there is no limit.
     memory_limit: Most MiB of data that one process may hold; 0: no limit.  [default: 0]
     dim: Width of the model.  [default: 64]
