@@ -37,7 +37,6 @@ from zoo.measure.turns import (
 STEPS = "zoo.execution.cost_steps"
 PROCESSES = 2  # and a third for what is near the reference
 MOST_SECONDS = 30.0  # of a process, once it has its least blocks
-FITS = 3  # blocks of a process in which a baseline is fitted
 
 
 @dataclass
@@ -80,7 +79,10 @@ def measure(job: CostJob, directory: Path, limits: Limits) -> Iterator[Step | Re
     _measure_memory(job, group, limits, log)
     done = 0
     for process in range(PROCESSES + 1):
-        together = group if process < PROCESSES else _near(job, group)
+        # A baseline is far from the reference, and chooses anew in every process.
+        together = [one for one in group if not (process and one.fits)]
+        if process == PROCESSES:
+            together = _near(job, together)
         for _ in _blocks(job, together, process, limits, log):
             done += 1
             yield Step(done, max(done, job.blocks or LEAST_BLOCKS))
@@ -98,9 +100,9 @@ def measure(job: CostJob, directory: Path, limits: Limits) -> Iterator[Step | Re
 
 def _near(job: CostJob, group: Sequence[_Measured]) -> list[_Measured]:
     """Reference and twin with the models that are about as fast; empty where none is."""
-    reference, *others = group
-    if job.blocks or reference.failure is not None:
+    if job.blocks or not group or group[0].failure is not None:
         return []
+    reference, *others = group
     found = [reference]
     for one in others:
         ratios = [logs for logs in ratios_of(vars(reference), [vars(one)]) if logs]
@@ -122,7 +124,7 @@ def _blocks(
                 worker = _prepared(job, group, replace(limits, memory_limit=0), log)
                 continue
             if _goes_on(job, able, process, number, time.monotonic() - start):
-                turning = [one for one in able if not one.fits or number < FITS]
+                turning = [one for one in able if not one.fits or number < HALF]
                 if _block(worker, group, turning, (process, number), limits):
                     number += 1
                     yield
