@@ -87,7 +87,7 @@ def measure(job: CostJob, directory: Path, limits: Limits) -> Iterator[Step | Re
             done += 1
             yield Step(done, max(done, job.blocks or LEAST_BLOCKS))
     session = uuid.uuid4().hex[:12]
-    results = [_result(one, group, session, rate, environment) for one in group]
+    results = [_result(one, group, session, rate, environment, job.threads) for one in group]
     crowded = [place for place, one in enumerate(group) if one.crowded]
     if crowded and len(crowded) < len(group) - 1:
         others = tuple(one.member for one in group if one.member.twin or one.crowded)
@@ -258,6 +258,7 @@ def _result(
     session: str,
     rate: float | None,
     environment: dict[str, Any],
+    threads: int,
 ) -> Result:
     """A member's result; reference and twin, if there are any, are the group's first two."""
     if one.failure is not None:
@@ -272,6 +273,7 @@ def _result(
         "memory": one.memory,
         "turns": one.turns,
         "matrix_rate": rate,
+        "threads": threads,
     }
     if len(group) > 1 and group[1].member.twin:
         reference, twin = group[0], group[1]

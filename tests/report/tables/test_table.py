@@ -112,6 +112,24 @@ def test_tokens_a_second_are_the_ratio_times_one_rate_of_the_run():
         assert rates["none"] / rates["rope"] == pytest.approx(table[f"{phase}_ratio"]["none"]) == 3
 
 
+def test_speeds_with_several_threads_are_columns_of_their_own():
+    """With four threads sin is 1.5 times as fast as rope, and with one it is as fast."""
+    records = [cost_record(cell(pe=pe), [1.0] * 12, REFERENCE) for pe in ("rope", "sin")]
+    for one, seconds in zip(records, (0.3, 0.2), strict=True):
+        one.samples["threads"] = 4
+        for turns, each in ((one.samples["turns"], seconds),
+                            (one.samples["reference"]["turns"], 0.3)):  # fmt: skip
+            turns["train_threads"] = {"wall": [[each] * 6] * 2, "cpu": [[each] * 6] * 2}
+    shown = readable(records).set_index("pe")
+    assert list(shown["× train, 4 threads"]) == ["reference", "1.50"]
+    assert list(shown["× train"]) == ["reference", "~1.00"]
+    assert "× infer, 4 threads" not in shown
+    table = by_pe(records)
+    assert table["train_threads_ratio_low"]["sin"] < 1.5 < table["train_threads_ratio_high"]["sin"]
+    rates = table["train_threads_tokens_per_s"]
+    assert rates["sin"] == pytest.approx(1.5 * rates["rope"])
+
+
 def test_rows_that_were_timed_beside_other_work_are_marked():
     """And within 10% nothing is decided of them."""
     busy = cost_record(cell(pe="sin"), [1.08] * 12, REFERENCE, wall=1.6)

@@ -96,7 +96,8 @@ class Speeds:
     """The speeds of all rows that were measured against the same base.
 
     base: name of the row that took part in every session; "" where nothing was measured. measured:
-    row name to its samples. phases: those that any row was measured in.
+    row name to its samples. phases: those that any row was measured in; threads: of those that end
+    in ``_threads``.
     """
 
     def __init__(self, rows: Sequence[Row], reference: str = "") -> None:
@@ -110,6 +111,7 @@ class Speeds:
         self.phases = [phase for phase in dict.fromkeys(found) if phase != LATENCY]
         # Of the latest: cpu or wall.
         self.clock = next((one["clock"] for one in reversed(self.measured.values())), "")
+        self.threads = max((one.get("threads", 0) for one in self.measured.values()), default=0)
         self._contention = {name: contention(one) for name, one in self.measured.items()}
 
     def ratio(self, phase: str, one: str, other: str) -> Ratio | None:

@@ -91,11 +91,12 @@ def columns_of(run: RunReport) -> list[Column]:
         found.append(Column("seeds", "seeds", seeds, -1, right=True))
     numbers("params", "params", "{:,.0f}")
     for phase in phases_of(run):
-        numbers(f"{phase}_tokens_per_s", f"{phase} tok/s", "{:,.0f}", 1)
+        what = phase.replace("_threads", f", {run.speeds.threads} threads")
+        numbers(f"{phase}_tokens_per_s", f"{what} tok/s", "{:,.0f}", 1)
         ratios = [_ratio(run, number, phase) for number in range(len(lines))]
         key = f"{phase}_ratio"
         intervals = [ends(one[f"{key}_low"], one[f"{key}_high"]) for one in lines]
-        found.append(Column(key, f"× {phase}", ratios, 1, intervals=intervals))
+        found.append(Column(key, f"× {what}", ratios, 1, intervals=intervals))
     numbers("latency_ms", "latency ms", "{:.2f}")
     numbers("peak_memory_mib", "memory MiB", "{:,.0f}")
     numbers("held_memory_mib", "held MiB", "{:,.0f}")
