@@ -130,6 +130,8 @@ def test_a_hybrid_is_a_row_like_any_other(tmp_path: Path, small: dict[str, Any])
     record, alone = outcome.records
     assert record.cell == {**alone.cell, "attention": "fused/naive"}
     # Both compute the same function, so they learn the same.
+    assert record.exact
+    assert alone.exact
     assert record.metrics["errors"] == alone.metrics["errors"]
     assert record.key != alone.key
     table = RunReport(outcome.records).table

@@ -96,6 +96,21 @@ def test_capabilities_are_those_of_each_layer(registry: Registry) -> None:
         assert none == ""
 
 
+@pytest.mark.parametrize(
+    ("attention", "exact"),
+    [("fused", True), ("fused/naive", True), ("single", False), ("fused/single", False),
+     ("bidirectional(naive)", False)],
+)  # fmt: skip
+def test_cells_say_whether_their_attention_is_exact(
+    registry: Registry, attention: str, exact: bool
+) -> None:
+    """With the heads of the model, which a single head has not; and in every layer."""
+    options = {"attention": attention, "pe": "none", "norm": "layer", "baseline": "all"}
+    cell, *baselines = plan_of(registry, **options).rows
+    assert cell.exact is exact
+    assert {row.exact for row in baselines} == {False}
+
+
 def test_a_pattern_longer_than_the_layers_is_refused_before_anything_runs(
     registry: Registry,
 ) -> None:

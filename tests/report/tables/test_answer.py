@@ -164,6 +164,18 @@ def test_equal_results_by_themselves_are_not_called_the_same_computation():
     assert line_of(other, "The same results with every seed: fused+rope, naive+sin.")
 
 
+def test_cells_with_other_settings_are_not_called_the_same_computation():
+    """Of two values of the rate, one was chosen for each of them."""
+    records = exact(trained(cell(), cell(attention="naive")))
+    for number, one in enumerate(list(records)):
+        lr = 0.01 if one.cell["attention"] == "naive" else 0.001
+        tuning = {"values": {"lr": [0.001, 0.01]}, "seeds": 1, "share": 0.2}
+        config = {**one.config, "training": {"epochs": 2, "lr": lr}, "tuning": tuning}
+        records[number] = one.model_copy(update={"config": config})
+        records.append(records[number].model_copy(update={"kind": "tune"}))
+    assert line_of(records, "compute") == ""
+
+
 def test_the_answer_has_at_most_four_lines_and_then_no_next_step():
     records = exact(of_attentions({"fused": 1.0, "naive": 0.8})) + of_attentions({"linear": 1.0})
     run = RunReport([*records, *baseline(20)])

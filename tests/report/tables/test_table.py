@@ -105,11 +105,16 @@ def test_tokens_a_second_are_the_ratio_times_one_rate_of_the_run():
         cost_record(cell(pe="sin"), [2.0] * 12, REFERENCE),
         cost_record(cell(pe="none"), [1.5] * 12, REFERENCE, [0.5] * 12, [0.5] * 12, session="two"),
     ]
+    for one, phase in itertools.product(records, ("train", "infer")):
+        real = one.metrics[f"{phase}_tokens_per_s"]
+        one.metrics[f"{phase}_padded_tokens_per_s"] = 1.25 * real
     table = by_pe(records)
     for phase in ("train", "infer"):
         rates = table[f"{phase}_tokens_per_s"]
         assert rates["sin"] / rates["rope"] == pytest.approx(2)
         assert rates["none"] / rates["rope"] == pytest.approx(table[f"{phase}_ratio"]["none"]) == 3
+        padded = table[f"{phase}_padded_tokens_per_s"]
+        assert list(padded / rates) == pytest.approx([1.25] * 3), "a quarter is padding"
 
 
 def test_speeds_with_several_threads_are_columns_of_their_own():

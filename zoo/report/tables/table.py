@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 # Columns that have the names of metrics in records of kind "cost".
 COST_COLUMNS = ("latency_ms", "peak_memory_mib")
 MORE_COST_COLUMNS = (
-    "train_padded_tokens_per_s",
-    "infer_padded_tokens_per_s",
     "latency_p95_ms",
     "held_memory_mib",
     "infer_memory_mib",
@@ -144,13 +142,16 @@ def phases_of(run: RunReport) -> list[str]:
     return list(dict.fromkeys([*PHASES, *run.speeds.phases]))
 
 
-def _rate(run: RunReport, row: Row, phase: str) -> float | None:
+def _rate(run: RunReport, row: Row, phase: str, padded: str = "") -> float | None:
     """Tokens/s: the ratio times the reference's, so that no two columns contradict each other.
 
-    Of a row without a ratio, as it was measured.
+    Of a row without a ratio, as it was measured. padded: ``padded_``, with padding counted.
     """
-    rate = run.speeds.rate(phase, row.name)
-    return row.cost.get(f"{phase}_tokens_per_s") if rate is None else rate
+    rate, real = run.speeds.rate(phase, row.name), row.cost.get(f"{phase}_tokens_per_s")
+    measured: float | None = row.cost.get(f"{phase}_{padded}tokens_per_s")
+    if rate is None or not padded:
+        return measured if rate is None else rate
+    return rate * measured / real if measured and real else None
 
 
 def _costs(run: RunReport, row: Row) -> dict[str, Any]:
@@ -176,6 +177,7 @@ def _costs(run: RunReport, row: Row) -> dict[str, Any]:
     return columns | {
         "memory_ratio": own / other if own and other else None,
         "baseline": row.baseline,
+        **{f"{phase}_padded_tokens_per_s": _rate(run, row, phase, "padded_") for phase in PHASES},
         **{column: row.cost.get(column) for column in MORE_COST_COLUMNS},
         "kernels": " ".join(row.cost.get("kernels", [])),
         "deterministic": row.deterministic,
