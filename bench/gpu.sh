@@ -24,8 +24,8 @@ done
 export PYTHONPATH="$PWD${PYTHONPATH:+:$PYTHONPATH}"
 if [ "$dry" = 1 ]; then
     device=(--device cpu --threads 1); patience=10
-    peers=(--quick --rounds 1); precision=fp32
-    sizes=(--dim 16 --heads 2 --ffn-dim 32 --layers 1 --vocab-size 300 --rounds 1)
+    peers=(--quick); precision=fp32
+    sizes=(--dim 16 --heads 2 --ffn-dim 32 --layers 1 --vocab-size 300 --blocks 1)
     sweep=("${sizes[@]}" --max-length 16 --epochs 1)
     [ ${#data[@]} -gt 0 ] || sweep+=(--data "newswire(train=60,test=30)")
     lengths=8,16,32; batches=1,2,4
@@ -33,7 +33,7 @@ else
     python -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' || {
         echo "bench/gpu.sh: torch finds no CUDA device here; --dry runs the steps on a CPU" >&2; exit 2; }
     device=(--device cuda); patience=1
-    peers=(--rounds 5); precision=bf16
+    peers=(--blocks 12); precision=bf16
     sizes=(); sweep=(); lengths=128,256,…,16384; batches=1,2,…,256
 fi
 mkdir -p "$out" || exit 2

@@ -103,19 +103,19 @@ def multiplied(
             yield trained.model_copy(update=parts)
         if cost is not None:
             factor = draw.uniform(0.5, 2)
-            rounds = [
-                {
-                    phase: [second * factor * draw.uniform(0.98, 1.02) for second in of]
-                    for phase, of in one.items()
+            turns = {
+                phase: {
+                    clock: [[t * factor * draw.uniform(0.98, 1.02) for t in one] for one in of]
+                    for clock, of in clocks.items()
                 }
-                for one in cost.samples["rounds"]
-            ]
+                for phase, clocks in cost.samples["turns"].items()
+            }
             own = cost.samples["reference"] | {"name": reference}
             metrics = {
                 name: value / factor if name.endswith("per_s") else value
                 for name, value in cost.metrics.items()
             } | {"peak_memory_mib": cost.metrics["peak_memory_mib"] * draw.uniform(0.7, 1.5)}
-            samples = cost.samples | {"rounds": rounds, "reference": own}
+            samples = cost.samples | {"turns": turns, "reference": own}
             parts = {"cell": cell, "key": digest(["cost", cell])}
             yield cost.model_copy(update=parts | {"metrics": metrics, "samples": samples})
 

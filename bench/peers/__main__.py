@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import torch
 
 import bench.peers
 from bench.peers import bf16, encoders, overhead, ragged, tutorial
-from bench.peers.comparison import Comparison, Output, skipped
+from bench.peers.comparison import Comparison, Output, joined, skipped
 from bench.peers.model_pairs import UnequalError
 from bench.peers.options import Options
-from bench.peers.turns import LEAST_ROUNDS
 from zoo.config.settings import Execution
 from zoo.errors import ZooError, nearest, one_line
+from zoo.execution.cost_job import PROCESSES
+from zoo.measure.turns import LEAST_BLOCKS, MOST_BLOCKS, NEAR
 from zoo.training.device import resolve
 
 # In the order of the published table; each can be named alone.
@@ -47,13 +51,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("work", nargs="*", metavar="WORK", help=f"any of {', '.join(WORKS)}")
+    until = f"{LEAST_BLOCKS} to {MOST_BLOCKS}, until intervals reach at most 2% to each side"
     parser.add_argument(
-        "--rounds", type=_positive, default=LEAST_ROUNDS, help="of every comparison, at least 5"
+        "--blocks", type=_positive, default=0, help=f"of every comparison (default: {until})"
     )
-    parser.add_argument("--quick", action="store_true", help="tiny sizes, at most two rounds")
-    parser.add_argument("--out", type=Path, help="also append the lines to this file")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes, one block, one process")
+    parser.add_argument(
+        "--out", type=Path, help="also write the lines to this file, in place of earlier ones"
+    )
     parser.add_argument("--data", type=Path, help="a directory with BBC news")
-    parser.add_argument("--threads", type=_positive, help="torch's threads (default: its choice)")
+    parser.add_argument("--threads", type=_positive, default=1, help="torch's (default: 1)")
     parser.add_argument("--device", default="cpu", choices=("auto", "cpu", "cuda", "mps"))
     parser.add_argument(
         "--precision", default="fp32", choices=("fp32", "bf16"), help="where a work has both"
@@ -62,8 +69,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name in given.work:
         if name not in WORKS:
             parser.error(f"no work '{name}'{nearest(name, list(WORKS))}")
-    if given.rounds < LEAST_ROUNDS and not given.quick:
-        parser.error(f"--rounds {given.rounds}: at least {LEAST_ROUNDS}, or intervals are too wide")
+    if 0 < given.blocks < LEAST_BLOCKS and not given.quick:
+        parser.error(f"--blocks {given.blocks}: at least {LEAST_BLOCKS}, or intervals are too wide")
     if given.data and not given.data.exists():
         parser.error(f"--data {given.data}: no such directory")
     if given.out:
@@ -71,19 +78,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
             given.out.open("a").close()
         except OSError as error:
             parser.error(f"--out {given.out}: {error.strerror}")
-    if given.threads:
-        torch.set_num_threads(given.threads)
     try:
         runtime = resolve(Execution(device=given.device, precision=given.precision, compile=False))
     except (ZooError, ValueError) as error:
         parser.error(" ".join(str(error).split()))
-    rounds = min(2, given.rounds) if given.quick else given.rounds
-    options = Options(runtime, rounds, given.quick, given.data)
+    options = Options(runtime, 1 if given.quick else given.blocks, given.quick, given.data)
+    torch.set_num_threads(given.threads)
     output = Output(given.out)
     status = 0
     for name in given.work or WORKS:
         try:
-            for comparison in WORKS[name](options):
+            for comparison in _compared(name, options, given.threads):
                 output.add(comparison)
         except UnequalError as error:
             print(f"python -m bench.peers: {name}: not timed: {error}", file=sys.stderr)
@@ -94,6 +99,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status
 
 
+def _compared(name: str, options: Options, threads: int) -> Iterator[Comparison]:
+    """The comparisons of a work, each of two processes, and of a third where a ratio is near 1."""
+    if options.quick:
+        yield from WORKS[name](options)
+        return
+    found: dict[tuple[object, ...], list[Comparison]] = {}
+    for process in range(PROCESSES + 1):
+        ratios = [one.ratio for one in map(joined, found.values()) if one.ratio is not None]
+        near = any(abs(ratio - 1) < NEAR for ratio in ratios)
+        if process == PROCESSES and (options.blocks or not near):
+            break
+        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+            own = replace(options, process=process)
+            for line in pool.submit(_lines, name, own, threads).result():
+                found.setdefault(line.identity, []).append(line)
+    yield from map(joined, found.values())
+
+
+def _lines(name: str, options: Options, threads: int) -> list[Comparison]:
+    """The comparisons of a work in this process alone."""
+    torch.set_num_threads(threads)
+    return list(WORKS[name](options))
+
+
 def _positive(text: str) -> int:
     number = int(text)
     if number < 1:
@@ -102,4 +131,7 @@ def _positive(text: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    # By its own name, under which the processes that measure find its functions too.
+    from bench.peers.__main__ import main as run
+
+    sys.exit(run())

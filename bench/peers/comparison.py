@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import statistics
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 
+import numpy as np
 import torch
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from bench.commit import code_commit
-from bench.peers.turns import Ratio
+from zoo.files import replacing
+from zoo.measure.turns import CONTENDED, Logs
+from zoo.report.stats.ratios import Ratio, Session, combined
 from zoo.training.device import Runtime, describe
 
 Bound = Literal["at least", "at most"]
@@ -26,13 +31,15 @@ class Comparison(BaseModel):
 
     work: what is timed. sizes: of the model and of its batches. ours, theirs: what each side
     computes, and under which conditions; equal texts where the work is equal.
-    ratio: the geometric mean, with its 95% interval from low to high: their time divided by ours
-    unless ``work`` says otherwise. reach: the goal, None where there is none; reached: whether the
-    ratio meets it. noise: the same ratio for a second copy of one side, measured in the same
-    rounds. matrix_share: what share of the machine's matrix rate the operations of our side are,
+    logs: of the ratio, their time divided by ours unless ``work`` says otherwise: of each process,
+    block by block. ratio: their centre, with its 95% interval from low to high. reach: the goal,
+    None where there is none; reached: whether the ratio meets it. check: as ``logs``, of a second
+    copy of one side. contention: wall time over CPU time.
+    matrix_share: what share of the machine's matrix rate the operations of our side are,
     by formula; recomputed_share: with what the attention kernel computes a second time in its
-    backward pass. seconds: of one step by side, median. skipped: why nothing was measured, and what
-    would help; the numbers are then None. commit: of the zoo's code, with "+" where it was changed.
+    backward pass. seconds: of one step by side, median. profile: what our step's time goes into.
+    skipped: why nothing was measured, and what would help; the numbers are then None. commit: of
+    the zoo's code, with "+" where it was changed.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -49,11 +56,13 @@ class Comparison(BaseModel):
     bound: Bound = "at least"
     reach: float | None = None
     reached: bool | None = None
-    noise: float | None = None
-    rounds: int = 0
+    logs: tuple[tuple[float, ...], ...] = ()
+    check: tuple[tuple[float, ...], ...] = ()
+    contention: float = 1.0
     matrix_share: float | None = None
     recomputed_share: float | None = None
     seconds: dict[str, float] | None = None
+    profile: str = ""
     detail: str = ""
     skipped: str = ""
     machine: str = ""
@@ -68,41 +77,78 @@ class Comparison(BaseModel):
         assert self.kind != "equal" or self.ours == self.theirs, "equal work is told in equal words"
         return self
 
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What two lines of one comparison have in common."""
+        return tuple(getattr(self, name) for name in IDENTITY)
+
+    @property
+    def blocks(self) -> int:
+        """Of all processes."""
+        return sum(map(len, self.logs))
+
+    @property
+    def found(self) -> Ratio:
+        """The ratio with its interval and verdict."""
+        return _ratio(self.logs, self.contention)
+
+    @property
+    def checked(self) -> Ratio | None:
+        """That of the second copy, which is 1 but for chance."""
+        return _ratio(self.check, self.contention) if self.check else None
+
+
+def _ratio(logs: Iterable[Sequence[float]], contention: float) -> Ratio:
+    return combined([Session([np.array(one) for one in logs])], contention > CONTENDED)
+
 
 def measured(
     kind: Kind,
     work: str,
     against: str,
-    ratio: Ratio,
+    logs: Logs,
     runtime: Runtime,
     *,
-    rounds: int,
-    reach: float | None = None,
-    bound: Bound = "at least",
-    noise: Ratio | None = None,
+    check: Logs | None = None,
     **more: Any,
 ) -> Comparison:
-    """A comparison made on this machine. noise: of the copy. more: other fields."""
+    """A comparison made in this process. check: logs of the copy. more: other fields."""
+    known = {"logs": logs} if check is None else {"logs": logs, "check": check}
+    more |= {name: [[round(float(x), 5) for x in one]] for name, one in known.items()}
+    more |= _machine(runtime)
+    return _told(Comparison(kind=kind, work=work, against=against, **more))
+
+
+def joined(parts: Sequence[Comparison]) -> Comparison:
+    """One comparison of those that several processes made."""
+    made = [part for part in parts if not part.skipped]
+    if len(made) < 2:
+        return (made or parts)[0]
+    first = made[0]
+    changed: dict[str, Any] = {"contention": max(part.contention for part in made)}
+    sides = [part.seconds for part in made if part.seconds]
+    if sides:
+        changed["seconds"] = {side: _mean(one[side] for one in sides) for side in sides[0]}
+    for name in ("matrix_share", "recomputed_share"):
+        if getattr(first, name) is not None:
+            changed[name] = _mean(getattr(part, name) for part in made)
+    changed |= {n: tuple(x for part in made for x in getattr(part, n)) for n in ("logs", "check")}
+    return _told(first.model_copy(update=changed))
+
+
+def _mean(values: Iterable[float]) -> float:
+    return float(f"{statistics.geometric_mean(values):.4g}")
+
+
+def _told(line: Comparison) -> Comparison:
+    """With the ratio that its logs give, and whether it meets the goal."""
+    found, reached = line.found, None
     # The goal is compared with the printed value, so that no line says 1.15 of 1.15, not reached.
-    printed = round(ratio.ratio, 4)
-    reached = None
-    if reach is not None:
-        reached = printed >= reach if bound == "at least" else printed <= reach
-    return Comparison(
-        kind=kind,
-        work=work,
-        against=against,
-        ratio=printed,
-        low=_rounded(ratio.low),
-        high=_rounded(ratio.high),
-        bound=bound,
-        reach=reach,
-        reached=reached,
-        noise=None if noise is None else round(noise.ratio, 4),
-        rounds=rounds,
-        **more,
-        **_machine(runtime),
-    )
+    printed = round(found.value, 4)
+    if line.reach is not None:
+        reached = printed >= line.reach if line.bound == "at least" else printed <= line.reach
+    ends = {"low": _rounded(found.low), "high": _rounded(found.high)}
+    return line.model_copy(update={"ratio": printed, "reached": reached, **ends})
 
 
 def skipped(kind: Kind, work: str, against: str, reason: object, runtime: Runtime) -> Comparison:
@@ -125,24 +171,27 @@ def _machine(runtime: Runtime) -> dict[str, Any]:
 
 
 class Output:
-    """Prints comparisons as they come and, where a file is given, appends them to it."""
+    """Prints comparisons as they come and, where a file is given, writes them to it."""
 
     def __init__(self, file: Path | None) -> None:
         self.file = file
 
     def add(self, comparison: Comparison) -> None:
-        """Print one comparison."""
-        text = json.dumps(comparison.model_dump(exclude_none=True), ensure_ascii=False)
-        print(text, flush=True)
+        """Print one comparison; in the file it replaces an earlier one of the same."""
+        print(_line(comparison), flush=True)
         if self.file is not None:
-            with self.file.open("a", encoding="utf-8") as file:
-                file.write(text + "\n")
+            kept = {one.identity: one for one in read(self.file)} if self.file.exists() else {}
+            kept[comparison.identity] = comparison
+            text = "".join(f"{_line(one)}\n" for one in kept.values())
+            with replacing(self.file) as unfinished:
+                unfinished.write_text(text, encoding="utf-8")
+
+
+def _line(comparison: Comparison) -> str:
+    return json.dumps(comparison.model_dump(exclude_none=True), ensure_ascii=False)
 
 
 def read(file: Path) -> list[Comparison]:
-    """The comparisons in a file; of two of the same, the later one replaces the earlier."""
-    found: dict[tuple[object, ...], Comparison] = {}
-    for text in filter(None, file.read_text(encoding="utf-8").splitlines()):
-        one = Comparison.model_validate_json(text)
-        found[tuple(getattr(one, name) for name in IDENTITY)] = one
-    return list(found.values())
+    """The comparisons in a file, without those that older versions measured in rounds."""
+    lines = map(json.loads, filter(None, file.read_text(encoding="utf-8").splitlines()))
+    return [Comparison.model_validate(line) for line in lines if "rounds" not in line]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
 import psutil
 import torch
 
@@ -23,23 +23,25 @@ from bench.peers.model_pairs import (
 from bench.peers.options import DEFAULT, Options, Shape
 from bench.peers.steps import (
     COPY,
+    Turns,
     inference,
-    keep_all,
     keep_own,
     matrix_products,
     our_name,
+    profile_step,
     random_batches,
+    take_turns,
     training,
 )
-from bench.peers.turns import Step, Times, interval, ratio, time_in_turns
+from zoo.measure.memory import keep_blocks
+from zoo.measure.turns import Work, centre_and_error
 from zoo.training.device import Runtime
 
 MATRIX = "matrix products"
 SAME = "every position, no dropout, blocks kept"
 TRAINING_REACH, INFERENCE_REACH = 1.1, 1.0
-COUNTS = {1: 10, 16: 3, 64: 1}  # batch size to steps of a turn, in inference
+BATCHES = (1, 16, 64)  # texts at once, in inference
 RATE = 0.1  # of dropout: the default of the zoo, of BERT and of torch
-GPU_STEPS = 10  # of a turn, of training
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,8 @@ class Case:
     """What is timed, and what each side computes of it.
 
     pair: more options of ``model_pair`` for a peer. before: called with the name of the side
-    when its turn begins. training: forward, backward and AdamW; else the logits alone. count: steps
-    of a turn. reach: the goal.
+    when its turn begins. training: forward, backward and AdamW; else the logits alone. reach: the
+    goal.
     """
 
     kind: Kind
@@ -56,9 +58,8 @@ class Case:
     ours: str
     theirs: str
     pair: Callable[[PeerModel], dict[str, Any]] = field(default=lambda peer: {})
-    before: Callable[[str], object] = keep_all
+    before: Callable[[str], object] = lambda _: keep_blocks()
     training: bool = True
-    count: int = 1
     reach: float | None = None
     peers: tuple[PeerModel, ...] = PEERS
 
@@ -79,7 +80,8 @@ def compare(case: Case, options: Options) -> Iterator[Comparison]:
         return
     batches = random_batches(shape, runtime.device, 2 if case.training else 1)
     make = training if case.training else inference
-    steps: dict[str, Step] = {}
+    steps: dict[str, Work] = {}
+    compared: list[tuple[str, str]] = []
     for peer in case.peers:
         try:
             ours, theirs = model_pair(peer, shape, **case.pair(peer))
@@ -92,47 +94,40 @@ def compare(case: Case, options: Options) -> Iterator[Comparison]:
             copied = our_name(peer.name)
         steps[our_name(peer.name)] = make(ours, batches, runtime)
         steps[peer.name] = make(theirs, batches, runtime)
+        compared.append((peer.name, our_name(peer.name)))
     if not steps:
         return
     steps[MATRIX], product_flops = matrix_products(runtime, quick=options.quick)
-    times = time_in_turns(
-        steps,
-        rounds=options.rounds,
-        count=GPU_STEPS if case.training and runtime.device.type == "cuda" else case.count,
-        synchronise=runtime.synchronise,
-        before=case.before,
-    )
-    for peer in case.peers:
-        if peer.name not in times:
-            continue
-        own, theirs_seconds = times[our_name(peer.name)], times[peer.name]
+    turns = take_turns(steps, options, compared, before=case.before)
+    profiled = case.kind == "equal" and options.process == 0
+    for name, own in compared:
         yield measured(
             case.kind,
             case.work,
-            peer.name,
-            ratio(theirs_seconds, own),
+            name,
+            turns.logs(name, own),
             runtime,
-            rounds=options.rounds,
+            check=turns.logs(COPY, copied),
+            contention=turns.contention,
             reach=case.reach,
-            noise=ratio(times[COPY], times[copied]),
             sizes=shape.description,
             ours=case.ours,
             theirs=case.theirs,
-            seconds={"ours": _median(own), "theirs": _median(theirs_seconds)},
-            **_shares(case, own, times, product_flops),
+            seconds={"ours": turns.median(own), "theirs": turns.median(name)},
+            profile=profile_step(steps[own], runtime) if profiled else "",
+            **_shares(case, turns, own, product_flops),
         )
 
 
-def _shares(case: Case, seconds: np.ndarray, times: Times, flops: int) -> dict[str, Any]:
+def _shares(case: Case, turns: Turns, own: str, flops: int) -> dict[str, Any]:
     """Our rate divided by that of the products; of training also with recomputation.
 
     Nothing where operations are left out that the formula counts.
     """
     if case.kind != "equal":
         return {}
-    products = flops / np.median(times[MATRIX], axis=1)
     whole = case.shape.training_flops()
-    rate = interval(1 / np.median(seconds, axis=1) / products).ratio
+    rate = math.exp(centre_and_error([turns.logs(MATRIX, own)])[0]) / flops
     if not case.training:
         return {"matrix_share": round(rate * whole / 3, 4)}  # the backward pass costs twice as much
     recomputed = whole + case.shape.recomputed_flops()
@@ -140,10 +135,6 @@ def _shares(case: Case, seconds: np.ndarray, times: Times, flops: int) -> dict[s
         "matrix_share": round(rate * whole, 4),
         "recomputed_share": round(rate * recomputed, 4),
     }
-
-
-def _median(seconds: np.ndarray) -> float:
-    return float(f"{np.median(seconds):.4g}")
 
 
 def _lacking(case: Case, runtime: Runtime) -> str:
@@ -162,15 +153,15 @@ def compare_training(options: Options) -> Iterator[Comparison]:
     """Equal work: forward, backward and AdamW at several sizes."""
     equal = Case("equal", DEFAULT, SAME, SAME, reach=TRAINING_REACH, peers=(*PEERS, X_ROTARY))
     for shape in options.trained:
-        yield from compare(replace(equal, shape=shape, count=3 if shape is DEFAULT else 1), options)
+        yield from compare(replace(equal, shape=shape), options)
 
 
 def compare_inference(options: Options) -> Iterator[Comparison]:
     """Equal work: logits in evaluation mode, of one text and of several at once."""
     equal = Case("equal", DEFAULT, SAME, SAME, reach=INFERENCE_REACH, peers=(*PEERS, X_ROTARY))
-    for batch, count in COUNTS.items():
+    for batch in BATCHES:
         shape = replace(options.deep, batch=batch)
-        yield from compare(replace(equal, shape=shape, training=False, count=count), options)
+        yield from compare(replace(equal, shape=shape, training=False), options)
 
 
 def compare_positions(options: Options) -> Iterator[Comparison]:

@@ -73,12 +73,17 @@ TINY = _shape(2, 16, 16, 2, 2, 32)
 
 @dataclass(frozen=True)
 class Options:
-    """rounds: of every comparison. quick: tiny sizes. data: the directory of BBC news."""
+    """blocks: of every comparison, over all processes; 0: until intervals are narrow.
+
+    quick: tiny sizes. data: the directory of BBC news. process: which of those that measure in
+    turn, from 0.
+    """
 
     runtime: Runtime
-    rounds: int = 5
+    blocks: int = 0
     quick: bool = False
     data: Path | None = None
+    process: int = 0
 
     @property
     def deep(self) -> Shape:

@@ -16,19 +16,20 @@ import torch
 
 from bench.peers.comparison import Comparison, measured, skipped
 from bench.peers.options import Options
-from bench.peers.turns import Step, interval, ratio, time_in_turns
+from bench.peers.steps import take_turns
 from zoo.errors import ZooError
+from zoo.measure.turns import HALF, Work
 from zoo.sweep.records import RecordFile
 
 ROOT = Path(__file__).parents[2]
 IMPORTS = "import typer, rich"
-LEAST_ROUNDS = 15  # a start takes a tenth of a second
 COMMAND = "import sys; from zoo.cli import main; sys.exit(main({}))"  # as the installed command
 REACH = {"--help": 3.0, "list": 4.0}
 CELLS = "--attention fused,split,packed,naive --pe rope,sin --norm layer,rms".split()
 CELL_COUNT = 16
 QUICK_CELLS = "--attention fused --pe rope,sin --norm layer".split()
 QUICK_CELL_COUNT = 2
+SWEEPS = HALF // 2  # of each process: together as many as an interval needs
 TRAINING = "--epochs 1 --phases train --baseline none --data".split()
 DATA = "newswire(train=1800,test=360)"
 QUICK_DATA = "newswire(train=60,test=30)"
@@ -43,21 +44,20 @@ def compare_start(options: Options) -> Iterator[Comparison]:
         reason = f"needs {missing[0]}: pip install -c constraints.txt -e '.[peers]'"
         yield skipped("own", "start", against, reason, options.runtime)
         return
-    rounds = 2 if options.quick else max(LEAST_ROUNDS, options.rounds)
     steps = {"imports": _python(IMPORTS), "imports again": _python(IMPORTS)}
     steps |= {word: _python(COMMAND.format([word])) for word in REACH}
-    times = time_in_turns(steps, rounds=rounds)
+    pairs = [(word, "imports") for word in REACH]
+    turns = take_turns(steps, options, pairs, clock="wall")  # the time is of other processes
     for word, reach in REACH.items():
         yield measured(
             "own",
             "start",
             against,
-            ratio(times[word], times["imports"]),
+            turns.logs(word, "imports"),
             options.runtime,
-            rounds=rounds,
+            check=turns.logs("imports again", "imports"),
             reach=reach,
             bound="at most",
-            noise=ratio(times["imports again"], times["imports"]),
             ours=f"zoo {word}",
             theirs="Python that imports two libraries of the command line",
         )
@@ -69,7 +69,7 @@ def with_checkout(**variables: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": path, **variables}
 
 
-def _python(code: str) -> Step:
+def _python(code: str) -> Work:
     def run(_: int) -> None:
         subprocess.run(
             [sys.executable, "-c", code],
@@ -88,15 +88,15 @@ def compare_sweep(options: Options) -> Iterator[Comparison]:
     evaluation, records and tables. With --quick there are two cells.
     """
     cells = QUICK_CELL_COUNT if options.quick else CELL_COUNT
-    seconds = np.array([_sweep(options) for _ in range(options.rounds)])
+    runs = 1 if options.quick else SWEEPS
+    seconds = np.array([_sweep(options) for _ in range(runs)])
     sizes = f"tiny, {QUICK_DATA}" if options.quick else f"of default size, {DATA}"
     yield measured(
         "own",
         "zoo bench",
         "its own training steps",
-        interval(seconds[:, 0] / seconds[:, 1]),
+        np.log(seconds[:, 0] / seconds[:, 1]),
         options.runtime,
-        rounds=options.rounds,
         reach=1.15,
         bound="at most",
         sizes=f"{cells} cells, one epoch each, {sizes}, one at a time",

@@ -6,20 +6,22 @@ import copy
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from torch import nn
 
 from bench.peers.comparison import Comparison, Kind, measured, skipped
 from bench.peers.encoders import SAME, TRAINING_REACH
 from bench.peers.model_pairs import PEERS, TORCH, MissingError, check_equal_on_batch, model_pair
 from bench.peers.options import CLASSES, Options, Shape
-from bench.peers.steps import COPY, Batch, keep_all, our_name, training
-from bench.peers.turns import Step, ratio, time_in_turns
+from bench.peers.steps import COPY, Batch, our_name, take_turns, training
 from zoo.components.tokens import Tokens
 from zoo.data.batches import PaddedSplit
 from zoo.data.encoding import encode_labelled
 from zoo.data.sources.corpus import Corpus
 from zoo.data.sources.load_data import load_corpus
 from zoo.errors import ZooError
+from zoo.measure.turns import Work
 from zoo.registry import loading
+from zoo.training.device import Runtime
 
 WORK = "training on articles"
 BY_LENGTH, RANDOM = "batches by length", "random batches"
@@ -44,7 +46,8 @@ def compare(options: Options) -> Iterator[Comparison]:
     np.random.default_rng(0).shuffle(rows)
     sorted_batches = [_batch(split, part) for part in by_length]
     random_batches = [_batch(split, part) for part in np.array_split(rows, BATCHES)]
-    steps: dict[str, Step] = {}
+    steps: dict[str, Work] = {}
+    compared: list[tuple[str, str]] = []
     for peer in PEERS:
         try:
             ours, theirs = model_pair(peer, shape)
@@ -55,18 +58,13 @@ def compare(options: Options) -> Iterator[Comparison]:
         for batch in (sorted_batches[0], random_batches[0], sorted_batches[-1]):
             check_equal_on_batch(peer, ours, theirs, batch, runtime)
         if not steps:
-            steps[COPY] = training(copy.deepcopy(ours), sorted_batches, runtime)
+            steps[COPY] = _pass(copy.deepcopy(ours), sorted_batches, runtime)
             copied = our_name(peer.name)
-        steps[our_name(peer.name)] = training(ours, sorted_batches, runtime)
-        steps[f"{peer.name}, {RANDOM}"] = training(copy.deepcopy(theirs), random_batches, runtime)
-        steps[peer.name] = training(theirs, sorted_batches, runtime)
-    times = time_in_turns(
-        steps,
-        rounds=options.rounds,
-        count=BATCHES,
-        synchronise=runtime.synchronise,
-        before=keep_all,
-    )
+        steps[our_name(peer.name)] = _pass(ours, sorted_batches, runtime)
+        steps[f"{peer.name}, {RANDOM}"] = _pass(copy.deepcopy(theirs), random_batches, runtime)
+        steps[peer.name] = _pass(theirs, sorted_batches, runtime)
+        compared.append((peer.name, our_name(peer.name)))
+    turns = take_turns(steps, options, compared)
     tokens = int(split.lengths[rows].sum())
     lengths = split.lengths[rows]
     sizes = (
@@ -77,23 +75,21 @@ def compare(options: Options) -> Iterator[Comparison]:
         name: f"{name}, {sum(batch[0].numel() for batch in batches) / tokens:.2f} × the tokens"
         for name, batches in ((BY_LENGTH, sorted_batches), (RANDOM, random_batches))
     }
-    for peer in PEERS:
-        if peer.name not in times:
-            continue
+    for name, own in compared:
         kinds: tuple[tuple[Kind, str, str], ...] = (
-            ("equal", peer.name, BY_LENGTH),
-            ("left out", f"{peer.name}, {RANDOM}", RANDOM),
+            ("equal", name, BY_LENGTH),
+            ("left out", f"{name}, {RANDOM}", RANDOM),
         )
         for kind, timed, order in kinds:
             yield measured(
                 kind,
                 WORK,
-                peer.name,
-                ratio(times[timed], times[our_name(peer.name)], summed=True),
+                name,
+                turns.logs(timed, own),
                 runtime,
-                rounds=options.rounds,
+                check=turns.logs(COPY, copied),
+                contention=turns.contention,
                 reach=TRAINING_REACH if kind == "equal" else None,
-                noise=ratio(times[COPY], times[copied], summed=True),
                 sizes=sizes,
                 ours=f"{SAME}; {padded[BY_LENGTH]}",
                 theirs=f"{SAME}; {padded[order]}",
@@ -117,34 +113,39 @@ def compare_padding(options: Options) -> Iterator[Comparison]:
     batches = [_batch(split, rows) for rows in sample]
     even = [_even_batch(split, rows) for rows in sample]
     steps = {
-        "padded": training(ours, batches, runtime),
-        "even": training(copy.deepcopy(ours), even, runtime),
-        COPY: training(copy.deepcopy(ours), even, runtime),
+        "padded": _pass(ours, batches, runtime),
+        "even": _pass(copy.deepcopy(ours), even, runtime),
+        COPY: _pass(copy.deepcopy(ours), even, runtime),
     }
-    times = time_in_turns(
-        steps,
-        rounds=options.rounds,
-        count=BATCHES,
-        synchronise=runtime.synchronise,
-        before=keep_all,
-    )
+    turns = take_turns(steps, options, [("padded", "even")])
     epoch = list(split.shuffled(BATCH_SIZE, seed=0, epoch=0))
     share = sum(b.padded_tokens for b in epoch) / sum(b.real_tokens for b in epoch)
     yield measured(
         "own",
         WORK,
         against,
-        ratio(times["padded"], times["even"], summed=True),
+        turns.logs("padded", "even"),
         runtime,
-        rounds=options.rounds,
+        check=turns.logs(COPY, "even"),
+        contention=turns.contention,
         reach=1.05,
         bound="at most",
-        noise=ratio(times[COPY], times["even"], summed=True),
         sizes=f"{shape.sizes.layers} layers × {shape.sizes.dim} wide, "
         f"batches of {BATCH_SIZE} articles",
         ours=f"{SAME}; {BY_LENGTH}, an epoch {share:.3f} × the tokens",
         theirs=f"{SAME}; as many tokens in texts of one length, no mask",
     )
+
+
+def _pass(model: nn.Module, batches: Sequence[Batch], runtime: Runtime) -> Work:
+    """A training step on each of these batches, which differ in size."""
+    step = training(model, batches, runtime)
+
+    def whole(_: int) -> None:
+        for number in range(len(batches)):
+            step(number)
+
+    return whole
 
 
 def _shape(options: Options) -> Shape:

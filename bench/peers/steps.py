@@ -1,34 +1,142 @@
-"""Batches, and the training and inference steps that are timed on them."""
+"""Batches, the training and inference steps on them, and the turns in which these are timed."""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
-from collections.abc import Sequence
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.profiler import ProfilerActivity, profile
 
-from bench.peers.options import CLASSES, Shape
-from bench.peers.turns import Step
+from bench.peers.options import CLASSES, Options, Shape
 from zoo.components.tokens import Tokens
+from zoo.execution.cost_job import PROCESSES
 from zoo.measure.memory import MIB, keep_blocks, set_thresholds
+from zoo.measure.turns import (
+    HALF,
+    MOST_BLOCKS,
+    TURN_SECONDS,
+    Logs,
+    Pair,
+    Work,
+    block,
+    clock_of,
+    narrow_enough,
+)
 from zoo.training.device import Runtime
 
+MATRIX_PRODUCTS = ("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm")
+MOST_SECONDS = 300.0  # of the turns of a process, once it has its least blocks
 Batch = tuple[Tensor, Tokens, Tensor]  # ids (B, L), their tokens, labels (B)
 PRODUCTS = 16  # of one step of matrix products: a tenth of a second on two cores
-COPY = "the copy"  # names a second copy of one of the zoo's models, which measures the noise
+COPY = "the copy"  # names a second copy of one of the zoo's models: the check of the intervals
+
+
+@dataclass(frozen=True)
+class Turns:
+    """seconds: of a step of each name, block by block. contention: wall over CPU time, median."""
+
+    seconds: Mapping[str, Logs]
+    contention: float
+
+    def logs(self, above: str, below: str) -> Logs:
+        """Log of the seconds of the one over those of the other, block by block."""
+        logs: Logs = np.log(self.seconds[above] / self.seconds[below])
+        return logs
+
+    def median(self, name: str) -> float:
+        """Seconds of a step, in four digits."""
+        return float(f"{np.median(self.seconds[name]):.4g}")
+
+
+def take_turns(
+    works: Mapping[str, Work],
+    options: Options,
+    compared: Sequence[tuple[str, str]],
+    *,
+    blocks: int = 0,
+    least: float = TURN_SECONDS["train"],
+    clock: str = "",
+    before: Callable[[str], object] = lambda _: keep_blocks(),
+) -> Turns:
+    """Time each of these in turns, as cost jobs do (``zoo.measure.turns``).
+
+    compared: the pairs whose ratios are to be known within 2%. blocks: so many, whatever they say.
+    least: seconds of a turn, unless one step takes longer. clock: cpu or wall, by default what the
+    device is timed by. before: called with the name when its turn begins; by default malloc keeps
+    freed blocks, as in the zoo's workers.
+    """
+    runtime, names = options.runtime, list(works)
+    clock = clock or clock_of(runtime.device.type, torch.get_num_threads())
+    for name, work in works.items():  # an optimizer makes its state in the first step
+        before(name)
+        work(0)
+    found: dict[str, list[Pair]] = {name: [] for name in names}
+    seconds: dict[str, Logs] = {}
+    numbered, start, number = dict(enumerate(works.values())), time.monotonic(), 0
+    while number < _fewest(options, blocks) or (
+        not (options.blocks or blocks or options.process == PROCESSES)
+        and number < MOST_BLOCKS // PROCESSES
+        and time.monotonic() - start < MOST_SECONDS
+        and not narrow_enough(
+            ([Turns(seconds, 1.0).logs(*pair)] for pair in compared), planned=PROCESSES
+        )
+    ):
+        at = options.process * HALF + number
+        for place, pair in block(numbered, at, least, runtime.synchronise):
+            if pair is None:
+                before(names[place])
+            else:
+                found[names[place]].append(pair)
+        number += 1
+        seconds = {name: np.array(pairs)[:, int(clock == "cpu")] for name, pairs in found.items()}
+    ratios = [wall / max(cpu, 1e-9) for pairs in found.values() for wall, cpu in pairs]
+    return Turns(seconds, statistics.median(ratios) if clock == "cpu" else 1.0)
+
+
+def _fewest(options: Options, blocks: int) -> int:
+    """The blocks that this process has in any case."""
+    if options.blocks:
+        return blocks or (options.blocks + 1 - options.process) // PROCESSES
+    return blocks or HALF
+
+
+def profile_step(work: Work, runtime: Runtime) -> str:
+    """``62% matrix products, 32% the attention kernel, 6% all else``: shares of a warm step.
+
+    Of the time that operators spend themselves, on the device that computes.
+    """
+    on_gpu = runtime.device.type == "cuda"
+    with profile(activities=[ProfilerActivity.CUDA if on_gpu else ProfilerActivity.CPU]) as trace:
+        work(0)
+        runtime.synchronise()
+    seconds = dict.fromkeys(("matrix products", "the attention kernel", "GELU", "all else"), 0.0)
+    for event in trace.key_averages():
+        own = event.self_device_time_total if on_gpu else event.self_cpu_time_total
+        seconds[_group(event.key)] += own
+    total = sum(seconds.values())
+    return ", ".join(f"{time / total:.0%} {name}" for name, time in seconds.items())
+
+
+def _group(name: str) -> str:
+    """The group of an operator; on a GPU kernels have names such as gemm and flash."""
+    if name in MATRIX_PRODUCTS or "gemm" in name or "nvjet" in name:
+        return "matrix products"
+    if name.startswith("aten::_scaled_dot_product") or "flash" in name or "fmha" in name:
+        return "the attention kernel"
+    return "GELU" if "gelu" in name.lower() else "all else"
 
 
 def our_name(peer: str) -> str:
     """The name of the zoo's model that equals a peer."""
     return f"ours as {peer}"
-
-
-def keep_all(_: str) -> None:
-    """For the turn of either side: malloc keeps freed blocks, as in the zoo's workers."""
-    keep_blocks()
 
 
 def keep_own(name: str) -> None:
@@ -73,7 +181,7 @@ def logits(model: nn.Module, batch: Batch, runtime: Runtime) -> Tensor:
     return scores.float()
 
 
-def training(model: nn.Module, batches: Sequence[Batch], runtime: Runtime) -> Step:
+def training(model: nn.Module, batches: Sequence[Batch], runtime: Runtime) -> Work:
     """A step of forward, backward and AdamW on the batch of that number; the same for everybody."""
     model.to(runtime.device).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
@@ -90,7 +198,7 @@ def training(model: nn.Module, batches: Sequence[Batch], runtime: Runtime) -> St
     return step
 
 
-def inference(model: nn.Module, batches: Sequence[Batch], runtime: Runtime) -> Step:
+def inference(model: nn.Module, batches: Sequence[Batch], runtime: Runtime) -> Work:
     """The logits of the batch of that number, in evaluation mode."""
     model.to(runtime.device).eval()
 
@@ -103,7 +211,7 @@ def inference(model: nn.Module, batches: Sequence[Batch], runtime: Runtime) -> S
     return step
 
 
-def matrix_products(runtime: Runtime, *, quick: bool = False) -> tuple[Step, int]:
+def matrix_products(runtime: Runtime, *, quick: bool = False) -> tuple[Work, int]:
     """Large square products at the runtime's precision, and their floating point operations."""
     size = 256 if quick else 8192 if runtime.device.type == "cuda" else 1024
     dtype = torch.bfloat16 if runtime.precision == "bf16" else torch.float32

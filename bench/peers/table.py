@@ -8,24 +8,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, get_args
 
-from scipy import stats
 from tabulate import tabulate
 
 from bench.peers.comparison import Comparison, Kind, read
-from bench.peers.turns import LEAST_ROUNDS
 from zoo.errors import counted
-from zoo.report.stats.intervals import ALPHA, t_quantile
-from zoo.report.stats.paired import holm
+from zoo.measure.turns import NARROW
+from zoo.report.stats.ratios import CONTENDED, UNDECIDED
 
 CONDITIONS = ("work", "sizes", "against", "device", "precision", "threads")
 NO_GPU = "On a GPU: not yet measured."
-SAID = {"faster": "faster", "slower": "slower", "tie": "not distinguished"}
+SAID = {1: "faster", -1: "slower", 0: "not told apart"}
 
 
 def as_markdown(file: Path, kind: Kind) -> str:
-    """The table of one kind, with notes on machine and noise; empty without any file.
+    """The table of one kind, with notes on machine and intervals; empty without any file.
 
-    Lines of too few rounds are not shown; a sentence says how many there are.
+    Lines of too few blocks are not shown; a sentence says how many there are.
     """
     shown, hidden = _shown(file, kind)
     if not shown:
@@ -57,14 +55,14 @@ def summary(file: Path) -> str:
     for work in dict.fromkeys(works):
         of_work = [row for row, own in zip(rows, works, strict=True) if own == work]
         ratios, verdicts = [row.ratio for row in of_work], [row.verdict for row in of_work]
-        counts = [f"{words} in {n}" for v, words in SAID.items() if (n := verdicts.count(v))]
+        counts = [f"{words} in {n}" for words in SAID.values() if (n := verdicts.count(words))]
         times = f"{min(ratios):.2f} to {max(ratios):.2f} times"
         sentences.append(
             f"Doing the same work, the others take {times} as long as the zoo in {work}; "
-            f"of {counted(len(of_work), 'comparison')} the zoo is {', '.join(counts)}."
+            f"of {counted(len(of_work), 'comparison')} the zoo is {', '.join(counts)}, and the "
+            f"whole interval is at 1 or above in {sum((row.run.low or 0) >= 1 for row in of_work)}."
         )
     if shown:
-        sentences.append(f"Verdicts are at the {ALPHA:.0%} level {_corrected(rows)}.")
         sentences += _made_on(shown)
         sentences += [] if any(one.device == "cuda" for one in shown) else [NO_GPU]
     return "\n".join([*sentences, ""]) if sentences else ""
@@ -75,70 +73,46 @@ def _shown(file: Path, kind: Kind) -> tuple[list[Comparison], list[str]]:
     if not file.exists():
         return [], []
     wanted = [one for one in read(file) if one.kind == kind and not one.skipped]
-    shown = [one for one in wanted if one.rounds >= LEAST_ROUNDS]
+    shown = [one for one in wanted if one.low is not None]
     if few := len(wanted) - len(shown):
-        lines = f"{counted(few, 'line')} of fewer than {LEAST_ROUNDS} rounds"
+        lines = f"{counted(few, 'line')} of too few blocks for an interval"
         return shown, [f"Not shown of {file.name}: {lines}."]
     return shown, [] if shown else ["Nothing is measured yet."]
 
 
 @dataclass(frozen=True)
 class Row:
-    """One comparison.
-
-    verdict: of the zoo, ``faster``, ``slower`` or ``tie``, after correction for all rows of the
-    table; empty without an interval. equal: equal work of the same sizes against the same side.
-    """
+    """One comparison. equal: equal work of the same sizes against the same side."""
 
     run: Comparison
-    verdict: str
     equal: Comparison | None = None
 
     @property
     def ratio(self) -> float:
-        """The geometric mean over rounds."""
+        """The centre over blocks."""
         assert self.run.ratio is not None
         return self.run.ratio
+
+    @property
+    def verdict(self) -> str:
+        """What the zoo is: ``faster``, ``slower`` or ``not told apart``."""
+        verdict = self.run.found.verdict or 0
+        return SAID[-verdict if self.run.bound == "at most" else verdict]
 
 
 def _rows(comparisons: Sequence[Comparison], equal: Iterable[Comparison]) -> list[Row]:
     known = {_conditions(run): run for run in equal}
-    adjusted = holm([_p_value(run) for run in comparisons])
-    return [
-        Row(run, _verdict(run, p), known.get(_conditions(run)))
-        for run, p in zip(comparisons, adjusted, strict=True)
-    ]
+    return [Row(run, known.get(_conditions(run))) for run in comparisons]
 
 
 def _conditions(run: Comparison) -> tuple[object, ...]:
     return tuple(getattr(run, name) for name in CONDITIONS)
 
 
-def _p_value(run: Comparison) -> float | None:
-    """That of a ratio of 1, two-sided, from the t-interval of the log ratio."""
-    if run.ratio is None or run.low is None or run.high is None:
-        return None
-    error = math.log(run.high / run.low) / 2 / t_quantile(run.rounds - 1)
-    return 2 * float(stats.t.sf(abs(math.log(run.ratio)) / error, run.rounds - 1))
-
-
-def _verdict(run: Comparison, adjusted: float | None) -> str:
-    if adjusted is None or run.ratio is None:
-        return ""
-    above, below = ("slower", "faster") if run.bound == "at most" else ("faster", "slower")
-    return "tie" if adjusted >= ALPHA else above if run.ratio > 1 else below
-
-
-def _corrected(rows: Sequence[Row]) -> str:
-    tests = sum(row.verdict != "" for row in rows)
-    return f"after Holm's correction for {counted(tests, 'comparison')}"
-
-
 def _interval(row: Row) -> str:
-    low, high = row.run.low, row.run.high
-    if low is None or high is None:
-        return _text(row.ratio)
-    return f"{_text(row.ratio)} ({_text(low)} to {_text(high)})"
+    """``1.200 (1.180 to 1.220)``, with a star where other work had the core."""
+    star = "*" if row.run.found.contended else ""
+    return f"{_text(row.ratio)} ({_text(row.run.low)} to {_text(row.run.high)}){star}"
 
 
 def _text(ratio: float | None) -> str:
@@ -181,8 +155,18 @@ AGAINST = Column("against", lambda row: row.run.against)
 VERDICT = Column("the zoo is", lambda row: row.verdict)
 AT_EQUAL_WORK = Column("at equal work", lambda row: _text(row.equal.ratio) if row.equal else "")
 SHARE = Column("of the matrix rate", lambda row: _share(row.run))
+PROFILE = Column("our step's time", lambda row: row.run.profile)
 COLUMNS: dict[str, tuple[Column, ...]] = {
-    "equal": (TIMED, OURS._replace(head="both compute"), AGAINST, RATIO, VERDICT, GOAL, SHARE),
+    "equal": (
+        TIMED,
+        OURS._replace(head="both compute"),
+        AGAINST,
+        RATIO,
+        VERDICT,
+        GOAL,
+        SHARE,
+        PROFILE,
+    ),
     "left out": (TIMED, OURS, AGAINST, THEIRS, RATIO, AT_EQUAL_WORK, GOAL),
     "own": (TIMED, OURS, AGAINST, THEIRS, RATIO._replace(head="ratio (95%)"), GOAL),
 }
@@ -192,7 +176,10 @@ assert set(COLUMNS) == set(get_args(Kind))
 def _made_on(comparisons: Iterable[Comparison]) -> list[str]:
     """Machine and commit, and whether there are several."""
     made = [
-        (f"{c.machine}, {c.threads} threads, torch {c.torch}", c.commit[:12] + c.commit[40:])
+        (
+            f"{c.machine}, {counted(c.threads, 'thread')}, torch {c.torch}",
+            c.commit[:12] + c.commit[40:],
+        )
         for c in comparisons
     ]
     machines, commits = ("; ".join(dict.fromkeys(names)) for names in zip(*made, strict=True))
@@ -205,23 +192,34 @@ def _made_on(comparisons: Iterable[Comparison]) -> list[str]:
 def _notes(rows: Sequence[Row]) -> list[str]:
     comparisons = [row.run for row in rows]
     notes = _made_on(comparisons)
-    kind, least = comparisons[0].kind, min(c.rounds for c in comparisons)
-    about = f"the geometric mean over at least {least} rounds, in which all are timed in turns, "
-    about += "with the 95% t-interval of its logarithm."
-    notes.append(f"{ABOUT[kind]}{about}")
+    kind, least = comparisons[0].kind, min(c.blocks for c in comparisons)
+    notes.append(
+        f"{ABOUT[kind]}the Hodges-Lehmann centre of at least {least} blocks of two or three "
+        "processes, in each of which all have a turn, with its 95% interval. At one thread of a "
+        "CPU the time is CPU time, else wall time."
+    )
+    if wide := sum(math.log(c.high / c.low) / 2 > NARROW for c in comparisons if c.low and c.high):
+        notes.append(
+            f"The interval of {counted(wide, 'row')} reaches further than {NARROW:.0%} to a side: "
+            "the limit of time or of blocks came first."
+        )
+    if any(c.found.contended for c in comparisons):
+        notes.append(f"*: other work had the core; nothing under {CONTENDED:.0%} is decided.")
     if any(run.reached is not None for run in comparisons):
         notes.append("Goal: reached or not by the ratio itself, wherever its interval ends.")
-    if noise := [abs(c.noise - 1) for c in comparisons if c.noise is not None]:
+    # Comparisons of one case share their copy.
+    if checks := list({c.check: c.checked for c in comparisons if c.checked is not None}.values()):
         notes.append(
-            "Noise: a second copy of the same model, timed in the same rounds, differed by up to "
-            f"{max(noise):.1%}."
+            "Check: a second copy of the same model, timed in the same blocks, is told apart from "
+            f"it in {sum(bool(one.verdict) for one in checks)} of {counted(len(checks), 'case')}; "
+            f"it differs by up to {max(abs(one.value - 1) for one in checks):.1%}."
         )
     if any("blocks kept" in c.ours for c in comparisons):
         notes.append("Blocks kept: malloc keeps the memory that a step frees for the next one.")
     if kind == "equal":
         notes.append(
-            f"Faster and slower: at the {ALPHA:.0%} level {_corrected(rows)}; tie: neither. "
-            "Intervals are not corrected, so that one that leaves 1 out may be of a tie."
+            "Faster and slower: the interval does not contain 1, and the ratio is more than "
+            f"{UNDECIDED:.0%} away from it."
         )
         notes.append(
             "Before timing, equal logits and gradients are asserted on a batch that is timed; all "
@@ -229,7 +227,7 @@ def _notes(rows: Sequence[Row]) -> list[str]:
         )
         notes.append(
             "Of the matrix rate: our operations by formula over those of the machine's own large "
-            "products, timed in the same rounds; in brackets with what the attention kernel "
+            "products, timed in the same blocks; in brackets with what the attention kernel "
             "computes a second time in its backward pass. Nothing that computes as much can be "
             "faster than 100%."
         )

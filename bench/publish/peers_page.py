@@ -15,7 +15,7 @@ FILE = "lines.jsonl"
 ABOUT = f"""\
 # The zoo's models beside other libraries' models
 
-Measured in turns in the same process by `python -m bench.peers`. Every row says what each side
+Measured in short turns by `python -m bench.peers`. Every row says what each side
 computes. How often such intervals hold the true ratio is
 [simulated](../../simulations/README.md). The numbers: {link(FILE, FILE)}."""
 SECTIONS: dict[Kind, str] = {

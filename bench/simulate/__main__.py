@@ -18,14 +18,13 @@ from typing import Any
 import numpy as np
 
 from bench.commit import code_commit
+from bench.simulate.blocks import lines_of_blocks
 from bench.simulate.grids import Scenario
 from bench.simulate.outcomes import simulate
 from bench.simulate.page import LINES, SIMULATIONS, page
-from bench.simulate.rounds import lines_of_comparisons
 from zoo.report.write import write_file
 
 SEED = 14
-ROUNDS_TIMES = 5  # measurements for each simulated run: they cost little
 
 
 def scenarios() -> dict[str, list[Scenario]]:
@@ -67,7 +66,7 @@ def lines(runs: int) -> Iterator[dict[str, Any]]:
         gap = simulate(Scenario(cells, seeds), runs, next(streams)).visible
         found = simulate(Scenario(cells, seeds, gap=gap or 0.0), runs, next(streams))
         yield {"shows": "seen"} | asdict(found)
-    yield from lines_of_comparisons(ROUNDS_TIMES * runs, SEED)
+    yield from lines_of_blocks(runs, SEED)
 
 
 def main() -> None:

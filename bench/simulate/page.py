@@ -11,6 +11,8 @@ from typing import Any
 from bench.commit import commit_sentence
 from bench.publish.markdown import grid
 from bench.simulate.grids import HARDNESS, NOISE, SHARED, Noise, Scenario
+from zoo.measure.turns import BETWEEN, HALF, LEAST_BLOCKS, MOST_BLOCKS, NARROW, NEAR
+from zoo.report.stats.ratios import UNDECIDED
 from zoo.report.tables.text import bullets
 
 LINES = "lines.jsonl"
@@ -55,12 +57,16 @@ COVERED = """\
 The share of rows whose 95% interval holds the accuracy that training with all possible seeds would
 give on these documents."""
 
-COMPARISONS = """\
-## Comparisons with other libraries
+BLOCKS = f"""\
+## Speeds
 
-The share of 95% intervals of so many rounds that hold the true ratio, and how wide they are in the
-mean. *t*: of the mean log ratio, which published comparisons have, over at least 5 rounds;
-*bootstrap*: of the median, as they had before. Noise as above."""
+Models have their turns in {LEAST_BLOCKS} to {MOST_BLOCKS} blocks of two processes, until all ratios
+to the reference are known within {NARROW:.0%}; those within {NEAR:.0%} of 1 have {HALF} more blocks
+in a third process. *Covered*: the share of 95% intervals that hold the true ratio. *Told apart*:
+the interval does not contain 1, and the ratio is more than {UNDECIDED:.0%} away from it; of equal
+models at most 5% is promised. *Noise*: standard deviation of a block's log ratio, a quarter of
+whose square comes from the 5% of turns in which something disturbs a model. All log ratios of a
+process are off by a standard deviation of {BETWEEN:.0%}."""
 
 
 def page(file: Path, measured: Mapping[str, Noise] | None = None) -> str:
@@ -88,18 +94,21 @@ def page(file: Path, measured: Mapping[str, Noise] | None = None) -> str:
     for shows, text, columns in tables:
         rows = [_scenario(line) | columns(line) for line in lines if line["shows"] == shows]
         parts += [text, grid(rows)] if rows else []
-    if found := [_comparison(line) for line in lines if line["shows"] == "comparisons"]:
-        parts += [COMPARISONS, grid(found)]
+    if found := [_blocks(line) for line in lines if line["shows"] == "blocks"]:
+        parts += [BLOCKS, grid(found)]
     parts.append(commit_sentence(line.get("commit", "") for line in lines))
     return "\n\n".join(parts) + "\n"
 
 
-def _comparison(line: Line) -> dict[str, str]:
-    shown = {"rounds": str(line["rounds"]), "noise": f"{line['noise']:.1%}"}
-    for name in ("t", "bootstrap"):
-        share, width = line[name]
-        shown |= {f"{name} covers": _rate(share, line["runs"]), f"{name} width": f"{width:.1%}"}
-    return shown
+def _blocks(line: Line) -> dict[str, str]:
+    return {
+        "models besides the reference": str(line["models"]),
+        "true ratio": f"{line['ratio']:g}",
+        "noise": f"{line['noise']:.1%}",
+        "covered": _rate(line["covered"], line["ratios"]),
+        "told apart": _rate(line["told"], line["ratios"]),
+        "mean blocks": f"{line['blocks']:.1f}",
+    }
 
 
 def _scenario(line: Line) -> dict[str, str]:

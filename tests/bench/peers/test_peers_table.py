@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+import json
+import math
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from scipy import stats
-from statsmodels.stats.multitest import multipletests
 
-from bench.peers.comparison import Comparison, Output, measured, skipped
+from bench.peers.comparison import Comparison, Output, joined, measured, read, skipped
 from bench.peers.table import as_markdown, summary
-from bench.peers.turns import Ratio, interval
 from bench.readme import SPEED
 from zoo.training.device import Runtime
 
 RUNTIME = Runtime(torch.device("cpu"), "fp32")
 
 
-def line(kind: str, against: str, found: Ratio, rounds: int = 5, **more: object) -> Comparison:
+EVEN = np.linspace(-1, 1, 13)  # as far above the centre as below it
+
+
+def part(kind: str, against: str, logs: np.ndarray, **more: object) -> Comparison:
+    """What one process measured."""
     computed = {"ours": "every position", "theirs": "every position"} | more
-    return measured(kind, "training", against, found, RUNTIME, rounds=rounds, **computed)
+    return measured(kind, "training", against, logs, RUNTIME, **computed)
+
+
+def line(kind: str, against: str, ratio: float, spread: float = 0.02, **more: object) -> Comparison:
+    logs = math.log(ratio) + spread * EVEN
+    return joined([part(kind, against, own, **more) for own in (logs[:6], logs[6:])])
 
 
 def written(file: Path, *comparisons: Comparison) -> Path:
@@ -38,76 +47,93 @@ def cells(markdown: str) -> list[list[str]]:
 
 def test_a_row_says_by_itself_what_was_compared(tmp_path: Path):
     own = {"sizes": "4 layers × 256 wide, 16 × 512 tokens", "reach": 1.1}
+    runs = [
+        line("equal", "x", 1.2, matrix_share=0.8, recomputed_share=0.87, profile="9% GELU", **own),
+        line("equal", "y", 1.098, spread=0.5, check=0.03 + 0.001 * EVEN, **own),
+        line("equal", "z", 0.9, **own),
+    ]
     file = written(
         tmp_path / "lines.jsonl",
-        line("equal", "x", Ratio(1.2, 1.1, 1.3), matrix_share=0.8, recomputed_share=0.87, **own),
-        line("equal", "y", Ratio(1.098, 0.98, 1.23), noise=Ratio(0.97), **own),
-        line("equal", "z", Ratio(0.9, 0.85, 0.95), **own),
-        line("left out", "x", Ratio(37.12, 8.9, 41), ours="the first position alone"),
-        line("own", "python", Ratio(1.5, 1.4, 1.6), ours="zoo list", bound="at most", reach=1.2),
+        *runs,
+        line("left out", "x", 37.12, ours="the first position alone"),
+        line("own", "python", 1.5, ours="zoo list", bound="at most", reach=1.2),
         skipped("equal", "training", "w", "needs w", RUNTIME),
     )
     head, *rows = cells(as_markdown(file, "equal"))
     timed = "training, 4 layers × 256 wide, 16 × 512 tokens"
+    texts = [f"{one.ratio:#.4g} ({one.low:#.4g} to {one.high:#.4g})" for one in runs]
+    told = "not told apart"
     assert rows == [
-        [
-            timed,
-            "every position",
-            "x",
-            "1.200 (1.100 to 1.300)",
-            "faster",
-            "≥ 1.1: yes",
-            "80% (87%)",
-        ],
-        [timed, "every position", "y", "1.098 (0.9800 to 1.230)", "tie", "≥ 1.1: no", ""],
-        [timed, "every position", "z", "0.9000 (0.8500 to 0.9500)", "slower", "≥ 1.1: no", ""],
+        [timed, "every position", "x", texts[0], "faster", "≥ 1.1: yes", "80% (87%)", "9% GELU"],
+        [timed, "every position", "y", texts[1], told, "≥ 1.1: no", "", ""],
+        [timed, "every position", "z", texts[2], "slower", "≥ 1.1: no", "", ""],
     ]
     assert head[1] == "both compute"
-    assert "differed by up to 3.0%" in as_markdown(file, "equal")
+    assert "of 1 case; it differs by up to 3.0%" in as_markdown(file, "equal")
+    assert "The interval of 1 row reaches further than 2% to a side" in as_markdown(file, "equal")
     (row,) = cells(as_markdown(file, "left out"))[1:]
-    ours, ratio = "the first position alone", "37.12 (8.900 to 41.00)"
-    assert row == ["training", ours, "x", "every position", ratio]
+    assert row[:4] == ["training", "the first position alone", "x", "every position"]
+    assert row[4].startswith("37.12 (")
     (row,) = cells(as_markdown(file, "own"))[1:]
     assert row[-1] == "≤ 1.2: no"
     sentence = summary(file)
     assert "0.90 to 1.20 times as long as the zoo in training" in sentence
-    assert (
-        "of 3 comparisons the zoo is faster in 1, slower in 1, not distinguished in 1." in sentence
-    )
-    assert f"torch {torch.__version__}. Commit: " in sentence
+    assert "of 3 comparisons the zoo is faster in 1, slower in 1, not told apart in 1" in sentence
+    assert "and the whole interval is at 1 or above in 1." in sentence
+    assert f"1 thread, torch {torch.__version__}. Commit: " in sentence
     assert sentence.endswith("On a GPU: not yet measured.\n")
-    on_gpu = line("equal", "x", Ratio(1.2, 1.1, 1.3)).model_copy(update={"device": "cuda"})
+    on_gpu = line("equal", "x", 1.2).model_copy(update={"device": "cuda"})
     assert "not yet measured" not in summary(written(file, on_gpu))
 
 
-def test_verdicts_are_holms_of_t_tests_over_rounds(tmp_path: Path):
-    generator = np.random.default_rng(4)
-    logs = generator.normal(0, 0.03, (9, 6)) + np.linspace(-0.12, 0.12, 9)[:, None]
-    file = written(
-        tmp_path / "lines.jsonl",
-        *(line("equal", f"{n}", interval(np.exp(one)), rounds=6) for n, one in enumerate(logs)),
-    )
-    p_values = stats.ttest_1samp(logs, 0.0, axis=1).pvalue
-    rejected = multipletests(p_values, method="holm")[0]
-    expected = [
-        ("faster" if one.mean() > 0 else "slower") if real else "tie"
-        for one, real in zip(logs, rejected, strict=True)
+def test_processes_are_joined_and_their_blocks_give_ratio_and_interval(tmp_path: Path):
+    draw = np.random.default_rng(4)
+    processes = draw.normal(0.12, 0.02, (3, 6))
+    parts = [
+        part("equal", "x", logs, check=logs - 0.12, matrix_share=share, contention=share)
+        for logs, share in zip(processes, (0.8, 0.9, 1.0), strict=True)
     ]
-    assert [row[4] for row in cells(as_markdown(file, "equal"))[1:]] == expected
-    assert {"faster", "slower", "tie"} == set(expected)
-    assert (p_values[~rejected] < 0.05).any(), "one that the correction changes"
-    assert "after Holm's correction for 9 comparisons" in as_markdown(file, "equal")
-    assert "after Holm's correction for 9 comparisons" in summary(file)
+    found = joined([parts[0], skipped("equal", "training", "x", "no memory", RUNTIME), *parts[1:]])
+    logs = processes.round(5).ravel()
+    means = np.add.outer(logs, logs)[np.triu_indices(18)] / 2
+    assert found.ratio == pytest.approx(math.exp(np.median(means)), abs=1e-4)
+    # Without what processes differ by, the interval is that of signed ranks; with it wider.
+    tests = [stats.wilcoxon(logs - math.log(end)).pvalue for end in (found.low, found.high)]
+    assert all(p < 0.05 for p in tests)
+    assert (found.blocks, found.contention) == (18, 1.0)
+    assert found.matrix_share == pytest.approx(stats.gmean([0.8, 0.9, 1.0]), abs=1e-4)
+    assert found.checked.low < 1 < found.checked.high
+    assert read(written(tmp_path / "lines.jsonl", found)) == [found]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "contention", "bound", "verdict"),
+    [
+        (1.05, 1.0, "at least", "faster"),
+        (1.05, 1.0, "at most", "slower"),
+        (1.02, 1.0, "at least", "not told apart"),
+        (1.05, 1.6, "at least", "not told apart"),
+        (1.15, 1.6, "at least", "faster"),
+    ],
+)
+def test_a_verdict_needs_a_difference_that_is_worth_it(
+    tmp_path: Path, ratio, contention, bound, verdict
+):
+    one = line("equal", "x", ratio, 0.001, contention=contention, bound=bound)
+    table = as_markdown(written(tmp_path / "lines.jsonl", one), "equal")
+    row = cells(table)[1]
+    assert row[4] == verdict
+    assert row[3].endswith("*") == (contention > 1.5) == ("other work had the core" in table)
 
 
 def test_what_is_left_out_stands_beside_the_same_comparison_of_equal_work(tmp_path: Path):
     more, less = {"sizes": "2 × 64"}, {"ours": "the first position alone"}
     file = written(
         tmp_path / "lines.jsonl",
-        line("equal", "x", Ratio(1.1, 1.0, 1.2), **more),
-        line("equal", "y", Ratio(1.2, 1.1, 1.3), **more),
-        line("left out", "x", Ratio(1.5, 1.4, 1.6), **more, **less),
-        line("left out", "x", Ratio(1.7, 1.6, 1.8), sizes="4 × 256", **less),
+        line("equal", "x", 1.1, **more),
+        line("equal", "y", 1.2, **more),
+        line("left out", "x", 1.5, **more, **less),
+        line("left out", "x", 1.7, sizes="4 × 256", **less),
     )
     head, *rows = cells(as_markdown(file, "left out"))
     assert [row[head.index("at equal work")] for row in rows] == ["1.100", ""]
@@ -115,20 +141,25 @@ def test_what_is_left_out_stands_beside_the_same_comparison_of_equal_work(tmp_pa
 
 def test_equal_work_that_is_told_in_unequal_words_is_refused():
     with pytest.raises(ValueError, match="equal words"):
-        line("equal", "x", Ratio(1.2), ours="the first position alone")
+        line("equal", "x", 1.2, ours="the first position alone")
 
 
-def test_lines_of_too_few_rounds_are_counted_and_not_shown(tmp_path: Path):
-    lines = line("equal", "y", Ratio(1.2, 1.1, 1.3)), line("equal", "z", Ratio(1), rounds=3)
-    file = written(tmp_path / "lines.jsonl", *lines)
+def test_lines_of_too_few_blocks_are_counted_and_those_of_rounds_are_dropped(tmp_path: Path):
+    file = tmp_path / "lines.jsonl"
+    older = {"kind": "equal", "work": "training", "against": "w", "ratio": 1.5, "rounds": 10}
+    file.write_text(f"{json.dumps(older)}\n")
+    assert read(file) == []
+    assert summary(file) == "Nothing is measured yet.\n"
+    written(file, line("equal", "y", 1.2), part("equal", "z", EVEN[:3]))
     table = as_markdown(file, "equal")
     assert [row[2] for row in cells(table)] == ["against", "y"]
-    assert "- Not shown of lines.jsonl: 1 line of fewer than 5 rounds." in table
+    assert "- Not shown of lines.jsonl: 1 line of too few blocks for an interval." in table
     assert "1.20 to 1.20" in summary(file)
+    assert "rounds" not in file.read_text()
 
 
 def test_a_table_of_several_machines_or_commits_says_so(tmp_path: Path):
-    one, other = line("equal", "x", Ratio(1.2, 1.1, 1.3)), line("equal", "y", Ratio(1, 0.9, 1.1))
+    one, other = line("equal", "x", 1.2), line("equal", "y", 1)
     mixed = "Rows of different machines or commits cannot be compared"
     alike = [one, other.model_copy(update={"commit": one.commit})]
     assert mixed not in as_markdown(written(tmp_path / "alike.jsonl", *alike), "equal")
@@ -140,10 +171,11 @@ def test_a_table_of_several_machines_or_commits_says_so(tmp_path: Path):
 
 
 def test_a_comparison_that_is_made_again_replaces_the_earlier_one(tmp_path: Path):
-    runs = [line("equal", "x", Ratio(r, r - 0.05, r + 0.05), reach=1.15) for r in (1.1, 1.3)]
-    table = as_markdown(written(tmp_path / "lines.jsonl", *runs), "equal")
-    ((_, _, _, found, verdict, goal),) = cells(table)[1:]
-    assert (found, verdict, goal) == ("1.300 (1.250 to 1.350)", "faster", "≥ 1.15: yes")
+    runs = [line("equal", "x", ratio, reach=1.15) for ratio in (1.1, 1.3)]
+    file = written(tmp_path / "lines.jsonl", *runs)
+    ((_, _, _, found, verdict, goal),) = cells(as_markdown(file, "equal"))[1:]
+    assert (found[:7], verdict, goal) == ("1.300 (", "faster", "≥ 1.15: yes")
+    assert read(file) == runs[1:]
 
 
 def test_the_readmes_sentences_are_made_from_the_published_lines(tmp_path: Path):
@@ -160,7 +192,5 @@ def test_the_readmes_sentences_are_made_from_the_published_lines(tmp_path: Path)
     [("at least", 1.5, True), ("at least", 1.51, False), ("at most", 1.5, True),
      ("at most", 1.49, False), ("at least", None, None)],
 )  # fmt: skip
-def test_a_comparison_says_whether_its_median_meets_the_target(bound, reach, reached):
-    found = Ratio(1.500001, 1.4, 1.6)
-    comparison = measured("own", "w", "a", found, RUNTIME, rounds=5, bound=bound, reach=reach)
-    assert comparison.reached is reached
+def test_a_comparison_says_whether_its_ratio_meets_the_target(bound, reach, reached):
+    assert line("own", "a", 1.500001, bound=bound, reach=reach).reached is reached

@@ -9,13 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from scipy import stats
 
 from bench.peers import __main__ as peers
-from bench.peers import encoders, model_pairs, options, tutorial
-from bench.peers.comparison import Comparison, read
-from bench.peers.steps import random_batches, training
-from bench.peers.turns import Ratio, interval, ratio, time_in_turns
+from bench.peers import encoders, model_pairs, options, steps, tutorial
+from bench.peers.comparison import Comparison, measured, read
+from bench.peers.steps import random_batches, take_turns, training
 from zoo.components.tokens import Tokens
 from zoo.training.device import Runtime
 
@@ -26,39 +24,64 @@ def printed_comparisons(text: str) -> list[Comparison]:
     return [Comparison.model_validate_json(line) for line in text.splitlines()]
 
 
-def test_the_order_of_turns_rotates_and_each_turn_has_a_warm_up():
+def counted_work(name: str, calls: list[tuple[str, int]], size: int = 1):
+    def work(number: int) -> None:
+        calls.append((name, number))
+        sum(range(20_000 * size))
+
+    return work
+
+
+def test_each_block_gives_all_a_turn_after_one_step_of_warm_up():
     calls: list[tuple[str, int]] = []
-    steps = {
-        name: (lambda index, name=name: calls.append((name, index))) for name in ("a", "b", "c")
-    }
-    times = time_in_turns(steps, rounds=3, count=2, warm_up=False)
-    turns = [name for name, index in calls if index == 0]
-    assert turns == ["a", "b", "c", "b", "c", "a", "c", "a", "b"]
-    assert {name: found.shape for name, found in times.items()} == dict.fromkeys("abc", (3, 2))
-    calls.clear()
-    time_in_turns(steps, rounds=1, count=1)
-    assert all(2 <= [c[0] for c in calls].count(name) <= 4 for name in "abc")
+    works = {name: counted_work(name, calls, size) for name, size in (("a", 1), ("b", 9))}
+    begun: list[str] = []
+    for process, first, count in ((0, 0, 7), (1, 6, 6)):
+        calls.clear()
+        own = options.Options(RUNTIME, blocks=13, process=process)
+        turns = take_turns(works, own, [("a", "b")], least=0.0, before=begun.append)
+        assert calls[:2] == [("a", 0), ("b", 0)]
+        numbers = range(first, first + count)
+        assert sorted(calls[2:]) == sorted((name, n) for name in "ab" for n in numbers)
+        assert len(turns.logs("b", "a")) == count
+    assert begun.count("a") == begun.count("b") == 15
+    assert 3 < turns.median("b") / turns.median("a") < 27
 
 
-def test_a_ratio_compares_each_step_with_the_same_step_of_the_other_side():
-    below = np.array([[1.0, 10.0, 2.0], [2.0, 20.0, 4.0], [1.0, 10.0, 2.0]])
-    above = below * np.array([[2.0], [4.0], [8.0]])
-    above[0, 1] *= 50  # one slow step
-    found = ratio(above, below)
-    assert found.ratio == pytest.approx(4)
-    assert found.low < found.ratio < found.high
-    assert ratio(above[1:2], below[1:2], summed=True) == Ratio(pytest.approx(4))
-    assert ratio(above, below, summed=True).ratio > 5
+def test_blocks_end_when_the_interval_is_narrow_and_the_third_process_has_the_least(monkeypatch):
+    works = {name: counted_work(name, []) for name in "ab"}
+    for wanted, process, blocks in ((True, 0, 6), (False, 1, 20), (False, 2, 6)):
+        monkeypatch.setattr(steps, "narrow_enough", lambda ratios, planned, wanted=wanted: wanted)
+        own = options.Options(RUNTIME, process=process)
+        assert len(take_turns(works, own, [("a", "b")], least=0.0).logs("a", "b")) == blocks
 
 
-def test_an_interval_is_that_of_a_t_test_of_the_logarithms():
-    values = np.array([1.1, 1.3, 0.9, 1.2, 1.05])
-    expected = stats.ttest_1samp(np.log(values), 0.0).confidence_interval(0.95)
-    found = interval(values)
-    assert found.ratio == pytest.approx(stats.gmean(values))
-    assert (found.low, found.high) == pytest.approx((np.exp(expected.low), np.exp(expected.high)))
-    inverse = interval(1 / values)
-    assert (inverse.low, inverse.high) == pytest.approx((1 / found.high, 1 / found.low))
+@pytest.mark.parametrize(("ratio", "processes"), [(1.2, [0, 1]), (1.02, [0, 1, 2])])
+def test_each_process_measures_anew_and_a_third_what_is_near_one(monkeypatch, ratio, processes):
+    begun = []
+
+    class Here:  # tests cannot replace what another process would run
+        def __init__(self, *_):
+            pass
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+        def submit(self, run, *given):
+            begun.append(given[1].process)
+            return type("Done", (), {"result": lambda self: run(*given)})()
+
+    def compare(own):
+        logs = np.log(np.full(6, ratio)) + 0.001 * own.process
+        yield measured("own", "start", "x", logs, RUNTIME)
+
+    monkeypatch.setattr(peers, "ProcessPoolExecutor", Here)
+    monkeypatch.setitem(peers.WORKS, "start", compare)
+    assert peers.main(["start"]) == 0
+    assert begun == processes
 
 
 def test_flops_equal_those_that_torch_counts():
@@ -146,7 +169,7 @@ def test_equal_work_is_all_positions_without_dropout_on_the_same_batches(monkeyp
     monkeypatch.setattr(encoders, "training", recorded)
     monkeypatch.setattr(encoders, "PEERS", (model_pairs.TORCH,))
     monkeypatch.setattr(encoders, "X_ROTARY", model_pairs.TORCH)
-    lines = list(encoders.compare_training(options.Options(RUNTIME, rounds=2, quick=True)))
+    lines = list(encoders.compare_training(options.Options(RUNTIME, blocks=2, quick=True)))
     assert all(line.kind == "equal" and line.ours == line.theirs for line in lines)
     assert all(0 < line.matrix_share < line.recomputed_share for line in lines)
     assert len({id(batches) for _, batches in made}) == 1
@@ -181,7 +204,7 @@ def test_models_that_differ_only_on_a_timed_batch_are_not_timed(monkeypatch, cap
 
     monkeypatch.setattr(TorchEncoder, "forward", changed)
     monkeypatch.setattr(encoders, "PEERS", (model_pairs.TORCH,))
-    assert peers.main(["training", "--quick", "--rounds", "1"]) == 1
+    assert peers.main(["training", "--quick"]) == 1
     printed = capsys.readouterr()
     assert f"training: not timed: {wrong} of nn.TransformerEncoder on a timed batch" in printed.err
     assert not any('"ratio"' in line for line in printed.out.splitlines())
@@ -193,7 +216,7 @@ def test_a_work_that_fails_is_reported_and_the_next_one_runs(monkeypatch, capsys
         yield
 
     monkeypatch.setitem(peers.WORKS, "bf16", broken)
-    assert peers.main(["bf16", "padding", "--quick", "--rounds", "1"]) == 1
+    assert peers.main(["bf16", "padding", "--quick"]) == 1
     found = printed_comparisons(capsys.readouterr().out)
     assert [comparison.work for comparison in found] == ["bf16", "training on articles"]
     assert found[0].skipped == "failed: RuntimeError: out of memory"
@@ -204,8 +227,8 @@ def test_a_work_that_fails_is_reported_and_the_next_one_runs(monkeypatch, capsys
     "words",
     [
         ["trainig"],
-        ["training", "--rounds", "0", "--quick"],
-        ["training", "--rounds", "4"],
+        ["training", "--blocks", "0", "--quick"],
+        ["training", "--blocks", "11"],
         ["training", "--device", "abacus"],
         ["training", "--precision", "fp16"],
         ["tutorial", "--data", "nowhere"],
@@ -222,7 +245,7 @@ def test_bad_usage_is_one_line(words, capsys):
 @pytest.mark.slow
 @pytest.mark.parametrize("work", peers.WORKS)
 def test_every_work_runs_alone(work, capsys):
-    assert peers.main([work, "--quick", "--rounds", "1"]) == 0
+    assert peers.main([work, "--quick"]) == 0
     found = printed_comparisons(capsys.readouterr().out)
     assert found
     for comparison in found:

@@ -78,7 +78,7 @@ def test_runs_that_differ_in_anything_else_are_refused(place: Path, capsys, chan
 def test_comparisons_with_other_libraries_have_a_page_and_are_in_the_overview(place: Path):
     line = {
         "kind": "equal", "work": "training", "ours": "all", "theirs": "all", "against": "theirs",
-        "ratio": 1.2, "low": 1.1, "high": 1.3, "rounds": 5, "machine": "a machine",
+        "ratio": 1.2, "low": 1.1, "high": 1.3, "logs": [[0.18] * 12] * 2, "machine": "a machine",
     }  # fmt: skip
     (place / "peers" / "cpu").mkdir(parents=True)
     (place / "peers" / "cpu" / "lines.jsonl").write_text(f"{json.dumps(line)}\n")
@@ -87,5 +87,5 @@ def test_comparisons_with_other_libraries_have_a_page_and_are_in_the_overview(pl
     assert re.search(r"1\.200 \(1\.100 to 1\.300\) +\| faster", page)
     assert "Nothing is measured yet." in page.partition("## What the zoo leaves out")[2]
     overview = (place / "README.md").read_text()
-    assert "of 1 comparison the zoo is faster in 1." in overview
+    assert "of 1 comparison the zoo is faster in 1, and the whole interval" in overview
     assert "[Every comparison](peers/cpu/README.md), cpu." in overview
