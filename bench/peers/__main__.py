@@ -100,7 +100,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _compared(name: str, options: Options, threads: int) -> Iterator[Comparison]:
-    """The comparisons of a work, each of two processes, and of a third where a ratio is near 1."""
+    """The comparisons of a work, of two processes, and of a third where a ratio is near 1.
+
+    After each process all of them, with what is known by then.
+    """
     if options.quick:
         yield from WORKS[name](options)
         return
@@ -114,7 +117,7 @@ def _compared(name: str, options: Options, threads: int) -> Iterator[Comparison]
             own = replace(options, process=process)
             for line in pool.submit(_lines, name, own, threads).result():
                 found.setdefault(line.identity, []).append(line)
-    yield from map(joined, found.values())
+        yield from map(joined, found.values())
 
 
 def _lines(name: str, options: Options, threads: int) -> list[Comparison]:

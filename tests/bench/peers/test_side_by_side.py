@@ -57,7 +57,9 @@ def test_blocks_end_when_the_interval_is_narrow_and_the_third_process_has_the_le
 
 
 @pytest.mark.parametrize(("ratio", "processes"), [(1.2, [0, 1]), (1.02, [0, 1, 2])])
-def test_each_process_measures_anew_and_a_third_what_is_near_one(monkeypatch, ratio, processes):
+def test_each_process_measures_anew_and_a_third_what_is_near_one(
+    monkeypatch, capsys, ratio, processes
+):
     begun = []
 
     class Here:  # tests cannot replace what another process would run
@@ -82,6 +84,8 @@ def test_each_process_measures_anew_and_a_third_what_is_near_one(monkeypatch, ra
     monkeypatch.setitem(peers.WORKS, "start", compare)
     assert peers.main(["start"]) == 0
     assert begun == processes
+    told = printed_comparisons(capsys.readouterr().out)
+    assert [one.blocks for one in told] == [6 * (process + 1) for process in processes]
 
 
 def test_flops_equal_those_that_torch_counts():
