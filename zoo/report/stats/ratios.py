@@ -12,6 +12,7 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import NormalDist
 from typing import Any
 
@@ -151,12 +152,21 @@ class Speeds:
 
     def rate(self, phase: str, name: str) -> float | None:
         """Real tokens/s of a row: its ratio to the base times the base's rate of the whole run."""
-        bases = {one["session"]: one["reference"] for one in self.measured.values()}
-        rates = [rate(one, phase) for one in bases.values() if one["turns"].get(phase)]
+        base = self._base_rates.get(phase)
         ratio = self.ratio(phase, name, self.base) if name != self.base else Ratio(1.0)
-        if not rates or ratio is None or name not in self.measured:
+        if base is None or ratio is None or name not in self.measured:
             return None
-        return ratio.value * statistics.median(rates)
+        return ratio.value * base
+
+    @cached_property
+    def _base_rates(self) -> dict[str, float]:
+        """The base's own rate of the whole run, by phase: the median over sessions."""
+        bases = {one["session"]: one["reference"] for one in self.measured.values()}
+        found = {
+            phase: [rate(one, phase) for one in bases.values() if one["turns"].get(phase)]
+            for phase in self.phases
+        }
+        return {phase: statistics.median(rates) for phase, rates in found.items() if rates}
 
     def contended(self, *names: str) -> bool:
         """Whether other work had the cores while any of these rows had its turns."""
