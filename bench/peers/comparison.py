@@ -32,14 +32,14 @@ class Comparison(BaseModel):
     work: what is timed. sizes: of the model and of its batches. ours, theirs: what each side
     computes, and under which conditions; equal texts where the work is equal.
     logs: of the ratio, their time divided by ours unless ``work`` says otherwise: of each process,
-    block by block. ratio: their centre, with its 95% interval from low to high. reach: the goal,
-    None where there is none; reached: whether the ratio meets it. check: as ``logs``, of a second
-    copy of one side. contention: wall time over CPU time.
-    matrix_share: what share of the machine's matrix rate the operations of our side are,
-    by formula; recomputed_share: with what the attention kernel computes a second time in its
-    backward pass. seconds: of one step by side, median. profile: what our step's time goes into.
-    skipped: why nothing was measured, and what would help; the numbers are then None. commit: of
-    the zoo's code, with "+" where it was changed.
+    block by block. check: the same of a second copy of one side. ratio: their centre, with its 95%
+    interval from low to high. reach: the goal, None where there is none; reached: whether the ratio
+    meets it. contention: wall time over CPU time. matrix_share: what share of the machine's matrix
+    rate the operations of our side are, by formula; recomputed_share: with what the attention
+    kernel computes a second time in its backward pass. seconds: of one step by side, the median of
+    the first process. profile: what our step's time goes into. skipped: why nothing was measured,
+    and what would help; the numbers are then None. commit: of the zoo's code, with "+" where it was
+    changed.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -126,18 +126,12 @@ def joined(parts: Sequence[Comparison]) -> Comparison:
         return (made or parts)[0]
     first = made[0]
     changed: dict[str, Any] = {"contention": max(part.contention for part in made)}
-    sides = [part.seconds for part in made if part.seconds]
-    if sides:
-        changed["seconds"] = {side: _mean(one[side] for one in sides) for side in sides[0]}
     for name in ("matrix_share", "recomputed_share"):
         if getattr(first, name) is not None:
-            changed[name] = _mean(getattr(part, name) for part in made)
+            mean = statistics.geometric_mean(getattr(part, name) for part in made)
+            changed[name] = round(mean, 4)
     changed |= {n: tuple(x for part in made for x in getattr(part, n)) for n in ("logs", "check")}
     return _told(first.model_copy(update=changed))
-
-
-def _mean(values: Iterable[float]) -> float:
-    return float(f"{statistics.geometric_mean(values):.4g}")
 
 
 def _told(line: Comparison) -> Comparison:

@@ -126,15 +126,13 @@ def _shares(case: Case, turns: Turns, own: str, flops: int) -> dict[str, Any]:
     """
     if case.kind != "equal":
         return {}
-    whole = case.shape.training_flops()
     rate = math.exp(centre_and_error([turns.logs(MATRIX, own)])[0]) / flops
+    whole = case.shape.training_flops()
     if not case.training:
         return {"matrix_share": round(rate * whole / 3, 4)}  # the backward pass costs twice as much
     recomputed = whole + case.shape.recomputed_flops()
-    return {
-        "matrix_share": round(rate * whole, 4),
-        "recomputed_share": round(rate * recomputed, 4),
-    }
+    shares = {"matrix_share": rate * whole, "recomputed_share": rate * recomputed}
+    return {name: round(share, 4) for name, share in shares.items()}
 
 
 def _lacking(case: Case, runtime: Runtime) -> str:

@@ -1,8 +1,4 @@
-"""What verdicts and intervals say of simulated runs, by today's tests and by those before them.
-
-Before: a t-test for every pair by itself and the test over documents, with Holm's correction
-for all pairs, and a t-interval of every row. After: what reports use (``zoo.report.stats``).
-"""
+"""What verdicts and intervals of reports (``zoo.report.stats``) say of simulated runs."""
 
 from __future__ import annotations
 
@@ -12,22 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from bench.simulate.grids import Drawn, Scenario, draw
-from zoo.report.stats.intervals import ALPHA, ENOUGH, Array, t_quantile
-from zoo.report.stats.paired import (
-    Difference,
-    holm,
-    judged,
-    p_of_votes,
-    pairs_of,
-    tested,
-    visible_difference,
-)
+from zoo.report.stats.intervals import ALPHA, ENOUGH
+from zoo.report.stats.paired import Difference, judged, pairs_of, tested, visible_difference
 from zoo.report.stats.scores import Scores, row_intervals
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Shares of runs or rows, before and after.
+    """Shares of runs or rows.
 
     false: runs in which any pair of equal rows is called different. power: pairs of different rows
     that are called so, in the right direction. covered: rows whose interval holds their true value.
@@ -35,16 +23,16 @@ class Outcome:
     """
 
     scenario: Scenario
-    false: tuple[float, float]
-    power: tuple[float, float]
-    covered: tuple[float, float] | None
+    false: float
+    power: float
+    covered: float | None
     visible: float | None
     runs: int
 
 
 def simulate(scenario: Scenario, runs: int, generator: np.random.Generator) -> Outcome:
     """Many runs of one scenario."""
-    false, power, covered = np.zeros(2), np.zeros(2), np.zeros(2)
+    false, power, covered = 0, 0.0, 0.0
     visible = []
     for _ in range(runs):
         drawn = draw(scenario, generator)
@@ -55,20 +43,16 @@ def simulate(scenario: Scenario, runs: int, generator: np.random.Generator) -> O
         found = tested(drawn.scores, pairs_of(pairs, scenario.cells))
         if (gap := visible_of(found, drawn.scores)) is not None:
             visible.append(100 * gap)
-        for side, real in enumerate(
-            (_before(found, scenario.examples), [d.real for d in judged(found)])
-        ):
-            right = np.array(real, dtype=bool) & (np.array([d.mean for d in found]) > 0)
-            false[side] += bool(np.array(real, dtype=bool)[same].any())
-            power[side] += right[~same].mean() if (~same).any() else 0.0
+        real = np.array([d.real for d in judged(found)], dtype=bool)
+        right = real & (np.array([d.mean for d in found]) > 0)
+        false += bool(real[same].any())
+        power += right[~same].mean() if (~same).any() else 0.0
         covered += _covered(drawn)
     return Outcome(
         scenario,
-        false=(float(false[0] / runs), float(false[1] / runs)),
-        power=(float(power[0] / runs), float(power[1] / runs)),
-        covered=(float(covered[0] / runs), float(covered[1] / runs))
-        if scenario.seeds >= ENOUGH
-        else None,
+        false=false / runs,
+        power=power / runs,
+        covered=covered / runs if scenario.seeds >= ENOUGH else None,
         visible=float(np.median(visible)) if visible else None,
         runs=runs,
     )
@@ -83,26 +67,11 @@ def visible_of(found: list[Difference], scores: Scores) -> float | None:
     return visible_difference(known, level, scores.examples, mean=scores.typical())
 
 
-def _before(found: list[Difference], examples: int) -> list[bool]:
-    """Per-pair t-tests and the test over documents, with Holm's correction."""
-    tests: list[float | None] = []
-    for one in found:
-        votes = one.mean * one.seeds * examples
-        documents = float(p_of_votes(np.array(votes), np.array(one.disputed)))
-        tests.append(None if one.p is None else max(one.alone, documents))
-    return [p is not None and p < ALPHA for p in holm(tests)]
-
-
-def _covered(drawn: Drawn) -> Array:
-    """The share of rows whose interval holds the truth, before and after."""
-    values, truth = drawn.scores.values, drawn.truth
-    count = values.shape[1]
-    if count < ENOUGH:
-        return np.full(2, np.nan)
-    half = t_quantile(count - 1) * values.std(axis=1, ddof=1) / np.sqrt(count)
-    before = np.abs(values.mean(axis=1) - truth) <= half
-    after = [
+def _covered(drawn: Drawn) -> float:
+    """The share of rows whose interval holds the truth."""
+    intervals = row_intervals(drawn.scores)
+    held = [
         one is not None and one.ends is not None and one.ends[0] <= true <= one.ends[1]
-        for one, true in zip(row_intervals(drawn.scores), truth, strict=True)
+        for one, true in zip(intervals, drawn.truth, strict=True)
     ]
-    return np.array([before.mean(), np.mean(after)])
+    return float(np.mean(held))

@@ -23,13 +23,11 @@ ABOUT = f"""\
 # Simulated runs
 
 How verdicts and intervals fare on runs whose true differences are known, made by
-`python -m bench.simulate`. *Before*: a t-test for every pair by itself, with the test over
-documents, with Holm's correction, and t-intervals; *after*: what reports use now. Each run is a
-grid of cells that score 1,000 documents (log odds; the documents' hardness has a standard
-deviation of {HARDNESS:g}), with a residual standard deviation of {100 * NOISE:.2f} points over
-seeds, and of {100 * SHARED:.1f} points that a seed does to all cells alike; two cells of 0.94
-disagree on some 35 documents. \"2 rows × 3\": two rows with three times the noise of the others.
-The Monte-Carlo error in brackets is one standard error."""
+`python -m bench.simulate`. Each run is a grid of cells that score 1,000 documents (log odds; the
+documents' hardness has a standard deviation of {HARDNESS:g}), with a residual standard deviation of
+{100 * NOISE:.2f} points over seeds, and of {100 * SHARED:.1f} points that a seed does to all cells
+alike; two cells of 0.94 disagree on some 35 documents. "2 rows × 3": two rows with three times the
+noise of the others. The Monte-Carlo error in brackets is one standard error."""
 PUBLISHED = "The same, measured from the records of published runs:"
 
 FALSE = """\
@@ -72,6 +70,8 @@ process are off by a standard deviation of {BETWEEN:.0%}."""
 def page(file: Path, measured: Mapping[str, Noise] | None = None) -> str:
     """The whole page. measured: the noise of published runs, by links to their pages."""
     lines = [json.loads(line) for line in file.read_text().splitlines()]
+    # Older versions wrote two numbers each, of which one was of older tests.
+    lines = [line for line in lines if not isinstance(line.get("false"), list)]
     parts = [ABOUT]
     if measured:
         each = (
@@ -81,15 +81,13 @@ def page(file: Path, measured: Mapping[str, Noise] | None = None) -> str:
         )
         parts.append(f"{PUBLISHED}\n\n{bullets(list(each))}")
     tables: tuple[tuple[str, str, Callable[[Line], dict[str, str]]], ...] = (
-        ("false", FALSE, lambda line: {"before": _share(line, "false", 0)}
-         | {"after": _share(line, "false", 1)}),
+        ("false", FALSE, lambda line: {"false": _rate(line["false"], line["runs"])}),
         ("power", POWER, lambda line: {"gap, points": f"{line['scenario']['gap']:g}"}
-         | {"before": _share(line, "power", 0), "after": _share(line, "power", 1)}
-         | {"visible, points": _visible(line["visible"])}),
+         | {"found": f"{line['power']:.1%}", "visible, points": _visible(line["visible"])}),
         ("seen", SEEN, lambda line: {"gap, points": f"{line['scenario']['gap']:.1f}"}
-         | {"found": _share(line, "power", 1)}),
+         | {"found": f"{line['power']:.1%}"}),
         ("covered", COVERED, lambda line: {"accuracy": f"{line['scenario']['accuracy']:g}"}
-         | {"before": _share(line, "covered", 0), "after": _share(line, "covered", 1)}),
+         | {"covered": f"{line['covered']:.1%}"}),
     )  # fmt: skip
     for shows, text, columns in tables:
         rows = [_scenario(line) | columns(line) for line in lines if line["shows"] == shows]
@@ -126,11 +124,6 @@ def _visible(points: float | None) -> str:
     return "" if points is None else f"{points:.1f}"
 
 
-def _share(line: Line, what: str, side: int) -> str:
-    return _rate(line[what][side], line["runs"] if what == "false" else 0)
-
-
 def _rate(share: float, runs: int) -> str:
-    """``4.3% (±1.0)``; without the error where runs is 0."""
-    text = f"{share:.1%}"
-    return f"{text} (±{100 * math.sqrt(share * (1 - share) / runs):.1f})" if runs else text
+    """``4.3% (±1.0)``."""
+    return f"{share:.1%} (±{100 * math.sqrt(share * (1 - share) / runs):.1f})"
