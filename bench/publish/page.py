@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,8 +27,10 @@ from zoo.report.tables.scaling_table import as_text as scaling_text
 from zoo.report.tables.scaling_table import axis
 from zoo.report.tables.text import bullets, code, escaped, line
 from zoo.report.write import NAMES, PLOTS, write_file, write_scale
-from zoo.sweep.records import Record, RecordFile
+from zoo.sweep.keys import stale_rows
+from zoo.sweep.records import SCALE_FILE, Record, RecordFile
 
+CURRENT, NOT_CURRENT = "Current:", "Not current:"  # how a line on this begins
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -59,6 +62,7 @@ def page(run: Run, comparison: str = "") -> str:
     comparison: the section that compares it with another run.
     """
     report, published = run.report, run.published
+    used = [record for row in report.recorded_rows for record in row.used]
     texts = (published.text, published.data) if published else ()
     parts = [
         f"# {line(run.title)}",
@@ -67,6 +71,7 @@ def page(run: Run, comparison: str = "") -> str:
         *_effects(report),
         "## Results",
         table_text(report, "github"),
+        currency(used, {row.name: code(report.short_name(row)) for row in report.rows}),
         line(" ".join(report.answer)),
         bullets([line(note) for note in report.notes]),
         comparison,
@@ -75,9 +80,28 @@ def page(run: Run, comparison: str = "") -> str:
     if published and published.notes and not run.figures:
         parts += ["## Notes", bullets([line(note) for note in published.notes])]
     parts += _plots(run.directory)
-    used = [record for row in report.recorded_rows for record in row.used]
     parts += [*_classes(report), _commit(used)]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def currency(records: Sequence[Record], names: Mapping[str, str]) -> str:
+    """One line: that the numbers are current, or which rows are not and what has changed.
+
+    It is of the code that publishes: see ``zoo stale``. names: of rows on the page.
+    """
+    changed: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for row, changes in stale_rows(records):
+        name = names.get(row) or code(row)
+        if name not in changed[changes]:
+            changed[changes].append(name)
+    if not changed:
+        return f"{CURRENT} no code that these numbers depend on has changed since."
+    every = len({record.name for record in records})
+    parts = (
+        f"{'all rows' if len(rows) == every else ', '.join(rows)} ({line(', '.join(what))})"
+        for what, rows in changed.items()
+    )
+    return f"{NOT_CURRENT} {'; '.join(parts)}."
 
 
 def _commit(records: Sequence[Record]) -> str:
@@ -266,7 +290,6 @@ def _ratio(value: float | None, first: float | None) -> str:
     return f"{value / first:.2f}" if value and first else ""
 
 
-SCALE_FILE = "scale.jsonl"
 PAGE = "README.md"
 
 
@@ -301,6 +324,7 @@ def write_scale_page(run: ScaleRun, directory: Path) -> None:
         f"# {line(run.title)}",
         f"![{line(run.title)}](scale.svg)",
         scaling_text(run.records, "github"),
+        currency(run.records, {}),
         f"Every record has the command that repeats it, such as\n\n    {line(command)}"
         if command
         else "",

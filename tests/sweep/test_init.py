@@ -24,7 +24,7 @@ from zoo.registry.loading import load
 from zoo.report.run_report import RunReport
 from zoo.report.tables.columns import table_text
 from zoo.sweep.complete import read_run
-from zoo.sweep.keys import training_key
+from zoo.sweep.keys import result_key
 from zoo.sweep.make_request import make_request
 from zoo.sweep.plan import make_plan
 from zoo.sweep.pretraining_data import read_parts
@@ -121,7 +121,7 @@ def test_what_it_began_with_is_in_the_key(corpus: Path, encoder: Path, tmp_path:
         config = found.config
         for place in (tmp_path, encoder.parent):  # nor is a place in what is sent to a job
             assert str(place) not in repr((found.setup, config))
-        return training_key({"cell": {}, "baseline": ""}, 0, config, {})
+        return result_key("train", {"cell": {}, "baseline": ""}, config, {}, {}, 0)
 
     named = {**STAGE, "pretrain_data": str(texts)}
     keys = [key(), key(**STAGE), key(init=str(encoder)), key(**named)]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +14,15 @@ import pytest
 from zoo.components.attention.fused import Fused
 from zoo.registry import Component, Owner, Registry, code_hash
 from zoo.registry.code_hash import hash_of, plugin_hashes
-from zoo.registry.loading import load
+from zoo.registry.loading import built_ins, load
 from zoo.sweep.keys import (
-    COST_CODE,
+    HARMLESS,
     JOB_CODE,
-    SCALE_CODE,
-    TRAINING_CODE,
-    cost_key,
+    OF_COSTS,
+    ROOTS,
+    code_of,
     digest,
-    training_key,
+    result_key,
 )
 from zoo.sweep.make_request import make_request
 from zoo.sweep.plan import make_plan
@@ -41,6 +42,7 @@ def zoo_register(register):
 """
 MODEL = {"cell": {"attention": "fused"}, "baseline": ""}
 MACHINE = {"device": "cpu", "device_name": "a CPU", "threads": 1, "torch": "2", "precision": "fp32"}
+CODE = {"models/build.py": "12345678"}
 
 
 def hashes(file: Path) -> dict[str, str]:
@@ -78,60 +80,95 @@ def test_the_file_of_a_partial_is_that_of_what_it_wraps() -> None:
     assert component.file().endswith("attention/fused.py")
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"model": {"cell": {"attention": "naive"}, "baseline": ""}},
-        {"seed": 1},
-        {"config": {"sizes": {"dim": 32}}},
-        {"plugins": {"zoo-mine": "1.0 abc"}},
-    ],
-    ids=lambda change: next(iter(change)),
-)
-def test_every_input_of_a_training_is_in_its_key(change: dict[str, Any]) -> None:
-    same = {"model": MODEL, "seed": 0, "config": {"sizes": {"dim": 16}}, "plugins": {}}
-    assert training_key(**same) == training_key(**same)
-    assert training_key(**{**same, **change}) != training_key(**same)
-
-
+@pytest.mark.parametrize("kind", ["train", "cost"])
 @pytest.mark.parametrize(
     "change",
     [
         {"kind": "scale"},
+        {"model": {"cell": {"attention": "naive"}, "baseline": ""}},
         {"config": {"sizes": {"dim": 32}}},
-        *({"environment": {**MACHINE, name: "other"}} for name in MACHINE),
+        {"code": {"models/build.py": "87654321"}},
+        {"code": {**CODE, "zoo_mine": "12345678"}},
+        {"environment": {**MACHINE, "torch": "3"}},
+        {"environment": {**MACHINE, "tokenizers": "1"}},
     ],
     ids=str,
 )
-def test_every_input_of_a_cost_is_in_its_key(change: dict[str, Any]) -> None:
-    same = {
-        "kind": "cost", "model": MODEL, "config": {}, "plugins": {}, "environment": MACHINE
-    }  # fmt: skip
-    assert cost_key(**{**same, **change}) != cost_key(**same)
+def test_every_input_of_a_result_is_in_its_key(kind: str, change: dict[str, Any]) -> None:
+    same = {"kind": kind, "model": MODEL, "config": {}, "code": CODE, "environment": MACHINE}
+    assert result_key(**same) == result_key(**same)
+    assert result_key(**{**same, **change}) != result_key(**same)
+    assert len({result_key(*same.values(), more) for more in (0, 1, "reference")}) == 3
+
+
+@pytest.mark.parametrize("field", ["device", "device_name", "threads", "precision"])
+def test_costs_depend_on_the_machine_and_trainings_do_not(field: str) -> None:
+    def keys(**changes: Any) -> list[str]:
+        environment = {**MACHINE, **changes}
+        return [result_key(kind, MODEL, {}, CODE, environment) for kind in ("train", "cost")]
+
+    (train, cost), (other_train, other_cost) = keys(), keys(**{field: "other"})
+    assert (train == other_train, cost == other_cost) == (True, False)
     # What is not the machine's hardware or software does not decide.
-    other_commit = {**MACHINE, "git": {"commit": "abc"}, "platform": "elsewhere"}
-    assert cost_key(**{**same, "environment": other_commit}) == cost_key(**same)
-    assert cost_key(*same.values(), "reference") != cost_key(*same.values())
+    assert keys(git={"commit": "abc"}, platform="elsewhere") == [train, cost]
 
 
-@pytest.fixture
-def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of some of the zoo's code, from which keys are made."""
-    for file in CODE:
-        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(code_hash.PACKAGE / file, tmp_path / file)
-    monkeypatch.setattr(code_hash, "PACKAGE", tmp_path)
-    return tmp_path
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A copy of the zoo's code, from which hashes are made. Each source is parsed once."""
+    parsed: dict[tuple[Path, bytes], Any] = {}
+    parse = code_hash._read.__wrapped__
+
+    def read(file: Path) -> Any:
+        source = file, file.read_bytes()
+        if source not in parsed:
+            parsed[source] = parse(file)
+        return parsed[source]
+
+    copy = shutil.copytree(code_hash.PACKAGE, tmp_path_factory.mktemp("copy") / "zoo")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(code_hash, "PACKAGE", copy)
+        patch.setattr(code_hash, "_read", read)
+        yield copy
+    forget()
 
 
-def all_keys() -> dict[str, str]:
-    """The keys of the same work, of every kind."""
-    hash_of.cache_clear()
-    return {
-        "train": training_key(MODEL, 0, {}, {}),
-        "cost": cost_key("cost", MODEL, {}, {}, MACHINE),
-        "scale": cost_key("scale", MODEL, {}, {}, MACHINE),
-    }
+def forget() -> None:
+    """Let the next hashes be of the code as it is then."""
+    for cached in (code_hash.hash_of, code_hash._reached):
+        cached.cache_clear()
+
+
+@contextlib.contextmanager
+def changed_file(file: Path, source: str) -> Iterator[None]:
+    """Another source of a file, for a while."""
+    before = file.read_text()
+    file.write_text(source)
+    yield
+    file.write_text(before)
+
+
+ROWS = {
+    "rope": {"attention": "fused", "pe": "rope", "task": "classify", "metric": "accuracy"},
+    "sin": {"attention": "fused", "pe": "sin", "task": "classify", "metric": "accuracy"},
+    "fit": {"baseline": "tfidf-logreg", "task": "classify", "metric": "accuracy"},
+    "lm": {"attention": "naive", "pe": "rope", "task": "lm", "metric": "bits_per_byte"},
+}
+KINDS = ("train", "cost", "scale")
+
+
+def all_code() -> dict[str, dict[str, str]]:
+    """The code that each kind of record of each row depends on, as it is now."""
+    forget()
+    registry = built_ins()
+    found = {}
+    for name, parts in ROWS.items():
+        choices = [registry.choose(kind, part) for kind, part in parts.items()]
+        builder = registry.choose("task", parts["task"]).build().builder.partition(":")[0]
+        for kind in KINDS:
+            found[f"{name} {kind}"] = code_of(kind, choices, builder)
+    found["init train"] = code_of("train", choices, builder, pretrained=True)
+    return found
 
 
 def comment(source: str) -> str:
@@ -154,67 +191,87 @@ def statement(source: str) -> str:
     return f"{source}\nCHANGED = True\n"
 
 
-CHANGES = [
-    ("training/trainer.py", comment, ""),
-    ("training/trainer.py", docstring, ""),
-    ("training/trainer.py", new_docstring, ""),
-    ("training/trainer.py", statement, "train cost scale"),
-    ("tasks/classify.py", statement, "train cost scale"),
-    ("components/attention/fused.py", statement, "train cost scale"),
-    ("data/batches.py", statement, "train cost scale"),
-    ("models/build.py", statement, "train cost scale"),
-    ("registry/cell.py", statement, "train cost scale"),
-    ("execution/train_job.py", statement, "train cost scale"),
-    ("execution/open_setup.py", statement, "train cost scale"),
-    ("execution/worker.py", statement, "train cost scale"),
-    ("measure/timing.py", docstring, ""),
-    ("measure/timing.py", statement, "cost scale"),
-    ("measure/memory.py", statement, "cost scale"),
-    ("execution/cost_job.py", statement, "cost scale"),
-    ("execution/cost_steps.py", statement, "cost scale"),
-    ("sweep/cost.py", statement, "scale"),
-    ("report/__init__.py", statement, ""),
-    ("cli/bench.py", statement, ""),
-    ("sweep/run.py", statement, ""),
+EVERY = {f"{row} {kind}" for row in ROWS for kind in KINDS} | {"init train"}
+TRAININGS = {one for one in EVERY if one.endswith("train")}
+NAIVE = {"lm train", "lm cost", "lm scale", "init train"}
+ROPE = {f"rope {kind}" for kind in KINDS} | NAIVE
+CHANGES: list[tuple[str, Callable[[str], str], set[str]]] = [
+    ("training/trainer.py", comment, set()),
+    ("training/trainer.py", docstring, set()),
+    ("training/trainer.py", new_docstring, set()),
+    ("training/trainer.py", statement, EVERY),
+    ("components/pe/rope.py", docstring, set()),
+    ("components/pe/rope.py", statement, ROPE),
+    ("components/pe/sin.py", statement, {f"sin {kind}" for kind in KINDS}),
+    ("components/attention/naive.py", statement, NAIVE),
+    ("components/attention/base.py", statement, EVERY),
+    ("components/baseline/tfidf_logreg.py", statement, {f"fit {kind}" for kind in KINDS}),
+    ("components/pe/__init__.py", statement, set()),
+    ("tasks/classify.py", statement, EVERY - NAIVE),
+    ("tasks/metrics.py", statement, TRAININGS),
+    ("data/batches.py", statement, EVERY),
+    ("data/tokenizer.py", statement, EVERY),
+    ("data/sources/newswire.py", statement, set()),
+    ("models/build.py", statement, EVERY),
+    ("registry/cell.py", statement, EVERY),
+    ("registry/loading.py", statement, set()),
+    ("execution/train_job.py", statement, TRAININGS),
+    ("execution/pretrain.py", statement, {"init train"}),
+    ("execution/open_setup.py", statement, EVERY),
+    ("execution/machine.py", statement, EVERY),
+    ("execution/worker.py", statement, EVERY - TRAININGS),
+    ("measure/timing.py", docstring, set()),
+    ("measure/timing.py", statement, EVERY - TRAININGS),
+    ("measure/memory.py", statement, EVERY - TRAININGS),
+    ("execution/cost_job.py", statement, EVERY - TRAININGS),
+    ("sweep/cost.py", statement, {one for one in EVERY if one.endswith("scale")}),
+    ("sweep/run.py", statement, set()),
+    ("report/__init__.py", statement, set()),
+    ("report/rows.py", statement, set()),
+    ("cli/bench.py", statement, set()),
 ]
-CODE = {file for file, _, _ in CHANGES}
 
 
-def test_all_the_code_that_keys_name_is_there() -> None:
-    for part in {*TRAINING_CODE, *COST_CODE, *SCALE_CODE, *JOB_CODE}:
-        assert (code_hash.PACKAGE / part).exists(), part
+def test_all_the_code_that_is_named_is_there() -> None:
+    named = {*JOB_CODE, *HARMLESS, *OF_COSTS, *(path for paths in ROOTS.values() for path in paths)}
+    assert [path for path in named if not (code_hash.PACKAGE / path).exists()] == []
 
 
 @pytest.mark.parametrize(("file", "change", "changed"), CHANGES)
-def test_keys_follow_the_code_that_makes_the_number(
-    package: Path, file: str, change: Callable[[str], str], changed: str
+def test_records_depend_on_the_code_that_makes_their_numbers(
+    package: Path, file: str, change: Callable[[str], str], changed: set[str]
 ) -> None:
-    before = all_keys()
-    path = package / file
-    path.write_text(change(path.read_text()))
-    after = all_keys()
-    assert [kind for kind in before if after[kind] != before[kind]] == changed.split()
+    before = all_code()
+    with changed_file(package / file, change((package / file).read_text())):
+        after = all_code()
+    assert {name for name in before if after[name] != before[name]} == changed
+    for name in changed:
+        assert {one for one in before[name] if after[name][one] != before[name][one]} == {file}
 
 
-def test_files_that_are_added_or_renamed_and_descriptions_change_the_key(package: Path) -> None:
-    keys = [all_keys()]
-    (package / "training" / "more.py").write_text("X = 1\n")
-    keys.append(all_keys())
-    (package / "training" / "more.py").rename(package / "training" / "other.py")
-    keys.append(all_keys())
-    (package / "data" / "built_in.toml").write_text("[order]\nparameters = { seed = 1 }\n")
-    keys.append(all_keys())
-    for kind in keys[0]:
-        assert len({found[kind] for found in keys}) == 4, kind
+@pytest.mark.parametrize(
+    ("place", "counts"), [("def later():\n    ", True), ("if TYPE_CHECKING:\n    ", False)]
+)
+def test_a_module_counts_once_it_is_imported(package: Path, place: str, counts: bool) -> None:
+    rope, turns = (package / "components" / "pe" / name for name in ("rope.py", "turns.py"))
+    before = all_code()["rope train"]
+    turns.write_text("X = 1\n")
+    assert all_code()["rope train"] == before
+    source = f"{rope.read_text()}\n{place}from zoo.components.pe.turns import X\n"
+    with changed_file(rope, source):
+        after = all_code()["rope train"]
+    turns.unlink()
+    assert set(after) - set(before) == ({"components/pe/turns.py"} if counts else set())
 
 
 def test_a_file_that_is_not_python_still_counts(tmp_path: Path) -> None:
-    file = tmp_path / "broken.py"
-    file.write_text("def broken(:\n")
-    first = hash_of(file)
-    file.write_text("def broken(:  # changed\n")
-    hash_of.cache_clear()
-    assert hash_of(file) != first
+    hashes = set()
+    for number, source in enumerate(("def broken(:\n", "def broken(:  # changed\n")):
+        file = tmp_path / str(number) / "broken.py"
+        file.parent.mkdir()
+        file.write_text(source)
+        hashes.add(hash_of(file))
+    assert len(hashes) == 2
 
 
 def test_a_digest_depends_on_content_and_not_on_order() -> None:

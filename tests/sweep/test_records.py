@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import multiprocessing
 import os
 from pathlib import Path
 
+import jsonschema
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small_runs import CLASSIFY, bench
 
+from bench import stub
 from zoo.errors import WriteError, ZooError
-from zoo.sweep.records import Record, RecordFile, refuse_other_settings
+from zoo.sweep.records import FILE, Record, RecordFile, refuse_other_settings
+
+PUBLISHED = Path(__file__).parents[2] / "results"
 
 
 def record(seed: int = 0, **rest: object) -> Record:
@@ -174,3 +180,28 @@ def test_records_of_the_same_data_described_otherwise_are_refused_by_the_differe
     # One of a zoo that recorded less of the data.
     older = record(0).model_copy(update={"config": {"data": data}})
     refuse_other_settings([older], {"data": {**data, "cut": 3}}, ["data"], Path("out"))
+
+
+def test_the_json_schema_of_a_record_is_that_of_the_models() -> None:
+    assert stub.SCHEMA.read_text(encoding="utf-8") == stub.schema(), "run: make stub"
+
+
+def test_records_fit_the_json_schema(corpus: Path, tmp_path: Path) -> None:
+    """Those that are written now as they are, and those of an earlier zoo as they are read."""
+    schema = json.loads(stub.SCHEMA.read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    bench(tmp_path, {**CLASSIFY, "data": str(corpus), "epochs": 1, "lr": "0.01,0.02"})
+    lines = [json.loads(line) for line in (tmp_path / FILE).read_text().splitlines()]
+    assert {line["kind"] for line in lines} == {"train", "tune", "cost"}
+    for place in (PUBLISHED / "bbc-news/cpu/pretrained", PUBLISHED / "scale/cpu/length"):
+        for file in place.glob("*.jsonl"):
+            records = RecordFile(place, file.name).read()
+            lines += [json.loads(record.model_dump_json()) for record in records]
+    for line in lines:
+        validator.validate(line)
+    for wrong in ({"kind": "trial"}, {"seed": "one"}, {"schema_version": 1}, {"more": 1}):
+        assert not validator.is_valid({**lines[0], **wrong})
+    training = lines[0]["config"]["training"]
+    for wrong in ({"task": None}, {"training": {**training, "epochs": 0}}, {"data": {"name": "x"}}):
+        assert not validator.is_valid({**lines[0], "config": {**lines[0]["config"], **wrong}})

@@ -84,9 +84,9 @@ def scale(
     from zoo.measure.scaling import known_axis, parse_values
     from zoo.report.tables.scaling_table import as_text
     from zoo.report.write import write_scale
-    from zoo.sweep.cost import SCALE_FILE, run_scale
+    from zoo.sweep.cost import run_scale
     from zoo.sweep.progress import for_stream
-    from zoo.sweep.records import RecordFile
+    from zoo.sweep.records import SCALE_FILE, RecordFile
 
     known_axis(over)
     directory = Path(out or f"runs/scale-{over}")

@@ -27,9 +27,12 @@ PACKAGE = Path(zoo.__file__).parent
 
 def environment(runtime: Runtime) -> dict[str, Any]:
     """Hardware, versions, threads, and the commit of the zoo's code."""
+    import tokenizers
+
     from zoo.training.device import describe
 
-    return {**describe(runtime), "zoo": zoo.__version__, "git": git_state()}
+    own = {"tokenizers": tokenizers.__version__, "zoo": zoo.__version__, "git": git_state()}
+    return {**describe(runtime), **own}
 
 
 @functools.cache

@@ -34,6 +34,7 @@ from zoo.data.tokenizer import Vocabulary
 from zoo.errors import DivergedError, ZooError
 from zoo.execution.base import Step, TrainJob
 from zoo.execution.machine import environment
+from zoo.execution.train_job import run_epoch
 from zoo.files import locked, replacing
 from zoo.models.architectures import MaskedLanguageModel, masked_head
 from zoo.models.seeding import seeded
@@ -42,12 +43,11 @@ from zoo.tasks.base import TaskSetup
 from zoo.tasks.mlm import masked_loss
 from zoo.training import checkpoint
 from zoo.training.device import Runtime
-from zoo.training.trainer import Epoch, Trainer
+from zoo.training.trainer import Trainer
 
 CHECKPOINT = "pretraining.safetensors"  # of a stage that is not finished
 FINISHED = "pretrained.safetensors"
 PREFIX = "encoder."  # of the encoder's tensors among those of a masked language model
-OFTEN = 5.0  # seconds between two reports of how far an epoch is
 
 
 def begin(
@@ -84,22 +84,6 @@ def begin(
     with safe_open(file, framework="pt") as finished:
         metrics = json.loads(finished.metadata()["zoo"])
     return pretraining.pretrain_epochs, metrics
-
-
-def run_epoch(trainer: Trainer, done: int, total: int) -> Generator[Step, None, Epoch]:
-    """Train for one epoch, and yield how far it has come where it takes long.
-
-    So that the time left is known before the first long epoch is over. done: epochs of the job
-    before this one, of so many in total. Raises DivergedError as ``Trainer.run_epoch`` does.
-    """
-    parts = trainer.epoch_in_parts(OFTEN)
-    while True:
-        try:
-            share = next(parts)
-        except StopIteration as end:
-            epoch: Epoch = end.value
-            return epoch
-        yield Step(done + share, total)
 
 
 def _train(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +15,15 @@ from zoo.errors import ComponentError, ZooError
 from zoo.execution.base import WEIGHTS, InspectJob, Limits, ModelSpec, Result, Step, TrainJob
 from zoo.execution.machine import environment, use_threads
 from zoo.execution.open_setup import build_model, find_estimator, open_setup
-from zoo.execution.pretrain import begin, run_epoch
 from zoo.models.seeding import derive
 from zoo.tasks.base import Estimator, Evaluation, TaskSetup
 from zoo.training import checkpoint
 from zoo.training.device import resolve
 from zoo.training.sample_outputs import sample_outputs
-from zoo.training.trainer import Trainer, auxiliary_of
+from zoo.training.trainer import Epoch, Trainer, auxiliary_of
 
 CHECKPOINT = "checkpoint.safetensors"
+OFTEN = 5.0  # seconds between two reports of how far an epoch is
 VALIDATION = "validation_"  # what the names of scores on held-out texts begin with in a curve
 
 
@@ -83,7 +83,12 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
     runtime = resolve(job.setup.execution)
     task = setup.task
     model = build_model(setup, job.model, job.seed).to(runtime.device)
-    epochs_before, metrics_before = yield from begin(job, setup, model, runtime, directory)
+    epochs_before, metrics_before = 0, dict[str, Any]()
+    if setup.pretraining.init:
+        # Imported here, for the numbers of other models do not depend on it.
+        from zoo.execution.pretrain import begin
+
+        epochs_before, metrics_before = yield from begin(job, setup, model, runtime, directory)
     if job.setup.execution.compile:
         model.compile(dynamic=True)
     if job.all_data:
@@ -128,6 +133,22 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
         environment=environment(runtime),
         sample_outputs=outputs,
     )
+
+
+def run_epoch(trainer: Trainer, done: int, total: int) -> Generator[Step, None, Epoch]:
+    """Train for one epoch, and yield how far it has come where it takes long.
+
+    So that the time left is known before the first long epoch is over. done: epochs of the job
+    before this one, of so many in total. Raises DivergedError as ``Trainer.run_epoch`` does.
+    """
+    parts = trainer.epoch_in_parts(OFTEN)
+    while True:
+        try:
+            share = next(parts)
+        except StopIteration as end:
+            epoch: Epoch = end.value
+            return epoch
+        yield Step(done + share, total)
 
 
 def _fit(job: TrainJob, setup: TaskSetup, estimator: Estimator) -> Result:

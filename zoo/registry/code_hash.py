@@ -1,16 +1,17 @@
 """Hashes of code: of the zoo's own, and of the distributions that components come from.
 
-Comments, docstrings and formatting do not count, and nothing is imported.
+Comments, docstrings and formatting do not count, and nothing is imported, only read.
 """
 
 from __future__ import annotations
 
 import ast
-import dataclasses
+import contextlib
 import functools
 import hashlib
+import importlib.util
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,18 +82,16 @@ def plugin_hashes(choices: Iterable[Choice]) -> dict[str, str]:
 
 
 def component_hash(choice: Choice) -> str:
-    """A hash of the code a component is likely made of.
+    """A hash of the code a component is likely made of, and what it is built around.
 
-    Of a built-in: the Python files of its folder. Of another: those of its whole package. Where it
-    is built around another component, of both.
+    Of a built-in: the Python files of its folder. Of another: those of its whole package.
     """
-    if choice.inner is not None:
-        outer = component_hash(dataclasses.replace(choice, inner=None))
-        return "+".join(sorted({outer, component_hash(choice.inner)}))
-    if choice.component.owner.distribution != BUILT_IN:
-        return plugin_code([choice])[0].hash
-    file = choice.component.file()
-    return hash_of(Path(file).parent) if file else UNKNOWN
+    found = {plugin.hash for plugin in plugin_code([choice])}
+    own = (one.component for one in choice.nested if one.component.owner.distribution == BUILT_IN)
+    for component in own:
+        file = component.file()
+        found.add(hash_of(Path(file).parent) if file else UNKNOWN)
+    return "+".join(sorted(found))
 
 
 def module_hash(distribution: str, name: str, *, as_bytes: bool = False) -> str:
@@ -113,21 +112,76 @@ def hash_of(path: Path, *, as_bytes: bool = False) -> str:
         files, root = [*path.rglob("*.py"), *path.rglob("*.toml")], path
     content = hashlib.sha256()
     for file in sorted(files):
-        source = file.read_bytes()
-        code = source if as_bytes or file.suffix == ".toml" else _code_of(source)
+        whole = as_bytes or file.suffix == ".toml"
+        code = file.read_bytes() if whole else _read(file)[0]
         content.update(file.relative_to(root).as_posix().encode() + b"\0" + code + b"\0")
     return content.hexdigest()[:16]
 
 
-def _code_of(source: bytes) -> bytes:
+def zoo_modules(roots: Iterable[str], harmless: tuple[str, ...]) -> set[str]:
+    """The zoo's modules that these are or import, directly or not: their paths in the package.
+
+    roots: dotted names, of modules of the zoo or of plug-ins. Imports within functions count,
+    imports for types alone do not. harmless: files, and folders with a slash at the end, that
+    neither count nor are followed where they are imported.
+    """
+    return {path for root in roots for path in _reached(root, harmless)}
+
+
+@functools.cache
+def _reached(root: str, harmless: tuple[str, ...]) -> frozenset[str]:
+    seen, waiting, found = {root}, [root], set[str]()
+    while waiting:
+        module = waiting.pop()
+        top, own = module.partition(".")[0], module.startswith("zoo.")
+        # Of the zoo's packages there is no such file: an __init__ only registers names.
+        path = f"{module.removeprefix('zoo.').replace('.', '/')}.py"
+        spec = None if own else find_module(module)
+        file = PACKAGE / path if own else Path(spec.origin) if spec and spec.origin else None
+        if file is None or not file.is_file():
+            continue
+        if own and module != root and path.startswith(harmless):
+            continue
+        if own:
+            found.add(path)
+        package = module if file.name == "__init__.py" else module.rpartition(".")[0]
+        for name in _read(file)[1]:
+            with contextlib.suppress(ImportError):  # more dots than there are packages
+                name = importlib.util.resolve_name(name, package)
+            if name not in seen and name.partition(".")[0] in ("zoo", top):
+                seen.add(name)
+                waiting.append(name)
+    return frozenset(found)
+
+
+@functools.cache
+def _read(file: Path) -> tuple[bytes, frozenset[str]]:
+    """What the code of a Python file does, as bytes, and the names that it imports."""
+    source = file.read_bytes()
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):
-        return source
+        return source, frozenset()
     for node in ast.walk(tree):
         if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
             del node.body[0]
-    return ast.dump(tree).encode()
+    return ast.dump(tree).encode(), frozenset(_imported(tree))
+
+
+def _imported(tree: ast.Module) -> Iterator[str]:
+    """The modules that code imports, and names that may be modules; relative ones with dots."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            module = "." * node.level + (node.module or "")
+            dot = "." if node.module else ""
+            yield from (module, *(f"{module}{dot}{alias.name}" for alias in node.names))
+        waiting += ast.iter_child_nodes(node)
 
 
 def _outermost(module: str) -> str:

@@ -16,17 +16,15 @@ from zoo.execution.base import CostJob, CostMember, Ended, Job, Result
 from zoo.measure.scaling import sizes_at
 from zoo.measure.turns import HALF, PHASES, seconds
 from zoo.registry import Choice
-from zoo.registry.code_hash import plugin_hashes
 from zoo.registry.loading import Zoo
-from zoo.sweep.keys import cost_key, digest
+from zoo.sweep.keys import digest, result_key
 from zoo.sweep.make_request import refuse_several_values, scale_command
 from zoo.sweep.plan import PlanRow, make_plan
 from zoo.sweep.progress import Progress
-from zoo.sweep.records import REUSABLE, Record, RecordFile
+from zoo.sweep.records import REUSABLE, SCALE_FILE, Record, RecordFile
 from zoo.sweep.run import Run, inspect, job_limits, job_setup, model_id, open_executor
 
 GROUP_SIZE = 6  # models measured in turns besides the reference and its twin
-SCALE_FILE = "scale.jsonl"
 SCALE_SHARED = ("task", "task_options", "over", "base", "training", "execution")
 
 
@@ -66,10 +64,9 @@ def measure_rows(run: Run, chosen: Mapping[str, Training], only_known: bool) -> 
 
 def key_of_cost(run: Run, row: PlanRow, training: Training) -> str:
     """The key of the record of a row's cost."""
-    reference = _reference(run)
-    plugins = plugin_hashes([*row.choices, *reference.choices, *run.plan.scoring])
-    config, more = run.config_of(training), (reference.name, run.request.blocks, run.threaded)
-    return cost_key("cost", model_id(row.model), config, plugins, run.cost_environment, *more)
+    model, code = model_id(row.model), run.code("cost", row)
+    more = run.plan.reference, run.request.blocks, run.threaded
+    return result_key("cost", model, run.config_of(training), code, run.cost_environment, *more)
 
 
 def cost_groups(rows: Sequence[PlanRow], reference: str) -> list[list[PlanRow]]:
@@ -186,9 +183,9 @@ def _scale_to(run: Run, over: str, value: int, stopped: dict[str, str]) -> None:
     def key(row: PlanRow) -> str:
         """Of the work, whatever its limits; of a row that is skipped, with the reason."""
         model = {"cell": dict(row.model.cell)}
-        plugins = plugin_hashes([*row.choices, *run.plan.scoring])
+        code = run.code("scale", row)
         more = value, reasons[row.name], blocks
-        return cost_key("scale", model, run.config, plugins, run.environment, *more)
+        return result_key("scale", model, run.config, code, run.environment, *more)
 
     def record(row: PlanRow, result: Result) -> None:
         config = {**run.config, "value": value, "limits": limits}

@@ -1,34 +1,147 @@
-"""Keys of results: hashes of everything that a result depends on.
+"""What results depend on, and their keys.
 
-A result is reused for a request whose key is the same: same code, plug-ins, configuration, data
-and seed; for a cost also the same machine. Comments, docstrings and formatting of the code do not
-count.
+A result is reused for a request whose key is the same: same code, plug-ins, versions of torch and
+tokenizers, configuration, data and seed; for a cost also the same machine. Comments, docstrings and
+formatting of the code do not count. By the same code a record is current or stale (``changes``).
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import importlib.metadata
 import json
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from zoo.config.settings import machine_of
-from zoo.registry.code_hash import zoo_code
+from zoo.registry import Choice
+from zoo.registry.code_hash import UNKNOWN, hash_of, module_hash, plugin_code, zoo_modules
+from zoo.registry.component import BUILT_IN
+from zoo.sweep.records import Record
 
-# The code that decides the number. Reports and the command line are not part of it.
-TRAINING_CODE = (
-    *("components", "models", "data", "tasks", "training", "registry/cell.py"),
-    *("execution/train_job.py", "execution/open_setup.py", "execution/worker.py"),
-    "execution/pretrain.py",
-)
-COST_CODE = (
-    *(*TRAINING_CODE, "measure"),
-    *("execution/cost_job.py", "execution/cost_steps.py"),
-)
-SCALE_CODE = (*COST_CODE, "sweep/cost.py")
+# Whatever these and the parts of a row import decides the number, besides what is HARMLESS.
+ROOTS = {
+    "train": ("execution/train_job.py", "registry/cell.py"),
+    "cost": (
+        *("execution/cost_job.py", "execution/cost_steps.py", "execution/worker.py"),
+        "registry/cell.py",
+    ),
+}
+ROOTS["tune"] = ROOTS["train"]
+ROOTS["scale"] = (*ROOTS["cost"], "sweep/cost.py")
+PRETRAINING = "execution/pretrain.py"  # a root where models begin with a pretrained encoder
+# What jobs import and no number depends on, with the reason. A slash at the end: a whole folder.
+HARMLESS = {
+    "__init__.py": "registers names, or offers those of other modules",
+    "cli/": "reads arguments",
+    "config/": "the record has the settings as they were resolved",
+    "data/cache.py": "finds encoded data by a hash of their contents",
+    "data/sources/": "the fingerprint of the data says what came of it",
+    "errors.py": "says what failed",
+    "execution/base.py": "describes jobs and results, and does nothing",
+    "execution/local.py": "starts jobs, each in a process of its own",
+    "execution/process.py": "starts a process and passes on what it says",
+    "execution/run_job.py": "calls a job and says how it failed",
+    PRETRAINING: "counts where models are pretrained",
+    "files.py": "writes files whole or not at all",
+    "models/text_generator.py": "answers texts, once a model is trained",
+    "models/text_model.py": "answers texts, once a model is trained",
+    "registry/": "finds parts by the names that the record has; cell.py counts",
+    "sweep/": "decides what is done, which the record says; cost.py counts for zoo scale",
+    "training/checkpoint.py": "a training that was interrupted has the numbers of one that was not",
+    "training/sample_outputs.py": "verifies a saved model where it is loaded",
+}
+# What else processes import that train, and only costs depend on.
+OF_COSTS = ("execution/worker.py", "measure/")
 # What runs where a job runs, and must be the same there as where the run was started.
-JOB_CODE = (*COST_CODE, "config", "registry", "execution")
+JOB_CODE = (
+    *("components", "models", "data", "tasks", "training", "measure"),
+    *("config", "registry", "execution"),
+)
+VERSIONS = ("torch", "tokenizers")
+
+
+def code_of(
+    kind: str, choices: Iterable[Choice], *modules: str, pretrained: bool = False
+) -> dict[str, str]:
+    """The code that a record of this kind depends on: module to a short hash.
+
+    Modules of the zoo are paths in its package, such as ``components/pe/rope.py``. Of a plug-in the
+    whole package counts under its name, or the file under its own. choices: the parts of the row,
+    the task and its metrics; costs do not depend on metrics. modules: further ones, by dotted name.
+    """
+    nested = [one for choice in choices for one in choice.nested]
+    if kind in ("cost", "scale"):
+        nested = [one for one in nested if one.component.kind != "metric"]
+    paths = (*ROOTS[kind], PRETRAINING) if pretrained else ROOTS[kind]
+    roots = [f"zoo.{path.removesuffix('.py').replace('/', '.')}" for path in paths]
+    roots += [*modules, *(one.component.module for one in nested)]
+    found = zoo_modules(roots, tuple(HARMLESS))
+    code = {path: short_hash(path) for path in sorted(found)}
+    for plugin in plugin_code(nested):
+        is_file = plugin.distribution.endswith(".py")
+        for module in plugin.modules:
+            code[plugin.distribution if is_file else module.name] = module.code[:8]
+    return code
+
+
+def short_hash(module: str, files: Mapping[str, Path] = {}) -> str:
+    """The hash of a module here, named as in ``code_of``; empty where there is none.
+
+    files: single-file plug-ins by their names.
+    """
+    if module in files:
+        return hash_of(files[module])[:8]
+    found = module_hash(BUILT_IN if module.endswith(".py") else "", module)
+    return "" if found == UNKNOWN else found[:8]
+
+
+@functools.cache
+def versions_here() -> dict[str, str]:
+    """The versions of the libraries here that numbers depend on. Imports none of them."""
+    return {name: importlib.metadata.version(name) for name in VERSIONS}
+
+
+def changes(record: Record, files: Mapping[str, Path] = {}) -> list[str]:
+    """What a record depends on that is not the same here, in words; empty where it is current.
+
+    files: single-file plug-ins by their names.
+    """
+    if not record.code:
+        return ["made before the hashes of code were kept"]
+    found = []
+    for name, here in versions_here().items():
+        if (there := record.environment.get(name)) != here:
+            found.append(f"{name} {there}, here {here}")
+    for module, code in record.code.items():
+        if (here := short_hash(module, files)) != code:
+            gone = "removed" if module.endswith(".py") else "not installed here"
+            gone = "not given here (--plugin)" if module in record.plugins else gone
+            found.append(f"{module} {'changed' if here else gone}")
+    return found
+
+
+def stale_rows(
+    records: Iterable[Record], files: Mapping[str, Path] = {}
+) -> dict[tuple[str, tuple[str, ...]], Counter[str]]:
+    """Row and what has changed for it, to how many records of each kind are stale.
+
+    Of several records of the same work the last one counts. files: as for ``changes``.
+    """
+    last = {}
+    for record in records:
+        config = record.config
+        settings = digest(config["training"]) if record.kind == "tune" else config.get("value")
+        last[record.kind, record.name, record.seed, settings] = record
+    found: dict[tuple[str, tuple[str, ...]], Counter[str]] = defaultdict(Counter)
+    for record in last.values():
+        if changed := changes(record, files):
+            found[record.name, tuple(changed)][record.kind] += 1
+    return found
 
 
 def digest(value: Any) -> str:
@@ -37,30 +150,21 @@ def digest(value: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def training_key(
-    model: Mapping[str, Any], seed: int, config: Mapping[str, Any], plugins: Mapping[str, str]
-) -> str:
-    """The key of one training. model: what a row is; plugins: ``plugin_hashes``."""
-    return digest(["train", model, seed, config, plugins, code_hash(TRAINING_CODE)])
-
-
-def cost_key(
+def result_key(
     kind: str,
     model: Mapping[str, Any],
     config: Mapping[str, Any],
-    plugins: Mapping[str, str],
+    code: Mapping[str, str],
     environment: Mapping[str, Any],
     *more: Any,
 ) -> str:
-    """The key of a cost or scale measurement. more: what else it depends on, such as rounds."""
-    machine = machine_of(environment)
-    code = code_hash(SCALE_CODE if kind == "scale" else COST_CODE)
-    return digest([kind, model, config, plugins, code, machine, *more])
+    """The key of a record; tuning has that of a training. Of costs the machine is part of it.
 
-
-def code_hash(parts: Iterable[str]) -> str:
-    """A hash of these folders and files of the zoo's own code."""
-    return digest([[part.name, part.code] for part in zoo_code(parts).modules])
+    model: what a row is. code: ``code_of``. more: what else it depends on: the seed, or blocks.
+    """
+    libraries = [environment.get(name) for name in VERSIONS]
+    machine = () if kind == "train" else machine_of(environment)
+    return digest([kind, model, config, code, libraries, machine, *more])
 
 
 def slug(name: str) -> str:

@@ -9,7 +9,7 @@ import os
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import filelock
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -21,8 +21,8 @@ from zoo.config.usual_names import with_new_flags, with_new_names
 from zoo.errors import WriteError, ZooError
 from zoo.files import FULL, write_error, writing
 
-SCHEMA_VERSION = 2
-FILE = "records.jsonl"
+SCHEMA_VERSION: Final = 2
+FILE, SCALE_FILE = "records.jsonl", "scale.jsonl"  # of zoo bench and of zoo scale
 # Of a run beside its records; alone they are somebody's own.
 TABLES = ("table.csv", "table.md", "table.tex", "report.html", "scale.csv", "scale.md")
 
@@ -47,14 +47,15 @@ class Record(BaseModel):
     as resolved. metrics: results by name. metric_descriptions: what a report needs to know of the
     task's metrics; the first one ranks rows. curve: one entry per epoch. samples: raw timings.
     environment: versions and hardware of the machine that ran the work. plugins: distribution to
-    version and hash. command: repeats this record. traceback: of a job that failed. model: where
-    its trained model is (``--save-models``), relative to the run's directory; empty where it was
-    not kept.
+    version and hash. code: module to hash, of what the numbers depend on (``keys.code_of``); empty
+    in a record of an earlier zoo. command: repeats this record. traceback: of a job that failed.
+    model: where its trained model is (``--save-models``), relative to the run's directory; empty
+    where it was not kept.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    schema_version: int = SCHEMA_VERSION
+    schema_version: Literal[2] = SCHEMA_VERSION
     kind: Kind
     status: Status
     reason: str = ""
@@ -70,6 +71,7 @@ class Record(BaseModel):
     samples: dict[str, Any] = {}
     environment: dict[str, Any] = {}
     plugins: dict[str, str] = {}
+    code: dict[str, str] = {}
     command: str = ""
     started: str = ""
     traceback: str = ""
@@ -89,18 +91,6 @@ class Record(BaseModel):
         """The same record with this metric first, where it has it."""
         ordered = sorted(self.metric_descriptions, key=lambda each: each.name != metric)
         return self.model_copy(update={"metric_descriptions": tuple(ordered)})
-
-
-def made_by(record: Record) -> str:
-    """The commit of the code that made it, or of an installed zoo the version.
-
-    A plus behind the commit: there were changes that were not committed.
-    """
-    environment = record.environment
-    git = environment.get("git", {})
-    commit = str(git.get("commit", ""))[:12]
-    changed = "+" if git.get("dirty") else ""
-    return f"commit {commit}{changed}" if commit else f"version {environment.get('zoo', 'unknown')}"
 
 
 class RecordFile:

@@ -37,7 +37,7 @@ from zoo.registry import Choice
 from zoo.registry.code_hash import plugin_code, plugin_hashes, zoo_code
 from zoo.registry.loading import Zoo
 from zoo.sweep.complete import refuse_incomplete
-from zoo.sweep.keys import JOB_CODE
+from zoo.sweep.keys import JOB_CODE, code_of
 from zoo.sweep.make_request import repeat_command
 from zoo.sweep.plan import Plan, PlanRow, all_fits, make_plan, probe_models, with_refusals
 from zoo.sweep.pretraining_data import with_pretraining
@@ -161,6 +161,17 @@ class Run:
         """The config of a record whose model has these training settings."""
         return {**self.config, "training": training.model_dump()}
 
+    def code(self, kind: Kind, row: PlanRow) -> dict[str, str]:
+        """The code that a record of this kind depends on; of a cost also that of the reference."""
+        rows = [each for each in self.plan.rows if each.name == self.plan.reference]
+        rows = [row, *rows] if kind == "cost" else [row]
+        choices = [*itertools.chain(*(each.choices for each in rows)), *self.plan.scoring]
+        choices = [each for each in choices if each.component.kind not in self.plan.task.unused]
+        builder = self.plan.task.builder.partition(":")[0]
+        trains = kind in ("train", "tune")
+        pretrained = trains and bool(self.setup.pretraining.init)
+        return code_of(kind, choices, builder, pretrained=pretrained)
+
     def command(self, model: ModelSpec, training: Training, seed: int | None = None) -> str:
         """The command that repeats a training of a model, or with no seed its cost.
 
@@ -207,6 +218,7 @@ class Run:
             seed=seed,
             key=key,
             plugins=plugin_hashes([*row.choices, *self.plan.scoring]),
+            code=self.code(kind, row),
             started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             metric_descriptions=self.metrics,
             **fields,
@@ -306,25 +318,13 @@ def prepare_run(
     limits = training_limits(request, plan, executor, setup.execution.device)
     on_cpu = setup.execution.device == "cpu"
     cost_limits = replace(alone, threads=1) if on_cpu else alone
-    config = {
-        "task": request.task,
-        "task_options": request.recorded_options,
-        "data": loaded.description,
-        "sizes": request.sizes.model_dump(),
-        "training": request.training.model_dump(),
-        "execution": {
-            "precision": environment["precision"],
-            "compile": request.execution.compile,
-        },
+    config = recorded_config(request, loaded)
+    config["execution"] = {
+        "precision": environment["precision"],
+        "compile": request.execution.compile,
     }
     if pretraining.init:
         config["pretraining"] = pretraining.model_dump()
-    if request.tuned:
-        config["tuning"] = {
-            "values": {name: list(values) for name, values in request.tuned.items()},
-            "seeds": request.tuning_seeds,
-            "share": request.tuning_share,
-        }
     return Run(
         request,
         zoo,
@@ -360,6 +360,24 @@ def dry_plan(request: Request, zoo: Zoo, executor: Executor) -> Plan:
         return plan
     setup, limits = job_setup(request, plan, zoo, None), job_limits(request, executor)
     return with_refusals(plan, inspect(executor, setup, limits, Progress(), (), probes)[2])
+
+
+def recorded_config(request: Request, loaded: Loaded) -> dict[str, Any]:
+    """The part of the config of a request's records that depends on no machine."""
+    config = {
+        "task": request.task,
+        "task_options": request.recorded_options,
+        "data": loaded.description,
+        "sizes": request.sizes.model_dump(),
+        "training": request.training.model_dump(),
+    }
+    if request.tuned:
+        config["tuning"] = {
+            "values": {name: list(values) for name, values in request.tuned.items()},
+            "seeds": request.tuning_seeds,
+            "share": request.tuning_share,
+        }
+    return config
 
 
 def load_data(request: Request, plan: Plan, zoo: Zoo) -> Loaded:

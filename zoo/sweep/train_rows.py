@@ -25,8 +25,7 @@ from zoo.config.request import Request
 from zoo.config.settings import Training
 from zoo.execution.base import UNFINISHED, WEIGHTS, Job, ModelSpec, Result, TrainJob
 from zoo.files import writing
-from zoo.registry.code_hash import plugin_hashes
-from zoo.sweep.keys import digest, slug, training_key
+from zoo.sweep.keys import digest, result_key, slug
 from zoo.sweep.plan import Fit, Plan, seed_fits, tuning_fits
 from zoo.sweep.records import Record
 from zoo.sweep.run import Run, model_id
@@ -106,8 +105,9 @@ def _train(run: Run, kind: Literal["tune", "train"], fits: Iterable[Fit], only_k
 
 def key_of_training(run: Run, fit: Fit) -> str:
     """The key of a training's record."""
-    plugins = plugin_hashes([*fit.row.choices, *run.plan.scoring])
-    return training_key(model_id(fit.row.model), fit.seed, run.config_of(fit.training), plugins)
+    model, config = model_id(fit.row.model), run.config_of(fit.training)
+    code = run.code("train", fit.row)
+    return result_key("train", model, config, code, run.environment, fit.seed)
 
 
 def train_again(run: Run, records: Sequence[Record]) -> None:

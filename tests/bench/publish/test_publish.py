@@ -10,7 +10,6 @@ from example import run, scale_sweep
 from factory import cell, name, train_record, write_records
 
 from bench.publish.__main__ import main
-from bench.publish.page import SCALE_FILE as SCALE
 from bench.publish.published import (
     PublishedFigure,
     load_published,
@@ -22,6 +21,7 @@ from zoo.report.rows import make_rows
 from zoo.report.run_report import RunReport
 from zoo.report.stats.verdicts import Verdicts
 from zoo.sweep.complete import read_run
+from zoo.sweep.records import SCALE_FILE as SCALE
 
 ROOT = Path(__file__).parents[3]
 SUITE = """\

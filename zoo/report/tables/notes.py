@@ -19,7 +19,7 @@ from zoo.report.stats.verdicts import MOST_RANKED
 from zoo.report.tables.table import at_chance
 from zoo.report.tables.text import plain
 from zoo.report.tables.words import said
-from zoo.sweep.records import Record, made_by, shared_part
+from zoo.sweep.records import Record, shared_part
 
 if TYPE_CHECKING:
     from zoo.report.run_report import RunReport
@@ -220,15 +220,17 @@ def machine_summary(environment: Mapping[str, Any]) -> str:
 
 
 def mixed(records: Sequence[Record]) -> list[str]:
-    """That the records of a table are of several commits, or of several machines.
+    """That the records of a table are of several states of the code, or of several machines.
 
     Another version of torch or another precision counts as another machine. Another number of
     threads does not: trainings and costs may have different ones.
     """
     done = [record for record in records if record.status == "ok"]
-    code = list(dict.fromkeys(map(made_by, done)))
+    states = Counter(module for module, _ in {pair for r in done for pair in r.code.items()})
+    code = sorted(module for module, count in states.items() if count > 1)
+    code += ["an earlier zoo"] * (len({bool(record.code) for record in done}) > 1)
     machines = dict.fromkeys(
         machine_summary({**record.environment, "threads": None, "nice": None}) for record in done
     )
-    lines = [f"Made by several states of the code: {', '.join(code)}."] if code[1:] else []
+    lines = [f"Made by several states of the code: {', '.join(code)}."] if code else []
     return lines + ([f"Made on several machines: {'; '.join(machines)}."] * (len(machines) > 1))

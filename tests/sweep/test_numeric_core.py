@@ -1,0 +1,122 @@
+"""What jobs import is what their records depend on, or harmless for a reason that is declared."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_runs import CLASSIFY, ENV, QUICK, prepared
+
+import zoo
+from zoo.execution.base import CostJob, CostMember, Job, TrainJob
+from zoo.sweep.keys import HARMLESS, OF_COSTS
+from zoo.sweep.plan import PlanRow
+from zoo.sweep.records import Kind
+from zoo.sweep.run import Run
+
+PACKAGE = Path(zoo.__file__).parent
+# An attention that notes, each time that it computes, what its process has imported.
+NOTES = """
+import os
+import sys
+from pathlib import Path
+
+from zoo import hookimpl
+from zoo.components.attention.fused import Fused
+
+
+class Notes(Fused):
+    def attend(self, *arguments):
+        Path(os.environ["NOTES"]).write_text(" ".join(sys.modules))
+        return super().attend(*arguments)
+
+
+@hookimpl
+def zoo_register(register):
+    register("attention", "notes", Notes, summary="", capabilities=("padding", "rotate", "bias"))
+"""
+# Each job in a process that has done nothing else; torch is imported once for all of them.
+PROGRAM = """
+import os
+import pickle
+import sys
+from pathlib import Path
+
+import torch._dynamo
+
+for here in map(Path, sys.argv[1:]):
+    if process := os.fork():
+        os.waitpid(process, 0)
+        continue
+    from zoo.execution.base import Limits, Result
+    from zoo.execution.run_job import run_job
+
+    os.environ["NOTES"] = str(here / "notes")
+    for item in run_job(pickle.loads((here / "job").read_bytes()), here, Limits()):
+        results = [*item.members, item] if isinstance(item, Result) else []
+        assert all(result.status == "ok" for result in results), results
+    (here / "modules").write_text(" ".join(sys.modules))
+    os._exit(0)
+"""
+SMALL = {"data": "newswire(train=24,test=8)", "epochs": 1, "attention": "notes", "baseline": "none"}
+JOBS: dict[str, tuple[Kind, Mapping[str, Any]]] = {
+    "classify": ("train", {**CLASSIFY, **SMALL, "validation": 0.2}),
+    "tag": ("train", {**QUICK, "task": "tag", "data": "recall(train=30,test=10,pairs=4,values=3)"}),
+    "pretrained": ("train", {**CLASSIFY, **SMALL, "init": "pretrain", "pretrain_epochs": 1}),
+    "baseline": ("train", {**CLASSIFY, "data": SMALL["data"]}),
+    "cost": ("cost", {**CLASSIFY, **SMALL}),
+}
+
+
+def job_of(run: Run, kind: str, row: PlanRow) -> Job:
+    if kind == "cost":
+        return CostJob(run.setup, "group", "key", members=(CostMember(row.model),) * 2)
+    return TrainJob(run.setup, "a model", "key", model=row.model)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Mapping[str, Run]]:
+    """What each job is of, once all are done; each has a directory with what it has imported."""
+    root = tmp_path_factory.mktemp("jobs")
+    plugin = root / "notes.py"
+    plugin.write_text(NOTES)
+    found = {}
+    for name, (kind, options) in JOBS.items():
+        (root / name).mkdir()
+        found[name] = prepared(options, (plugin,) if options.get("attention") else ())
+        job = job_of(found[name], kind, row_of(found[name], name))
+        (root / name / "job").write_bytes(pickle.dumps(job))
+    places = [str(root / name) for name in JOBS]
+    subprocess.run([sys.executable, "-c", PROGRAM, *places], env=ENV, timeout=240, check=True)
+    return root, found
+
+
+def row_of(run: Run, name: str) -> PlanRow:
+    return run.plan.rows[-1 if name == "baseline" else 0]
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_what_a_job_imports_counts_or_is_harmless(
+    name: str, runs: tuple[Path, Mapping[str, Run]]
+) -> None:
+    root, found = runs
+    (kind, _), run = JOBS[name], found[name]
+    # Of a cost job the attention's notes are of the process that measures.
+    noted = (root / name / "modules", root / name / "notes")
+    names = {one for file in noted if file.exists() for one in file.read_text().split()}
+    assert "zoo.execution.run_job" in names
+    paths = (one.removeprefix("zoo.").replace(".", "/") + ".py" for one in names if "zoo." in one)
+    imported = {path for path in paths if (PACKAGE / path).exists()}  # packages are no files
+    code = run.code(kind, row_of(run, name))
+    assert "notes.py" in code or name in ("tag", "baseline")
+    counted = code.keys() - {"notes.py"}
+    harmless = (*HARMLESS, *(OF_COSTS if kind == "train" else ()))
+    left = {path for path in imported - counted if not path.startswith(harmless)}
+    assert left == set(), "keys.py must say that it counts, or why it is harmless"
+    if name != "baseline":  # of which the code of all models of its task counts
+        assert counted - imported == set()

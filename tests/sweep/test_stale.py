@@ -1,0 +1,214 @@
+"""``zoo stale``: which records of a run are not of the code that is here now."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+from factory import train_record, write_records
+from small_runs import CLASSIFY, bench
+
+from zoo.cli import main
+from zoo.registry import code_hash
+from zoo.sweep.records import FILE, RecordFile
+
+PLUGIN = '''
+from zoo import hookimpl
+from zoo.components.pool.mean import Mean
+
+class Mine(Mean):
+    """A mean."""
+
+@hookimpl
+def zoo_register(register):
+    register("pool", "mine", Mine, summary="mine")
+'''
+ROPE = "fused+rope+layer+gelu+pre+mean"
+SIN, MINE = (f"fused+sin+layer+gelu+pre+{pool}" for pool in ("mean", "mine"))
+BASELINE = "majority"
+OLD = "made before the hashes of code were kept"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three cells, of which one has a part of a plug-in, and a baseline; trained and measured."""
+    root = tmp_path_factory.mktemp("made")
+    plugin = root / "mine.py"
+    plugin.write_text(PLUGIN)
+    options = {
+        **CLASSIFY,
+        "data": "newswire(train=24,test=8)",
+        "epochs": 1,
+        "design": "one-factor",
+        "attention": "fused",
+        "pe": "sin,rope",
+        "pool": "mean,mine",
+        "baseline": BASELINE,
+    }
+    run = bench(root / "run", options, plugins=(plugin,))
+    assert {record.status for record in run.records} == {"ok"}
+    return root
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the zoo's code, which records are judged by."""
+    copy = shutil.copytree(code_hash.PACKAGE, tmp_path / "zoo")
+    forget()
+    monkeypatch.setattr(code_hash, "PACKAGE", copy)
+    return copy
+
+
+@pytest.fixture(autouse=True)
+def _forget() -> Any:
+    yield
+    forget()
+
+
+def forget() -> None:
+    """Let the next hashes be of the code as it is then."""
+    for cached in (code_hash.hash_of, code_hash._read):
+        cached.cache_clear()
+
+
+@pytest.fixture
+def stale(made: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., dict[str, Any]]:
+    """Row to its stale records, by kind, and what has changed."""
+
+    def call(directory: Path | None = None, plugin: Path | None = None) -> dict[str, Any]:
+        files = ["--plugin", str(plugin or made / "mine.py")]
+        status = main(["stale", str(directory or made), *files, "--json"])
+        found = json.loads(capsys.readouterr().out)
+        assert status == (1 if found else 0)
+        return {each["row"]: (each["records"], each["changes"]) for each in found}
+
+    return call
+
+
+BOTH = {"train": 1, "cost": 1}
+
+
+@pytest.mark.parametrize(
+    ("file", "more", "rows"),
+    [
+        ("training/trainer.py", "# a comment\n", []),
+        ("components/pe/rope.py", "# a comment\n", []),
+        ("report/rows.py", "CHANGED = True\n", []),
+        ("cli/bench.py", "CHANGED = True\n", []),
+        ("components/pe/rope.py", "CHANGED = True\n", [ROPE]),
+        ("components/baseline/majority.py", "CHANGED = True\n", [BASELINE]),
+        ("training/trainer.py", "CHANGED = True\n", [ROPE, SIN, MINE, BASELINE]),
+    ],
+)
+def test_a_change_of_code_makes_the_rows_stale_that_depend_on_it(
+    file: str, more: str, rows: list[str], stale: Any, package: Path
+) -> None:
+    assert stale() == {}
+    (package / file).write_text((package / file).read_text() + more)
+    forget()
+    assert stale() == {row: (BOTH, [f"{file} changed"]) for row in rows}
+
+
+def test_a_cost_depends_on_the_reference_that_is_measured_beside_it(
+    stale: Any, package: Path
+) -> None:
+    (package / "components" / "pe" / "sin.py").unlink()
+    changes = ["components/pe/sin.py removed"]
+    assert stale() == {
+        SIN: (BOTH, changes),
+        MINE: (BOTH, changes),
+        ROPE: ({"cost": 1}, changes),
+        BASELINE: ({"cost": 1}, changes),
+    }
+
+
+def test_metrics_are_no_part_of_a_cost(stale: Any, package: Path) -> None:
+    (package / "tasks" / "metrics.py").write_text("CHANGED = True\n")
+    forget()
+    assert [records for records, _ in stale().values()] == [{"train": 1}] * 4
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda text: text, None),
+        (lambda text: text.replace("A mean.", "In other words.") + "# a comment\n", None),
+        (lambda text: text.replace("(Mean):", "(Mean):\n    scale = 2"), "mine.py changed"),
+        (None, "mine.py not given here (--plugin)"),
+    ],
+    ids=["same", "docstring", "other", "not given"],
+)
+def test_a_plug_in_file_counts_as_a_whole(
+    change: Callable[[str], str] | None, says: str | None, stale: Any, tmp_path: Path
+) -> None:
+    plugin = tmp_path / ("mine.py" if change else "other.py")
+    plugin.write_text(change(PLUGIN) if change else PLUGIN)
+    assert stale(plugin=plugin) == ({MINE: (BOTH, [says])} if says else {})
+
+
+@pytest.mark.parametrize("library", ["torch", "tokenizers"])
+def test_another_version_of_a_library_makes_records_stale(
+    library: str, made: Path, stale: Any, tmp_path: Path
+) -> None:
+    lines = (made / "run" / FILE).read_text().splitlines()
+    old = json.loads(lines[0])
+    old["environment"][library] = "0.1"
+    (tmp_path / FILE).write_text("\n".join([json.dumps(old), *lines[1:]]) + "\n")
+    ((_, changes),) = stale(tmp_path).values()
+    assert changes == [f"{library} 0.1, here {version(library)}"]
+
+
+def test_of_two_records_of_the_same_work_the_last_one_counts(
+    made: Path, stale: Any, tmp_path: Path
+) -> None:
+    records = RecordFile(made / "run").read()
+    old = records[0].model_copy(update={"code": {"components/pe/gone.py": "12345678"}})
+    with (file := RecordFile(tmp_path)).lock():
+        for record in (records[0], old):
+            file.append(record)
+    ((records_of, changes),) = stale(tmp_path).values()
+    assert (records_of, changes) == ({"train": 1}, ["components/pe/gone.py removed"])
+    with file.lock():
+        file.append(records[0])
+    assert stale(tmp_path) == {}
+
+
+def test_what_a_person_reads(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["stale", str(made), "--plugin", str(made / "mine.py")]) == 0
+    assert capsys.readouterr().out == "No record is stale.\n"
+    write_records(tmp_path / "old", [train_record("rope", seed, 5) for seed in (0, 1)])
+    assert main(["stale", str(tmp_path)]) == 1
+    heading, row, count = capsys.readouterr().out.splitlines()
+    assert heading == f"{tmp_path / 'old' / FILE}: {OLD}"
+    assert row.endswith(": 2 train")
+    assert count == "Stale: 2 records."
+    assert main(["stale", str(made)]) == 1
+    assert "mine.py not given here (--plugin)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "Missing argument 'DIR...'"),
+        (["nowhere"], "nowhere: no such directory"),
+        (["."], ".: no records.jsonl and no scale.jsonl in it"),
+        ([".", "--plugin", "nowhere.py"], "--plugin nowhere.py: no such file"),
+    ],
+)
+def test_bad_input_is_one_line(
+    arguments: list[str],
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["stale", *arguments]) == 2
+    assert capsys.readouterr().err.startswith(f"zoo stale: error: {says}")
