@@ -31,7 +31,9 @@ bench:
 stub:
 	python -m bench.stub
 
+# Repeats what is stale and no more; ARGS="--data-dir DIR" where data/ is in another directory.
 results:
+	python -m bench.results $(ARGS)
 	python -m bench.publish
 	python -m bench.readme
 

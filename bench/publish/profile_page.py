@@ -7,6 +7,7 @@ from pathlib import Path
 
 from bench.publish.claims import claims_section
 from bench.publish.markdown import link
+from bench.publish.page import currency
 from bench.publish.published import Published
 from zoo.report.profile import Profile
 from zoo.report.profile_text import (
@@ -32,6 +33,8 @@ class ProfileRun:
 
 def profile_page(profile: Profile, published: Published, directory: Path) -> str:
     """The whole page; the profile's files must have been written into the directory."""
+    rows = (row for data in profile.data_sets for row in data.run.recorded_rows)
+    records = [record for row in rows for record in row.used]
     parts = [
         f"# {line(published.title)}",
         *(escaped(text.strip()) for text in (published.text, published.data)),
@@ -43,6 +46,7 @@ def profile_page(profile: Profile, published: Published, directory: Path) -> str
         line(" ".join(profile_answer(profile))),
         "## Scores",
         as_text(scores_table(profile), "github"),
+        currency(records, {}),
         bullets([line(note) for note in [*profile_notes(profile), *published.notes]]),
     ]
     if effects := as_text(effects_table(profile), "github"):

@@ -83,7 +83,8 @@ class Published(BaseModel):
     """What is on a page besides the contents of its records.
 
     directory: where the results are, under the published directory: one, or one per machine.
-    text: sentences below the title. data: where the data come from. notes: how the figures were
+    source: the data that ``--data`` names, where that is no data set of the zoo. text: sentences
+    below the title. data: where the data come from. notes: how the figures were
     made that ours are compared with. claims: for a run on several data sets. compared_with: the
     directory of another run, of the same cells and seeds. may_differ: the settings in which the two
     differ. reference, metric: the suite's reference cell, and the metric that ranks its rows.
@@ -93,6 +94,7 @@ class Published(BaseModel):
 
     directory: Annotated[tuple[Text, ...], Field(min_length=1)]
     title: Text
+    source: str = ""
     text: str = ""
     data: str = ""
     notes: tuple[Text, ...] = ()

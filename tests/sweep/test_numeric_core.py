@@ -75,7 +75,7 @@ JOBS: dict[str, tuple[Kind, Mapping[str, Any]]] = {
 
 def job_of(run: Run, kind: str, row: PlanRow) -> Job:
     if kind == "cost":
-        return CostJob(run.setup, "group", "key", members=(CostMember(row.model),) * 2)
+        return CostJob(run.setup, "group", "key", members=(CostMember(row.model),) * 2, blocks=2)
     return TrainJob(run.setup, "a model", "key", model=row.model)
 
 

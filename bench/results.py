@@ -1,0 +1,181 @@
+"""Repeat the published results that are stale or missing, and no others.
+
+    python -m bench.results [--data-dir DIR]
+
+A suite's ``[published]`` table says what it needs and where its records go. What is still current
+is taken over; the rest is done in ``build/results``, where a run that was interrupted goes on, and
+takes its place once it is whole. ``make results`` publishes everything afterwards.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from bench.publish.__main__ import published_pages
+from bench.publish.published import Published
+from zoo.config.request import Request, load_suite, read_suite
+from zoo.errors import ZooError, counted
+from zoo.execution.machine import own_cores
+from zoo.files import replacing
+from zoo.inference.requests import build_requests
+from zoo.registry.loading import load
+from zoo.sweep.carry_out import directory_names
+from zoo.sweep.keys import changes
+from zoo.sweep.plan import Plan, make_plan
+from zoo.sweep.records import FILE, REUSABLE, SCALE_FILE, Record, RecordFile, differing
+from zoo.sweep.run import load_data, recorded_config
+
+ROOT = Path(__file__).parents[1]
+# Published runs of ``zoo scale``: its options, by directory.
+SCALES = {
+    "scale/cpu/length": (
+        *("--attention", "fused,naive", "--batch-size", "1"),
+        *("--lengths", "128,256,512,1024,2048,4096,8192"),
+    )
+}
+SHARED = ("task", "task_options", "data", "sizes", "training", "tuning", "pretraining")
+
+
+def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
+    """Run it and return the exit status: 1 if something failed. root: of the repository."""
+    parser = argparse.ArgumentParser(prog="python -m bench.results", description=__doc__)
+    parser.add_argument(
+        "--data-dir", type=Path, default=root, help="where data/bbc-news is (default: here)"
+    )
+    data_dir = parser.parse_args(arguments).data_dir.resolve()
+    failed = 0
+    for place, (suite, published) in published_pages(root / "bench" / "suites").items():
+        if place != published.directory[0]:
+            print(f"{place}: left as it is: of another machine")
+            continue
+        try:
+            wanted = _of_suite(suite, published, data_dir)
+        except ZooError as error:
+            print(f"{place}: left as it is: {error}")
+            continue
+        failed += not _repeat(root, place, wanted, suite_command(suite, published), data_dir)
+    for place, options in SCALES.items():
+        if (root / "results" / place).is_dir():
+            failed += not _repeat(root, place, [Wanted()], ["scale", *options], data_dir)
+    return 1 if failed else 0
+
+
+def suite_command(suite: Path, published: Published) -> list[str]:
+    """The arguments of ``zoo`` that make a suite's records, without their directory."""
+    data = ["--data", published.source] if published.source else []
+    jobs = ["--jobs", str(own_cores())] if "threads" in read_suite(suite) else []
+    return ["bench", "--suite", str(suite), *data, *jobs]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the records of one data set should be of; nothing for a run of ``zoo scale``.
+
+    below: their directory below the run's. config: of the records, without what depends on the
+    machine. files: plug-ins that the suite names, by their names.
+    """
+
+    below: str = ""
+    request: Request | None = None
+    plan: Plan | None = None
+    config: Mapping[str, Any] = field(default_factory=dict)
+    files: Mapping[str, Path] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The name of the file of records."""
+        return FILE if self.plan else SCALE_FILE
+
+    def fits(self, record: Record) -> bool:
+        """Whether a record can be taken over: it is current, of these settings, and no failure."""
+        if changes(record, self.files):
+            return False
+        if self.plan is None:  # a size at which a cell fails is a result
+            return True
+        now = {"task_options": self.plan.task.options().model_dump()}
+        return record.status in REUSABLE and not differing(record.config, self.config, SHARED, now)
+
+    def missing(self, records: Sequence[Record]) -> int:
+        """How many trainings and costs have no record, whatever its code."""
+        if self.request is None or self.plan is None:
+            return int(not records)
+        seeds, phases = self.request.seeds, self.request.phases
+        wanted: set[tuple[str, str, int | None]] = set()
+        for row in self.plan.runnable:
+            own = [seed for seed in seeds if row.trained_with(seed, seeds)]
+            wanted |= {("train", row.name, seed) for seed in own if "train" in phases}
+            wanted |= {("cost", row.name, None)} if "cost" in phases else set()
+        return len(wanted - {(record.kind, record.name, record.seed) for record in records})
+
+
+def _of_suite(suite: Path, published: Published, data_dir: Path) -> list[Wanted]:
+    """What a suite asks for, by data set; ZooError where something for it is not there."""
+    options: dict[str, Any] = {"suite": str(suite)}
+    if published.source:
+        if not (source := data_dir / published.source).exists():
+            raise ZooError(f"it needs {source}, which is not there (--data-dir)")
+        options["data"] = str(source)
+    files = {Path(file).name: Path(file) for file in load_suite(str(suite)).get("plugins", ())}
+    zoo = load(tuple(files.values()))
+    requests = build_requests(options, zoo.registry)
+    plans = [make_plan(request, zoo.registry) for request in requests]
+    found = []
+    for request, plan in zip(requests, plans, strict=True):
+        loaded = load_data(request, plan, zoo)
+        config = recorded_config(request, loaded)
+        config["pretraining"] = request.pretraining.model_dump()
+        found.append(Wanted("", request, plan.with_data(loaded.conditions), config, files))
+    if len(found) == 1:
+        return found
+    names = directory_names([one.config["data"]["name"] for one in found])
+    return [replace(one, below=name) for one, name in zip(found, names, strict=True)]
+
+
+def _repeat(
+    root: Path, place: str, wanted: Sequence[Wanted], command: Sequence[str], data_dir: Path
+) -> bool:
+    """Make a directory's records current; whether they are in the end."""
+    home, work = root / "results" / place, root / "build" / "results" / place
+    stale = missing = 0
+    for one in wanted:
+        there = RecordFile(home / one.below, one.name).read()
+        stale += sum(not one.fits(record) for record in there)
+        missing += one.missing(there)
+    if not stale and not missing:
+        print(f"{place}: current")
+        return True
+    print(f"{place}: {counted(stale, 'record')} stale, {missing} missing", flush=True)
+    for one in wanted:
+        _write(one, [home, work], work)
+    arguments = [sys.executable, "-m", "zoo", *command, "--out", str(work)]
+    if status := subprocess.run(arguments, cwd=data_dir, check=False).returncode:
+        print(f"{place}: left as it is, for zoo {command[0]} ended with exit status {status}")
+        return False
+    for one in wanted:
+        _write(one, [work], home)
+    shutil.rmtree(work)
+    return True
+
+
+def _write(one: Wanted, sources: Sequence[Path], target: Path) -> None:
+    """Write the records of the sources that fit, each once, as those of the target."""
+    read = [RecordFile(source / one.below, one.name).read() for source in sources]
+    found = {record.key: record for record in itertools.chain(*read) if one.fits(record)}
+    file = target / one.below / one.name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(file) as unfinished, unfinished.open("w", encoding="utf-8") as out:
+        for record in found.values():
+            out.write(json.dumps(record.model_dump(), ensure_ascii=False, allow_nan=False) + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
