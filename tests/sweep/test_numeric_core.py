@@ -92,7 +92,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Mapping[str, R
         job = job_of(found[name], kind, row_of(found[name], name))
         (root / name / "job").write_bytes(pickle.dumps(job))
     places = [str(root / name) for name in JOBS]
-    subprocess.run([sys.executable, "-c", PROGRAM, *places], env=ENV, timeout=240, check=True)
+    subprocess.run([sys.executable, "-c", PROGRAM, *places], env=ENV, timeout=480, check=True)
     return root, found
 
 
