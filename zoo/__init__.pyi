@@ -173,12 +173,12 @@ def bench(
     max_length: Most tokens of a text; special tokens count, and the rest is cut off.
         [default: 256; lm: 128; seq2seq: 32]
     vocab_size: Entries of the vocabulary.  [default: 4000; lm: 1000; seq2seq: 1000]
-    epochs: Passes over the training split.  [default: 6; lm: 2; seq2seq: 12]
-    batch_size: Examples per training step.  [default: 32; lm: 8]
+    epochs: Training epochs.  [default: 6; classify: 2; lm: 2; seq2seq: 12]
+    batch_size: Examples per training step.  [default: 32; classify: 8; lm: 8]
     batching: Which examples share a training step: those of similar length, which need
         little padding, or random ones.  [default: length]
     lr: Peak learning rate. Of several, one is chosen for each row on held-out training
-        texts.  [default: 0.003]
+        texts.  [default: 0.003; classify: 0.005]
     weight_decay: AdamW's weight decay. Of several, one is chosen for each row on held-out
         training texts.  [default: 0.01]
     dropout: Dropout of embeddings, feed-forward networks, residual branches and the head.
@@ -411,12 +411,12 @@ def train(
     max_length: Most tokens of a text; special tokens count, and the rest is cut off.
         [default: 256; lm: 128; seq2seq: 32]
     vocab_size: Entries of the vocabulary.  [default: 4000; lm: 1000; seq2seq: 1000]
-    epochs: Passes over the training split.  [default: 6; lm: 2; seq2seq: 12]
-    batch_size: Examples per training step.  [default: 32; lm: 8]
+    epochs: Training epochs.  [default: 6; classify: 2; lm: 2; seq2seq: 12]
+    batch_size: Examples per training step.  [default: 32; classify: 8; lm: 8]
     batching: Which examples share a training step: those of similar length, which need
         little padding, or random ones.  [default: length]
     lr: Peak learning rate. Of several, one is chosen for each row on held-out training
-        texts.  [default: 0.003]
+        texts.  [default: 0.003; classify: 0.005]
     weight_decay: AdamW's weight decay. Of several, one is chosen for each row on held-out
         training texts.  [default: 0.01]
     dropout: Dropout of embeddings, feed-forward networks, residual branches and the head.

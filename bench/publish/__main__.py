@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import inventory, report_scale
+from bench import inventory, recipe, report_scale
 from bench.publish.compared import compare_runs
 from bench.publish.components_page import components_link, components_page, components_places
 from bench.publish.markdown import link
@@ -37,6 +37,7 @@ INVENTORY = "inventory"  # the folder of bench.inventory among the published res
 
 NOISE_OF = ("bbc-news/cpu/grid", "bbc-news/cpu/one-factor")  # beside that of simulated runs
 LARGE = f"How long reports of large grids take: [by size]({report_scale.REPORTS}/{PAGE})."
+RECIPE = f"What the default settings were chosen by: [by recipe]({recipe.RECIPES}/{PAGE})."
 PARTS = f"Every part, and which other libraries have it: [by name]({INVENTORY}/{PAGE})."
 
 
@@ -124,6 +125,10 @@ def _other_pages(source: Path, out: Path) -> tuple[list[str], list[str]]:
     if (source / INVENTORY / inventory.FILE).exists():
         inventory.publish(source / INVENTORY, out / INVENTORY)
         said += ["## Inventory", PARTS]
+    if (lines := source / recipe.RECIPES / recipe.LINES).exists():
+        (out / recipe.RECIPES).mkdir(parents=True, exist_ok=True)
+        write_file(out / recipe.RECIPES / PAGE, recipe.page(lines))
+        said += ["## The default recipe", RECIPE]
     if (lines := source / report_scale.REPORTS / report_scale.LINES).exists():
         (out / report_scale.REPORTS).mkdir(parents=True, exist_ok=True)
         write_file(out / report_scale.REPORTS / PAGE, report_scale.page(lines))

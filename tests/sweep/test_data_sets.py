@@ -60,7 +60,7 @@ SUITE = {
         (
             {"data": f"{ORDER},{RECALL}", "baseline": "none"},
             {},
-            [(ORDER, "classify", 6, 0.003, 64), (RECALL, "tag", 6, 0.003, 64)],
+            [(ORDER, "classify", 2, 0.005, 64), (RECALL, "tag", 6, 0.003, 64)],
         ),
     ],
 )

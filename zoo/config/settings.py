@@ -22,7 +22,7 @@ class Training(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    epochs: PositiveInt = Field(default=6, description="Passes over the training split.")
+    epochs: PositiveInt = Field(default=6, description="Training epochs.")
     batch_size: PositiveInt = Field(default=32, description="Examples per training step.")
     batching: Literal["length", "random"] = Field(
         default="length",
