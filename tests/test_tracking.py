@@ -36,7 +36,7 @@ from zoo.tracking import TrackerProcess
 
 OPTIONS = {**QUICK, "epochs": 2}
 BENCH = ["bench", *flags({**OPTIONS, "pe": "rope,sin"}), "--on", "inline"]
-del OPTIONS["phases"], OPTIONS["baseline"]
+del OPTIONS["phases"], OPTIONS["baseline"], OPTIONS["seeds"]
 TRAIN = ["train", *flags(OPTIONS), "--on", "inline"]
 
 TRACKERS = '''

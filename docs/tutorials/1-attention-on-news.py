@@ -90,6 +90,7 @@ table = zoo.bench(
     attention=["fused", "naive"],
     pe="none",
     data=data,
+    seeds=1,
     epochs=2,
     layers=1,
     max_length=64,

@@ -19,7 +19,9 @@ RUN = {**QUICK, "on": "inline"}
 
 
 def test_lists_become_comma_lists_and_the_table_is_a_data_frame(folder: Path) -> None:
-    result = zoo.bench(["fused", "naive"], pe=["rope", "sin"], seeds=[0, 3], out="out", **RUN)
+    result = zoo.bench(
+        ["fused", "naive"], pe=["rope", "sin"], out="out", **{**RUN, "seeds": [0, 3]}
+    )
     table = result.table
     assert isinstance(table, pd.DataFrame)
     assert sorted(zip(table["attention"], table["pe"], strict=True)) == [
@@ -36,7 +38,7 @@ def test_lists_become_comma_lists_and_the_table_is_a_data_frame(folder: Path) ->
     assert {record.seed for record in RecordFile(folder / "out").read()} == {0, 3}
     written = pd.read_csv(folder / "out" / "table.csv")
     assert sorted(written.columns) == sorted(table.columns)
-    again = zoo.bench("fused,naive", "rope,sin", seeds=(0, 3), out=Path("out"), **RUN)
+    again = zoo.bench("fused,naive", "rope,sin", out=Path("out"), **{**RUN, "seeds": (0, 3)})
     pd.testing.assert_frame_equal(again.table, table)
     assert again.answer == result.answer
 
@@ -61,7 +63,7 @@ def test_another_task_and_a_suite_by_its_options(folder: Path) -> None:
         'task = "seq2seq"\ndata = "copy(train=40,test=8,shortest=2,longest=3)"\nbeam = 2\n'
         'dim = 16\nheads = 2\nlayers = 1\nepochs = 1\nphases = ["train"]\nmax_length = 8\n'
     )
-    options = {"on": "inline", "device": "cpu", "threads": 1, "out": "out"}
+    options = {"seeds": 1, "on": "inline", "device": "cpu", "threads": 1, "out": "out"}
     result = zoo.bench(suite="small.toml", **options)
     assert "exact_match_mean" in result.table.columns
     (record,) = RecordFile(folder / "out").read()

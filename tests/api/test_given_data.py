@@ -16,7 +16,7 @@ import zoo
 from zoo.data.sources.in_memory import stored
 from zoo.sweep.records import Record, RecordFile
 
-ROWS = {"phases": "train", "baseline": "none", "epochs": 1, "on": "inline"}
+ROWS = {"phases": "train", "baseline": "none", "epochs": 1, "seeds": 1, "on": "inline"}
 
 
 @pytest.fixture(scope="module")

@@ -39,6 +39,7 @@ REQUEST = {
     "heads": 2,
     "layers": 1,
     "blocks": 1,
+    "seeds": 1,
     "phases": "train,cost",
 }
 

@@ -74,6 +74,7 @@ QUICK = {
     "max_length": 16,
     "vocab_size": 100,
     "epochs": 1,
+    "seeds": 1,
     "phases": "train",
     "baseline": "none",
 }
@@ -108,9 +109,11 @@ def bench(
     progress: Progress | None = None,
     **more: Any,
 ) -> Run:
-    """``zoo bench`` in this process, without tables."""
+    """``zoo bench`` in this process, with one seed unless more are given, without tables."""
     loaded = load(plugins)
-    request = make_request({**options, "plugins": tuple(map(str, plugins))}, loaded.registry)
+    request = make_request(
+        {"seeds": 1, **options, "plugins": tuple(map(str, plugins))}, loaded.registry
+    )
     (request,) = with_saved_encoders([request], loaded.registry)
     return run(request, loaded, progress or Silent(), on=on, out=out, **more)
 

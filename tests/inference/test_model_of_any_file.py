@@ -77,7 +77,9 @@ def test_a_run_has_the_name_of_its_test_file_and_is_trained_again_with_its_path(
     other = str(folder / "other.csv")
     given = [*READING, "--label-column", "1", "--test", other, "--phases", "train"]
     words = [*TINY, "--data", str(folder / "train.csv"), *given, "--on", "inline"]
-    assert main(["bench", *words, "--baseline", "none", "--out", str(tmp_path)]) == 0
+    assert (
+        main(["bench", *words, "--seeds", "1", "--baseline", "none", "--out", str(tmp_path)]) == 0
+    )
     row = find_run_row(tmp_path)
     assert row.record.config["task_options"]["test"] == "other.csv"
     assert other not in row.record.model_dump_json(exclude={"command"})

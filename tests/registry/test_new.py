@@ -21,7 +21,7 @@ from zoo.registry.scaffold import WRITTEN_KINDS, NewPlugin
 from zoo.sweep.records import RecordFile
 
 ALL = ",".join(f"zoo-my-{kind}" for kind in WRITTEN_KINDS)
-QUICK = "--phases train --epochs 2 --layers 1 --max-length 64"
+QUICK = "--phases train --seeds 1 --layers 1 --max-length 64"
 SMALL = "--dim 16 --layers 1 --epochs 1 --max-length 16 --on inline".split()
 
 

@@ -41,7 +41,9 @@ GRID = {**CLASSIFY, "attention": "fused,naive", "pe": "rope,sin"}
 
 
 def command(options: dict[str, Any], out: Path, *more: str) -> int:
-    return main(["bench", "--on", "inline", *flags(options), "--out", str(out), *more])
+    return main(
+        ["bench", "--on", "inline", *flags({"seeds": 1, **options}), "--out", str(out), *more]
+    )
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from zoo.sweep.records import RecordFile
 
 
 def command(options: dict[str, Any], out: Path) -> int:
-    return main(["bench", "--on", "inline", *flags(options), "--out", str(out)])
+    return main(["bench", "--on", "inline", *flags({"seeds": 1, **options}), "--out", str(out)])
 
 
 def test_language_models_and_the_ngram_have_bits_speed_and_memory_on_one_row(

@@ -55,7 +55,7 @@ def written(folder: Path) -> list[str]:
     (folder / "mine.py").write_text(PLUGIN)
     (folder / "suite.toml").write_text(SUITE)
     given = {n: QUICK[n] for n in ("dim", "heads", "ffn_dim", "threads", "device", "phases")}
-    given |= {"max_length": 24, "vocab_size": 150, "on": "inline", "out": "out"}
+    given |= {"seeds": 1, "max_length": 24, "vocab_size": 150, "on": "inline", "out": "out"}
     return ["bench", "--suite", "suite.toml", *flags(given)]
 
 

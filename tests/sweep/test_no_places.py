@@ -17,7 +17,7 @@ from zoo.sweep.records import Record, RecordFile
 
 SMALL = (
     "--epochs 1 --dim 16 --heads 2 --layers 1 --max-length 16 --vocab-size 300 --pe rope "
-    "--phases train --baseline none --threads 1"
+    "--seeds 1 --phases train --baseline none --threads 1"
 ).split()
 ROWS = "text,label\n" + "".join(f"text {'ab'[n % 2]} {n},{'ab'[n % 2]}\n" for n in range(40))
 NAME = "geheim"

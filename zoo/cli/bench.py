@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     "--seeds",
     type=int,
     metavar="N",
-    help="Train each cell with seeds 0 to N-1.  [default: 1]",
+    help="Train each cell with seeds 0 to N-1.  [default: 3]",
 )
 @option(
     TRAINING,

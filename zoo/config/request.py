@@ -88,7 +88,7 @@ class Request(BaseModel):
     pretraining: Pretraining = Pretraining()
     initial: InitialModel | None = None
 
-    seeds: Annotated[tuple[Seed, ...], Field(min_length=1)] = (0,)
+    seeds: Annotated[tuple[Seed, ...], Field(min_length=1)] = (0, 1, 2)
     phases: Annotated[tuple[Phase, ...], Field(min_length=1)] = Field(
         default=("train", "cost"),
         description="What is done: train (scores), cost (speed and memory).",

@@ -32,6 +32,7 @@ def test_one_epoch(task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         out=tmp_path / "run",
         design="one-factor",
         phases="train",
+        seeds=1,
         baseline="none",
         dim=16,
         heads=2,

@@ -84,6 +84,7 @@ def zoo_bench(
         out = tmp_path / "out"
         monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
         words = ["bench", "--data", str(corpus), "--out", str(out), "--on", "inline", *SIZES]
+        words += ["--seeds", "1"]
         status = main([*words, *arguments])
         file = out / "records.jsonl"
         lines = file.read_text("utf-8").splitlines() if file.exists() else []

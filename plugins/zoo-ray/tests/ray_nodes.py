@@ -32,6 +32,7 @@ SMALL = {
     "max-length": 24,
     "batch-size": 8,
     "epochs": 3,
+    "seeds": 1,
     "baseline": "none",
     "phases": "train",
     "device": "cpu",
