@@ -22,7 +22,7 @@ phases = ["train"]
 directory = "order/cpu"
 title = "Two attentions"
 """
-OPTIONS = ("dim", "heads", "ffn_dim", "layers", "max_length", "vocab_size", "epochs")
+OPTIONS = ("dim", "heads", "ffn_dim", "layers", "max_length", "vocab_size", "epochs", "seeds")
 NAIVE = "naive+rope+layer+gelu+pre+mean"
 
 
