@@ -1,6 +1,6 @@
 """Repeat the published results that are stale or missing, and no others.
 
-    python -m bench.results [--data-dir DIR]
+    python -m bench.results [--data-dir DIR] [PLACE ...]
 
 A suite's ``[published]`` table says what it needs and where its records go. What is still current
 is taken over; the rest is done in ``build/results``, where a run that was interrupted goes on, and
@@ -51,9 +51,18 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     parser.add_argument(
         "--data-dir", type=Path, default=root, help="where data/bbc-news is (default: here)"
     )
-    data_dir = parser.parse_args(arguments).data_dir.resolve()
-    failed = 0
-    for place, (suite, published) in published_pages(root / "bench" / "suites").items():
+    parser.add_argument(
+        "places", nargs="*", metavar="PLACE", help="directories below results (default: all)"
+    )
+    given = parser.parse_args(arguments)
+    data_dir, failed = given.data_dir.resolve(), 0
+    suites = published_pages(root / "bench" / "suites")
+    places = given.places or [*suites, *SCALES]
+    if unknown := set(places) - {*suites, *SCALES}:
+        parser.error(f"no suite makes {', '.join(unknown)}; there is: {', '.join(suites)}")
+    for place, (suite, published) in suites.items():
+        if place not in places:
+            continue
         if place != published.directory[0]:
             print(f"{place}: left as it is: of another machine")
             continue
@@ -64,7 +73,7 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
             continue
         failed += not _repeat(root, place, wanted, suite_command(suite, published), data_dir)
     for place, options in SCALES.items():
-        if (root / "results" / place).is_dir():
+        if place in places and (root / "results" / place).is_dir():
             failed += not _repeat(root, place, [Wanted()], ["scale", *options], data_dir)
     return 1 if failed else 0
 
