@@ -102,6 +102,19 @@ def test_every_member_has_its_turns_those_of_reference_and_twin_and_memory(
         assert set(samples["twin"]["turns"]) == set(reference["turns"])
 
 
+def test_a_baseline_chooses_on_its_texts_once(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CHOOSY", str(tmp_path / "noted"))
+    setup = prepared({**CLASSIFY, "data": str(corpus)}, (FAILING,)).setup
+    members = (CostMember(cell()), CostMember(ModelSpec(baseline="choosy")))
+    job = CostJob(setup, "group", "key", members=members, blocks=2)
+    *_, ended = InlineExecutor().run([job], limits=Limits(), directory=tmp_path)
+    assert isinstance(ended, Ended)
+    assert [member.status for member in ended.result.members] == ["ok", "ok"]
+    assert (tmp_path / "noted").read_text() == "chosen\n"
+
+
 def test_a_group_of_which_no_member_can_be_measured_ends(corpus: Path, tmp_path: Path) -> None:
     setup = prepared({**CLASSIFY, "data": str(corpus)}, (FAILING,)).setup
     job = CostJob(setup, "group", "key", members=(CostMember(cell(attention="raises")),), blocks=2)

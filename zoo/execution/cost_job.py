@@ -43,13 +43,15 @@ MOST_SECONDS = 30.0  # of a process, once it has its least blocks
 class _Measured:
     """A member and what is known of it so far.
 
-    turns: as ``measure.turns`` has them. crowded: it failed for lack of memory beside others.
+    turns: as ``measure.turns`` has them. chosen: by a baseline, on its training texts.
+    crowded: it failed for lack of memory beside others.
     """
 
     member: CostMember
     clock: str
     properties: dict[str, Any] = field(default_factory=dict)
     memory: dict[str, Any] = field(default_factory=dict)
+    chosen: Any = None
     turns: dict[str, dict[str, list[list[float]]]] = field(default_factory=dict)
     failure: JobError | None = None
     crowded: bool = False
@@ -169,7 +171,7 @@ def _prepared(job: CostJob, group: Sequence[_Measured], limits: Limits, log: Pat
             if one.failure is not None:
                 continue
             try:
-                arguments = job.setup, place, one.member
+                arguments = job.setup, place, one.member, one.chosen
                 found = worker.call(f"{STEPS}:prepare", *arguments, seconds=limits.timeout)
             except JobError as failure:
                 one.failure = failure
@@ -236,7 +238,7 @@ def _measure_memory(job: CostJob, group: Sequence[_Measured], limits: Limits, lo
             if kind == "ended" and isinstance(found, JobError):
                 call.of.failure = found
             elif kind == "ended":
-                call.of.memory = found
+                call.of.memory, call.of.chosen = found
 
 
 def _machine(job: CostJob, limits: Limits, log: Path) -> tuple[dict[str, Any], float | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import gc
 from collections.abc import Iterator, Sequence
@@ -37,32 +38,38 @@ def matrix_rate(setup: JobSetup) -> float:
     return measure_matrix_rate(resolve(setup.execution))
 
 
-def memory(setup: JobSetup, member: CostMember) -> dict[str, dict[str, Any]]:
-    """Peak memory of each phase, in a process that has done nothing else."""
+def memory(setup: JobSetup, member: CostMember) -> tuple[dict[str, dict[str, Any]], Any]:
+    """Peak memory of each phase, in a process that has done nothing else.
+
+    And what a baseline chose on its training texts, as a model that is not fitted; else None.
+    """
     opened = _opened(setup, member)
     estimator = find_estimator(opened, member.model)
     if estimator is not None:
-        return peaks_of(
+        peaks = peaks_of(
             device=torch.device("cpu"),
             first=opened.registry.choose("baseline", member.model.baseline).component.resolve,
             set_up=EstimatorTiming(estimator).prepared,
             phases=("inference", "training"),
         )
+        chosen = getattr(estimator.model, "chosen", None)
+        return peaks, chosen() if chosen else None
     small = _opened(setup, member, _small(member, opened.sizes))
-    return peaks_of(
+    peaks = peaks_of(
         device=resolve(setup.execution).device,
         first=lambda: _timing(setup, small, member, first=True).small_steps(),
         set_up=lambda: _timing(setup, opened, member),
         phases=("inference", "training"),  # training leaves gradients and the optimizer's state
     )
+    return peaks, None
 
 
 def prepare(
-    state: dict[str, Any], setup: JobSetup, place: int, member: CostMember
+    state: dict[str, Any], setup: JobSetup, place: int, member: CostMember, chosen: Any = None
 ) -> dict[str, Any]:
     """Build what is measured, beside what is there, and return what is known before timing.
 
-    place: by which ``block`` knows it.
+    place: by which ``block`` knows it. chosen: of a baseline, as ``memory`` returns it.
     """
     if setup.execution.compile:  # models of one class count as versions of one function
         torch._dynamo.config.recompile_limit = MOST_COMPILED
@@ -70,6 +77,8 @@ def prepare(
     opened = _opened(setup, member)
     estimator = find_estimator(opened, member.model)
     if estimator is not None:
+        if chosen is not None:
+            estimator.factory = functools.partial(copy.deepcopy, chosen)
         timing: ModelTiming | EstimatorTiming = EstimatorTiming(estimator)
     else:
         timing = _timing(setup, opened, member)
