@@ -16,7 +16,7 @@ from zoo.registry.cell import Cell
 
 TINY = (
     "--dim 16 --heads 2 --ffn-dim 32 --layers 2 --max-length 24 --vocab-size 160 --epochs 2 "
-    "--batch-size 8 --threads 1 --device cpu --on inline"
+    "--batch-size 8 --lr 0.003 --threads 1 --device cpu --on inline"
 ).split()
 GENERATOR = (
     "--dim 16 --heads 2 --ffn-dim 32 --layers 1 --threads 1 --device cpu --on inline".split()

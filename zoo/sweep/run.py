@@ -167,10 +167,11 @@ class Run:
         rows = [row, *rows] if kind == "cost" else [row]
         choices = [*itertools.chain(*(each.choices for each in rows)), *self.plan.scoring]
         choices = [each for each in choices if each.component.kind not in self.plan.task.unused]
-        builder = self.plan.task.builder.partition(":")[0]
+        # A task that has none builds in its own module.
+        builder = getattr(self.plan.task, "builder", "").partition(":")[0]
         trains = kind in ("train", "tune")
         pretrained = trains and bool(self.setup.pretraining.init)
-        return code_of(kind, choices, builder, pretrained=pretrained)
+        return code_of(kind, choices, *filter(None, [builder]), pretrained=pretrained)
 
     def command(self, model: ModelSpec, training: Training, seed: int | None = None) -> str:
         """The command that repeats a training of a model, or with no seed its cost.
