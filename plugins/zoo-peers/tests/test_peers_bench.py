@@ -45,18 +45,20 @@ def test_the_cost_of_every_peer_can_be_measured(
     with open_executor(loaded, "inline") as executor:
         setup = prepare_run(request, loaded, executor, Silent()).setup
     for name in PEERS:
-        state = {}
-        known = cost_steps.prepare(state, setup, CostMember(ModelSpec(baseline=name)))
+        state, member = {}, CostMember(ModelSpec(baseline=name))
+        known = cost_steps.prepare(state, setup, 0, member)
         assert known["params"] > 0
         assert known["flops_per_token"] > 0
         assert known["kernels"]
-        samples = cost_steps.measure_round(state, 2)
-        for phase in ("train", "infer", "latency"):
-            assert samples[phase], (name, phase)
-            assert min(samples[phase]) > 0, (name, phase)
-        state["timing"].small_steps()
-        for phase in ("training", "inference"):
-            state["timing"].exercise(phase)
+        turns = {
+            (phase, place): pair
+            for phase, place, pair in cost_steps.block(state, 0, [0])
+            if pair is not None
+        }
+        assert list(turns) == [("train", 0), ("infer", 0), ("latency", 0)], name
+        assert all(min(pair) > 0 for pair in turns.values()), name
+        peaks, _ = cost_steps.memory(setup, member)
+        assert set(peaks) == {"training", "inference"}
 
 
 def test_a_missing_library_costs_its_own_rows(zoo_bench, monkeypatch: pytest.MonkeyPatch):
