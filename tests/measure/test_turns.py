@@ -76,6 +76,8 @@ def test_processes_that_are_to_come_make_the_error_smaller() -> None:
     assert centre_and_error([logs])[1] == pytest.approx(math.hypot(within, BETWEEN))
     expected = math.hypot(within, BETWEEN) / math.sqrt(2)
     assert centre_and_error([logs], planned=2)[1] == pytest.approx(expected)
+    # A process in which nothing was timed, as where others had the cores, is none.
+    assert centre_and_error([np.empty(0), logs]) == centre_and_error([logs])
     # A product of many speeds, each with half of what a process adds to the ratio of two.
     assert centre_and_error([logs], squares=1.0)[1] == pytest.approx(
         math.hypot(within, BETWEEN / math.sqrt(2))

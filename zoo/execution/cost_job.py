@@ -1,6 +1,6 @@
 """A cost job: models measured in turns within one process, several times anew.
 
-The coordinating process does no arithmetic and imports no torch.
+The coordinating process imports no torch, and waits while anything is timed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ PROCESSES = 2  # and a third for what is near the reference
 MOST_SECONDS = 30.0  # of a process, once it has its least blocks
 
 
-@dataclass
+@dataclass(eq=False)
 class _Measured:
     """A member and what is known of it so far.
 
@@ -81,7 +81,7 @@ def measure(job: CostJob, directory: Path, limits: Limits) -> Iterator[Step | Re
     _measure_memory(job, group, limits, log)
     done = 0
     for process in range(PROCESSES + 1):
-        # A baseline is far from the reference, and chooses anew in every process.
+        # A turn of a baseline is a whole fit, and its ratio is far from 1: one process is enough.
         together = [one for one in group if not (process and one.fits)]
         if process == PROCESSES:
             together = _near(job, together)
@@ -122,20 +122,20 @@ def _blocks(
     start, number, threaded = time.monotonic(), 0, 0
     try:
         while able := [one for one in group if one.failure is None]:
+            goes_on = _goes_on(job, able, process, number, time.monotonic() - start)
+            if not goes_on and not (job.threads and threaded < number and _quiet(able)):
+                break
             if worker is None or not worker.alive:
                 worker = _prepared(job, group, replace(limits, memory_limit=0), log)
-                continue
-            if _goes_on(job, able, process, number, time.monotonic() - start):
+            elif goes_on:
                 turning = [one for one in able if not one.fits or number < HALF]
                 if _block(worker, group, turning, (process, number), limits):
                     number += 1
                     yield
-            elif job.threads and threaded < number and _quiet(able):
+            else:
                 turning = [one for one in able if not one.fits]
                 at = process, threaded
                 threaded += _block(worker, group, turning, at, limits, job.threads)
-            else:
-                break
     finally:
         if worker is not None:
             worker.stop()

@@ -155,7 +155,7 @@ def centre_and_error(
     centre, error = hodges_lehmann(np.concatenate(processes))
     if error is None:
         return centre, None
-    known = len(processes)
+    known = sum(len(one) > 0 for one in processes)
     between = BETWEEN**2 * squares / 2
     return centre, math.sqrt((error**2 * known + between) / max(known, planned))
 
