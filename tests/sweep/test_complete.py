@@ -68,6 +68,24 @@ def test_a_whole_run_is_read(tmp_path):
             lambda v: v["samples"]["turns"]["train"].update(wall=[[1.0, 0.0]]),
             r"samples.turns.train.wall.0.1: .* greater than 0",
         ),
+        (
+            COST,
+            lambda v: v["samples"]["turns"]["train"]["cpu"][0].pop(),
+            "samples.turns.train: wall and cpu are of different turns",
+        ),
+        (COST, lambda v: v["samples"]["turns"]["infer"].pop("cpu"), "turns.infer.cpu: Field req"),
+        (COST, lambda v: v["samples"].update(clock="sundial"), "samples.clock: .* 'cpu' or 'wall'"),
+        (COST, lambda v: v["samples"].pop("clock"), "samples: turns need a clock and batches"),
+        (
+            COST,
+            lambda v: v["samples"]["reference"].pop("properties"),
+            "samples.reference: turns need a clock and batches",
+        ),
+        (
+            COST,
+            lambda v: v["samples"]["properties"].update(batches=[]),
+            "samples: turns need a clock and batches",
+        ),
     ],
 )
 def test_a_record_that_lacks_what_a_report_needs_is_named(tmp_path, number, change, message):

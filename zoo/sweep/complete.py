@@ -6,16 +6,18 @@ import functools
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
     Field,
+    NonNegativeFloat,
     NonNegativeInt,
     PositiveFloat,
     PositiveInt,
     ValidationError,
     create_model,
+    model_validator,
 )
 
 from zoo.config.metric_description import MetricDescription
@@ -23,7 +25,6 @@ from zoo.errors import ZooError
 from zoo.sweep.records import FILE, Record, RecordFile
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-Turns = dict[str, dict[str, list[list[PositiveFloat]]]]
 COSTS = (
     "params",
     "train_seconds",
@@ -63,14 +64,37 @@ class _Properties(BaseModel):
     batches: list[tuple[NonNegativeInt, NonNegativeInt]]
 
 
-class _Reference(BaseModel):
+class _Clocks(BaseModel):
+    wall: list[list[PositiveFloat]]
+    cpu: list[list[NonNegativeFloat]]
+
+    @model_validator(mode="after")
+    def _same_turns(self) -> Self:
+        if list(map(len, self.wall)) != list(map(len, self.cpu)):
+            raise ValueError("wall and cpu are of different turns")
+        return self
+
+
+class _Timed(BaseModel):
+    """What was timed in turns; older versions had rounds, which have no ratio."""
+
+    properties: _Properties | None = None
+    clock: Literal["cpu", "wall"] | None = None
+    turns: dict[str, _Clocks] = {}
+
+    @model_validator(mode="after")
+    def _can_be_compared(self) -> Self:
+        if self.turns and not (self.clock and self.properties and self.properties.batches):
+            raise ValueError("turns need a clock and batches")
+        return self
+
+
+class _Reference(_Timed):
     name: str
-    turns: Turns | None = None  # where older versions had rounds, of other machines and threads
 
 
-class _Samples(BaseModel):
+class _Samples(_Timed):
     properties: _Properties
-    turns: Turns | None = None
     reference: _Reference
 
 
@@ -133,7 +157,8 @@ def _problem(record: Record, axes: set[str]) -> str:
             model.model_validate(value)
         except ValidationError as error:
             first = error.errors()[0]
-            return f"{'.'.join(map(str, (part, *first['loc'])))}: {first['msg']}"
+            said = first["msg"].removeprefix("Value error, ")
+            return f"{'.'.join(map(str, (part, *first['loc'])))}: {said}"
     if record.kind == "train" and record.status == "ok":
         for metric in record.metric_descriptions:
             if record.metrics.get(metric.name) is None:
