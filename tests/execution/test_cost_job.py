@@ -102,17 +102,21 @@ def test_every_member_has_its_turns_those_of_reference_and_twin_and_memory(
         assert set(samples["twin"]["turns"]) == set(reference["turns"])
 
 
+@pytest.mark.parametrize("times", [1, 2])
 def test_a_baseline_chooses_on_its_texts_once(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int
 ) -> None:
+    """And in each of two processes where its choice cannot be sent."""
     monkeypatch.setenv("CHOOSY", str(tmp_path / "noted"))
+    if times > 1:
+        monkeypatch.setenv("UNSENDABLE", "1")
     setup = prepared({**CLASSIFY, "data": str(corpus)}, (FAILING,)).setup
     members = (CostMember(cell()), CostMember(ModelSpec(baseline="choosy")))
     job = CostJob(setup, "group", "key", members=members, blocks=2)
     *_, ended = InlineExecutor().run([job], limits=Limits(), directory=tmp_path)
     assert isinstance(ended, Ended)
     assert [member.status for member in ended.result.members] == ["ok", "ok"]
-    assert (tmp_path / "noted").read_text() == "chosen\n"
+    assert (tmp_path / "noted").read_text() == times * "chosen\n"
 
 
 def test_a_group_of_which_no_member_can_be_measured_ends(corpus: Path, tmp_path: Path) -> None:

@@ -90,7 +90,9 @@ class Choosy:
         self.label = labels[0]
 
     def chosen(self):
-        return Choosy(known=True)
+        chosen = Choosy(known=True)
+        chosen.made = (lambda: 0) if "UNSENDABLE" in os.environ else None
+        return chosen
 
     def predict(self, texts):
         return [self.label] * len(texts)

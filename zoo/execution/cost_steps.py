@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import gc
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 import torch
@@ -41,7 +43,8 @@ def matrix_rate(setup: JobSetup) -> float:
 def memory(setup: JobSetup, member: CostMember) -> tuple[dict[str, dict[str, Any]], Any]:
     """Peak memory of each phase, in a process that has done nothing else.
 
-    And what a baseline chose on its training texts, as a model that is not fitted; else None.
+    And what a baseline chose on its training texts, as a model that is not fitted; None where there
+    is nothing, or it cannot be sent: then every process chooses anew.
     """
     opened = _opened(setup, member)
     estimator = find_estimator(opened, member.model)
@@ -52,8 +55,11 @@ def memory(setup: JobSetup, member: CostMember) -> tuple[dict[str, dict[str, Any
             set_up=EstimatorTiming(estimator).prepared,
             phases=("inference", "training"),
         )
-        chosen = getattr(estimator.model, "chosen", None)
-        return peaks, chosen() if chosen else None
+        chosen = getattr(estimator.model, "chosen", lambda: None)()
+        with contextlib.suppress(Exception):  # a plug-in's pickling may raise anything
+            ForkingPickler.dumps(chosen)
+            return peaks, chosen
+        return peaks, None
     small = _opened(setup, member, _small(member, opened.sizes))
     peaks = peaks_of(
         device=resolve(setup.execution).device,
