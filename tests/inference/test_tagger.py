@@ -105,6 +105,14 @@ def test_conll_columns_in_a_table_of_tokens_and_tags_out(
     ]
 
 
+def test_of_conll_u_the_words_are_tagged(saved: Path, tmp_path: Path, capsys) -> None:
+    path, rest = tmp_path / "some.conllu", "\t_" * 8
+    path.write_text(f"1\tAnna{rest}\n2-3\tleft Rome{rest}\n2\tleft{rest}\n3\tRome{rest}\n")
+    assert main(["predict", str(saved), "--input", str(path)]) == 0
+    lines = capsys.readouterr().out.splitlines()[1:]
+    assert [line.split()[0] for line in lines] == ["Anna", "left", "Rome"]
+
+
 def test_csv_and_json_lines_hold_the_same_tags(saved: Path, tagger: TextTagger, capsys) -> None:
     texts = ["Anna left Rome", "Ben left"]
     expected = tagger.predict(texts)
@@ -119,6 +127,8 @@ def test_csv_and_json_lines_hold_the_same_tags(saved: Path, tagger: TextTagger, 
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [line["tags"] for line in lines] == [found.tags for found in expected]
     assert [line["tokens"] for line in lines] == [found.tokens for found in expected]
+    assert main(["predict", str(saved), *texts, "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == lines
 
 
 def test_its_scores_are_those_of_scikit_learn_and_of_its_training(

@@ -10,15 +10,16 @@ import io
 import itertools
 import os
 import select
+import shlex
 import sys
 import traceback
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from zoo import __version__
-from zoo.errors import StoppedError, ZooError, nearest, one_line
+from zoo.errors import DataError, StoppedError, ZooError, flag, nearest, one_line
 from zoo.files import full_disk
 from zoo.registry.hookspecs import hookimpl
 
@@ -150,6 +151,14 @@ def run(command: click.Command, arguments: list[str]) -> int:
     except click.ClickException as error:
         context = getattr(error, "ctx", None)  # of the command that rejected its arguments
         return _fail(context.command_path if context else name, _worded(error), debug)
+    except DataError as error:
+        first, *others = error.problems
+        status = _fail(name, first, debug)
+        for problem in others:
+            click.echo(f"  also: {problem}", err=True)
+        if error.options:
+            click.echo(f"Corrected: {_with(arguments, error.options)}", err=True)
+        return status
     except ZooError as error:
         status = FAILED if isinstance(error, StoppedError) else USAGE
         return _fail(name, str(error), debug, status)
@@ -195,6 +204,20 @@ def _fail(name: str, message: str, debug: bool, status: int = USAGE) -> int:
         traceback.print_exc()
     click.echo(f"{name}: error: {' '.join(message.split())}", err=True)
     return status
+
+
+def _with(arguments: Sequence[str], options: Mapping[str, Any]) -> str:
+    """The command with these values of options, in place of those that it gives."""
+    values = {flag(n): v for n, v in options.items() if not isinstance(v, bool)}
+    words, rest = ["zoo"], iter(arguments)
+    for word in rest:
+        if word in values:
+            next(rest, "")
+        elif word.partition("=")[0] not in values:
+            words.append(word)
+    for option, value in values.items():
+        words += [option, str(value)]
+    return shlex.join([*words, *(flag(n) for n in options if flag(n) not in values)])
 
 
 def _worded(error: click.ClickException) -> str:

@@ -17,7 +17,7 @@ from zoo.cli.table import print_table
 from zoo.errors import ZooError, counted
 
 if TYPE_CHECKING:
-    from zoo.data.sources.row_reader import Example
+    from zoo.data.sources.labels import Example
     from zoo.inference.evaluate import Evaluation
     from zoo.registry import Registry
     from zoo.tasks.encoder_task import EncoderTask
@@ -72,6 +72,7 @@ def evaluate(
     zoo evaluate encoder --data book.txt --split all
     """
     from zoo.config.request import validated
+    from zoo.data.sources.labels import spelled_as
     from zoo.data.sources.load_data import load_texts
     from zoo.inference.evaluate import evaluate as evaluate_labelled
     from zoo.inference.evaluate import evaluate_masks, trained_on_warning
@@ -109,6 +110,8 @@ def evaluate(
         scored = counted(found.metrics["tokens"], "masked token")
     else:
         name, fingerprint, examples, notices = _labelled(task, options, data, split, registry)
+        if options.merge_labels:
+            examples = spelled_as(examples, model.labels)
         found = evaluate_labelled(
             model,
             [one.text for one in examples],
@@ -164,7 +167,7 @@ def _labelled(
 def _examples_of(corpus: Any, split: str) -> list[Example]:
     """The examples of a corpus that are in this split, or in any."""
     from zoo.data.sources.corpus import IGNORED
-    from zoo.data.sources.row_reader import Example
+    from zoo.data.sources.labels import Example
 
     names = {IGNORED: None, **dict(enumerate(corpus.label_names))}
     found = [

@@ -25,7 +25,7 @@ from zoo.errors import ZooError
 if TYPE_CHECKING:
     from zoo.models.text_model import FilledText, Prediction, TaggedText
 
-CONLL = ".conll"
+CONLL = (".conll", ".conllu")
 DIGITS = 6  # of a probability; float32 knows no more
 
 
@@ -44,10 +44,11 @@ DIGITS = 6  # of a probability; float32 knows no more
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["table", "csv", "jsonl"]),
+    type=click.Choice(["table", "csv", "jsonl", "json"]),
     default="table",
     show_default=True,
-    help="How to print: csv and jsonl hold the probability of every class, or of each tag.",
+    help="How to print: csv, jsonl and json (one array) hold the probability of every class, or of "
+    "each tag.",
 )
 def predict(
     saved: SavedModel,
@@ -71,7 +72,7 @@ def predict(
     A text that is longer than the model is cut, as in training, and words may be unknown to the
     model: a note says so. A text on the command line whose tokens are all unknown is an error; in
     a file its row says so. For a tagger a file that ends in .conll holds a token in the first
-    column of every line, and a blank line between two texts.
+    column of every line (in .conllu the second), and a blank line between two texts.
     """
     given: Iterable[str | Sequence[str]] = source.texts(texts)
     model = saved.open("predict")
@@ -80,7 +81,7 @@ def predict(
     from zoo.models.text_model import MaskFiller, TextTagger
 
     is_tagger = isinstance(model, TextTagger)
-    if source.file is not None and data_suffix(Path(source.file)) == CONLL:
+    if source.file is not None and data_suffix(Path(source.file)) in CONLL:
         if not is_tagger:
             raise ZooError(f"--input {source.file}: CoNLL columns are for a model of tags")
         given = _conll_texts(source, Path(source.file))
@@ -108,26 +109,27 @@ def predict(
 def _conll_texts(source: Source, path: Path) -> Iterator[list[str]]:
     from zoo.config.reading import TextReading, given_flags
     from zoo.data.sources.tables import usable
-    from zoo.data.sources.tagged_texts import read_conll
+    from zoo.data.sources.tagged_texts import read_conll, usual_columns
 
     if source.column is not None:
-        raise ZooError("--text-column is for tables; the tokens of a CoNLL file are its column 1")
+        raise ZooError("--text-column is for tables; a CoNLL file has a column of tokens")
     for flag in given_flags(source.reading, besides=TextReading).values():
         raise ZooError(f"{flag} is for tables, and {path} has CoNLL columns")
     notices: list[str] = []
     rows = read_conll(path, source.reading, notices)
 
-    def first_columns(_: str, lines: list[list[str]]) -> list[str]:
-        return [columns[0] for columns in lines]
+    def tokens(_: str, lines: list[list[str]]) -> list[str]:
+        token, _ = usual_columns(path, len(lines[0]))
+        return [columns[token] for columns in lines]
 
-    texts = list(usable(str(path), rows, first_columns, source.reading, notices))
+    texts = list(usable(str(path), rows, tokens, source.reading, notices))
     if not texts:
         raise ZooError(f"{path} contains no text")
     return told(texts, notices)
 
 
 def _print(predictions: Iterable[Any], layout: Any, form: str) -> None:
-    """Print each prediction as it comes, as a table, CSV or JSON lines."""
+    """Print each prediction as it comes, as a table, CSV, JSON lines or one JSON array."""
     numbered = enumerate(predictions, start=1)
     if form == "csv":
         writer = None
@@ -138,10 +140,14 @@ def _print(predictions: Iterable[Any], layout: Any, form: str) -> None:
             writer.writerow(row)
         return
     for number, prediction in numbered:
-        if form == "jsonl":
-            click.echo(json.dumps(layout.json(prediction), ensure_ascii=False))
-        else:
+        if form == "table":
             layout.echo(number, prediction)
+            continue
+        between = "" if form == "jsonl" else "[" if number == 1 else ",\n"
+        line = json.dumps(layout.json(prediction), ensure_ascii=False)
+        click.echo(f"{between}{line}", nl=form == "jsonl")
+    if form == "json":
+        click.echo("]")
 
 
 class _TextLayout:

@@ -134,7 +134,7 @@ class Reading(TextReading):
 
 
 class Division(BaseModel):
-    """Where the test split of data comes from that have none."""
+    """Where the test split of data comes from that have none, and which labels are one."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -149,4 +149,8 @@ class Division(BaseModel):
     )
     split_seed: NonNegativeInt = Field(
         default=0, description="Seed for splitting data that has no test split."
+    )
+    merge_labels: bool = Field(
+        default=False,
+        description="Make one label of those that differ in case, spaces or accents only.",
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+from logging import StreamHandler
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import torch.nn.functional as F
 import zoo_hf  # noqa: F401 - registers the classes
 from huggingface_hub import ModelCard
 from transformers import (
+    AutoConfig,
     AutoModel,
     AutoModelForMaskedLM,
     AutoModelForSequenceClassification,
@@ -17,6 +20,7 @@ from transformers import (
     AutoTokenizer,
     pipeline,
 )
+from transformers.utils import logging
 
 import zoo
 
@@ -77,6 +81,26 @@ def test_a_new_head_is_put_on_its_encoder(load: type, masked: Path):
     assert head.weight.abs().max() <= 16**-0.5
     ids = torch.ones(2, 5, dtype=torch.long)
     assert model(ids).logits.shape[-1] == 3
+
+
+def test_a_new_head_is_built_from_its_configuration_and_trained(masked: Path, tmp_path: Path):
+    config = AutoConfig.from_pretrained(masked, id2label={0: "no", 1: "yes"})
+    model = AutoModelForSequenceClassification.from_config(config)
+    assert model.config.num_labels == 2
+    assert model(torch.ones(3, 5, dtype=torch.long)).logits.shape == (3, 2)
+    # As it is done: from the pretrained weights, with Transformers' warning.
+    logger, said = logging.get_logger("transformers.modeling_utils"), io.StringIO()
+    handler = StreamHandler(said)
+    logger.addHandler(handler)
+    model = AutoModelForSequenceClassification.from_pretrained(masked, config=config)
+    logger.removeHandler(handler)
+    assert "head.1.weight" in said.getvalue()
+    assert "newly initialized" in said.getvalue()
+    model(torch.ones(3, 5, dtype=torch.long), labels=torch.tensor([0, 1, 1])).loss.backward()
+    assert model.model.encoder.embedding.weight.grad.abs().sum() > 0
+    model.save_pretrained(tmp_path)
+    again = AutoModelForSequenceClassification.from_pretrained(tmp_path)
+    assert again.config.id2label == {0: "no", 1: "yes"}
 
 
 def test_its_encoder_alone_is_a_model_as_well(masked: Path):

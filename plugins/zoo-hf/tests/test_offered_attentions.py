@@ -176,6 +176,21 @@ def test_building_it_leaves_the_random_numbers_as_they_were():
     assert torch.equal(torch.rand(3), wanted)
 
 
+def test_a_name_is_offered_or_refused_where_a_model_is_made():
+    single = (
+        r"attention 'single' cannot .* a single head, .*; these can: .*zoo_fused.*offer_all\(\)"
+    )
+    with pytest.raises(zoo.ZooError, match=single):
+        bert("zoo_single")
+    with pytest.raises(zoo.ZooError, match="no attention 'fusd'; did you mean 'fused'"):
+        bert("zoo_fusd")
+    with pytest.raises(ValueError, match='attn_implementation="none"` is not supported'):
+        bert("none")
+    model = bert("eager")
+    with pytest.raises(zoo.ZooError, match=single):
+        model.set_attn_implementation("zoo_single")
+
+
 def test_every_offer_has_an_attention_and_a_mask_and_every_other_a_reason():
     for offered in zoo_hf.offer_all():
         assert bool(offered.implementation) != bool(offered.reason), offered
@@ -329,6 +344,8 @@ def test_what_is_more_than_its_mixing_is_not_offered(plugin: Path):
     assert "another meaning for 'flash'" in reasons["flash-own"]
     with pytest.raises(zoo.ZooError, match="attention 'doubled' cannot be used in Transformers: "):
         zoo_hf.offer("doubled")
+    bert("zoo_own(power=2.5)")  # with parameters, as a model asks for it
+    assert "zoo_own(power=2.5)" in AttentionInterface()
 
 
 def test_an_attention_with_padding_alone_serves_models_with_padding_alone(plugin: Path):

@@ -12,6 +12,7 @@ from transformers import (
     AutoModelForSequenceClassification,
     AutoModelForTokenClassification,
     AutoTokenizer,
+    PreTrainedModel,
     PreTrainedTokenizerFast,
 )
 
@@ -23,7 +24,7 @@ from zoo_hf.auto_models import (
 )
 from zoo_hf.masked_model import ZooForMaskedLM
 from zoo_hf.model_card import write_model_card
-from zoo_hf.offered_attentions import OfferedAttention, offer, offer_all, use_plugins
+from zoo_hf.offered_attentions import OfferedAttention, offer, offer_all, offering, use_plugins
 from zoo_hf.zoo_config import ZooConfig
 
 __all__ = [
@@ -47,3 +48,6 @@ AutoModelForMaskedLM.register(ZooConfig, ZooForMaskedLM)
 AutoModelForSequenceClassification.register(ZooConfig, ZooForSequenceClassification)
 AutoModelForTokenClassification.register(ZooConfig, ZooForTokenClassification)
 offer_all()
+PreTrainedModel.get_correct_attn_implementation = offering(
+    PreTrainedModel.get_correct_attn_implementation
+)

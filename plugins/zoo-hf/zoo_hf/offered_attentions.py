@@ -8,8 +8,11 @@ would not be itself there, and is not offered.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from transformers import AttentionInterface, AttentionMaskInterface
@@ -72,8 +75,28 @@ def offer(attention: str) -> str:
     """
     offered = _offer(components().choose("attention", attention))
     if offered.reason:
-        raise ZooError(f"attention '{attention}' cannot be used in Transformers: {offered.reason}")
+        can = ", ".join(one.implementation for one in offer_all() if one.implementation)
+        raise ZooError(
+            f"attention '{attention}' cannot be used in Transformers: {offered.reason}; these can: "
+            f"{can}. zoo_hf.offer_all() says why not of each other one"
+        )
     return offered.implementation
+
+
+def offering(check: Callable[..., str]) -> Callable[..., str]:
+    """A model's check of ``attn_implementation``, which offers an attention of the zoo before.
+
+    So one with parameters needs no ``offer``, and what cannot be offered is refused with the reason
+    where the model is made.
+    """
+
+    @functools.wraps(check)
+    def checked(model: Any, requested: str | None, *rest: Any, **options: Any) -> str:
+        if requested and requested.startswith(PREFIX) and requested not in AttentionInterface():
+            offer(requested.removeprefix(PREFIX))
+        return check(model, requested, *rest, **options)
+
+    return checked
 
 
 def use_plugins(*files: str | Path) -> list[OfferedAttention]:

@@ -133,7 +133,7 @@ def test_data_with_a_test_split_are_not_divided(
 
 def test_rare_classes_are_told_of_and_can_be_left_out(tmp_path: Path) -> None:
     path = write(tmp_path / "x.csv", {"news": 200, "odd": 4, "sport": 150, "single": 1})
-    one = "class 'single' has only one document; --min-class 2 leaves such classes out"
+    one = r"1 class has only one document, 'single' \(line 356\); --min-class 2 leaves such classes"
     with pytest.raises(ZooError, match=one):
         read(path)
     corpus, notices = read(path, min_class=2)

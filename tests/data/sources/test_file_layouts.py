@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
+import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -151,37 +153,73 @@ def test_a_compressed_file_is_read_as_the_file_that_is_in_it(tmp_path: Path, end
 
 
 @pytest.mark.parametrize("folder", ["", "archive/"])
-def test_a_zip_archive_is_a_file_or_a_directory(tmp_path: Path, folder: str) -> None:
-    path = tmp_path / "data.zip"
-    members = {f"{folder}texts.csv": rows(), "readme.txt": "about", "__MACOSX/x": "y"}
-    write_zip(path, members)
+@pytest.mark.parametrize("ending", ["zip", "tar", "tar.gz", "tgz", "tar.bz2", "tar.xz"])
+def test_an_archive_is_a_file_or_a_directory(tmp_path: Path, folder: str, ending: str) -> None:
+    path = tmp_path / f"data.{ending}"
+    write_archive(path, {f"{folder}texts.csv": rows(), "readme.txt": "about", "__MACOSX/x": "y"})
     assert len(texts_of(path)) == 8
-    write_zip(path, {f"{folder}train.csv": rows(), f"{folder}test.csv": rows(4), "LICENSE": ""})
+    write_archive(path, {f"{folder}train.csv": rows(), f"{folder}test.csv": rows(4), "LICENSE": ""})
     assert [len(texts) for _, texts, _ in read(path)[0].splits()] == [8, 4]
     texts = {f"{folder}{split}/{c}/{i}": f"{c} {i}" for split in SPLITS for c in "ab" for i in "12"}
-    write_zip(path, texts)
+    write_archive(path, texts)
     assert sorted(read(path)[0].test_texts) == ["a 1", "a 2", "b 1", "b 2"]
-    write_zip(path, {"readme": "nothing else"})
-    with pytest.raises(ZooError, match=r"data.zip holds no data file"):
+    write_archive(path, {f"{folder}train.csv": "text,label\n,a\n"})
+    with pytest.raises(
+        ZooError, match=rf"data.{ending}/{folder}train.csv, line 2: 'text' is empty"
+    ):
         read(path)
-    write_zip(path, {"data.csv": rows()})
+    write_archive(path, {"readme": "nothing else"})
+    with pytest.raises(ZooError, match=rf"data.{ending} holds no data file"):
+        read(path)
+    path.write_text("no archive")
+    with pytest.raises(ZooError, match=rf"data.{ending} cannot be unpacked: (BadZip|Read)"):
+        read(path)
+
+
+def test_of_a_tar_archive_files_alone_are_read_and_none_that_is_too_large(tmp_path: Path) -> None:
+    path, secret = tmp_path / "data.tar.gz", tmp_path / "secret.csv"
+    secret.write_text(rows(2))
+    with tarfile.open(path, "w:gz") as archive:
+        archive.add(write_folders(tmp_path, {"some/train.csv": rows().encode()}) / "some", "./some")
+        link = tarfile.TarInfo("./some/test.csv")
+        link.type, link.linkname = tarfile.SYMTYPE, str(secret)
+        archive.addfile(link)
+    corpus, notices = read(path)  # without the link there is no test split
+    assert len(corpus.train_texts) + len(corpus.test_texts) == 8
+    assert "has no test split" in notices[0]
+    (tmp_path / "some" / "train.csv").write_text(rows(160_000))
+    with tarfile.open(path, "w:gz") as archive:
+        archive.add(tmp_path / "some", "some")
+    with pytest.raises(ZooError, match=r"train.csv has \d\.\d MiB; the limit is 1 MiB"):
+        read(path, size_limit=1)
+
+
+def test_an_encrypted_archive_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "data.zip"
+    write_archive(path, {"data.csv": rows()})
     whole = bytearray(path.read_bytes())
     whole[whole.index(b"PK\x01\x02") + 8] |= 1  # the flag of an encrypted member
     path.write_bytes(whole)
     with pytest.raises(ZooError, match=r"data.zip is encrypted: unpack it"):
-        read(path)
-    path.write_text("no archive")
-    with pytest.raises(ZooError, match=r"data.zip cannot be unpacked: BadZipFile"):
         read(path)
 
 
 SPLITS = ("train", "test")
 
 
-def write_zip(path: Path, members: dict[str, str]) -> None:
-    with zipfile.ZipFile(path, "w") as archive:
+def write_archive(path: Path, members: dict[str, str]) -> None:
+    """An archive of the kind that its name says, a tar with names as ``tar -c .`` gives them."""
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, content in members.items():
+                archive.writestr(name, content)
+        return
+    packing = path.suffix.replace("tgz", "gz")[1:].replace("tar", "")
+    with tarfile.open(path, f"w:{packing}") as tar:
         for name, content in members.items():
-            archive.writestr(name, content)
+            member = tarfile.TarInfo(f"./{name}")
+            member.size = len(content.encode())
+            tar.addfile(member, io.BytesIO(content.encode()))
 
 
 def write_folders(root: Path, texts: dict[str, bytes]) -> Path:

@@ -85,7 +85,7 @@ def test_texts_with_a_broken_line_are_left_out_where_asked(
     notices: list[str] = []
     texts = [one.text for one in reader.read_undivided(path, notices)]
     assert texts == [["a", "b"], ["d", "e"]]
-    assert "2 of 4 rows left out: line 5: 1 column" in notices[0]
+    assert "line 5: 1 column" in notices[0] and notices[0].endswith("; left out")
     assert notices[0].endswith("; also line 11")
 
 
@@ -96,6 +96,39 @@ def test_columns_of_a_conll_file_are_chosen_by_number(registry: Registry, tmp_pa
     assert corpus.label_names == ["N", "V"]
     assert {token for tokens in corpus.train_tokens for token in tokens} <= {"Anna", "Ben", "runs"}
     assert read(registry, path)[0].label_names == ["O", "PER"]
+
+
+UNIVERSAL = """# text = Don't go. He left
+1-2\tDon't\t_\t_\t_\t_\t_\t_\t_\t_
+1\tDo\tdo\tAUX\tVB\t_\t3\taux\t_\t_
+2\tn't\tnot\tPART\tRB\t_\t3\tadvmod\t_\t_
+3\tgo\tgo\tVERB\tVB\t_\t0\troot\t_\t_
+3.1\tthere\t_\tADV\tRB\t_\t_\t_\t_\t_
+
+1\tHe\the\tPRON\tPRP\t_\t2\tnsubj\t_\t_
+2\tleft\tleave\tVERB\tVBD\t_\t0\troot\t_\tSpaceAfter=No
+
+1\tDo\tdo\tAUX\tVB\t_\t2\taux\t_\t_
+2\tgo\tgo\tVERB\tVB\t_\t0\troot\t_\t_
+"""
+
+
+def test_the_words_of_conll_u_are_read_and_its_columns_have_names(
+    registry: Registry, tmp_path: Path
+) -> None:
+    path, other = tmp_path / "x.conllu", tmp_path / "x.conll"
+    path.write_text(UNIVERSAL)
+    corpus, _ = read(registry, path)
+    assert (["Do", "n't", "go"], ["AUX", "PART", "VERB"]) in pairs_of(corpus)
+    assert (["He", "left"], ["PRON", "VERB"]) in pairs_of(corpus)
+    for columns in ({"tags_column": "4"}, {"tokens_column": "FORM", "tags_column": "upos"}):
+        assert pairs_of(read(registry, path, **columns)[0]) == pairs_of(corpus)
+    other.write_text("\n".join(line for line in UNIVERSAL.split("\n") if line[1:2] not in ("-", ".")))
+    named = read(registry, other, tokens_column="FORM", tags_column="UPOS")[0]
+    assert pairs_of(named) == pairs_of(corpus)
+    assert read(registry, path, tags_column="XPOS")[0].label_names == ["PRP", "RB", "VB", "VBD"]
+    with pytest.raises(ZooError, match="the numbers 1 to 10, or ID, FORM, LEMMA, UPOS, XPOS"):
+        read(registry, path, tags_column="POS")
 
 
 def test_tags_that_are_minus_100_do_not_count(registry: Registry, tmp_path: Path) -> None:

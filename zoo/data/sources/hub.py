@@ -18,7 +18,8 @@ from typing import Any, cast
 
 from zoo.data.sources.corpus import TRAIN, Corpus
 from zoo.data.sources.labelled_texts import LabelledTexts
-from zoo.data.sources.row_reader import C, Example, RowReader
+from zoo.data.sources.labels import Example
+from zoo.data.sources.row_reader import C, RowReader
 from zoo.data.sources.splits import NAMES
 from zoo.data.sources.tables import name_classes, numbered
 from zoo.errors import ZooError, nearest, one_line

@@ -22,9 +22,10 @@ from zoo.errors import ZooError
 def stored(data: Any, options: Mapping[str, Any]) -> Any:
     """What ``--data`` takes in place of data that Python holds; anything else as it is.
 
-    data: a pandas DataFrame, a ``datasets.Dataset``, a pair of lists (texts, labels), or a mapping
-    of these by split, such as a DatasetDict; a list of data sets may hold them too. options: of the
-    task, among them the names of columns. Raises ZooError for data of another form.
+    data: a pandas DataFrame, a ``datasets.Dataset``, a ``pyarrow.Table``, a pair of lists (texts,
+    labels), or a mapping of these by split, such as a DatasetDict; a list of data sets may hold
+    them too. options: of the task, among them the names of columns. Raises ZooError for data of
+    another form.
     """
     if isinstance(data, list | tuple) and not data:
         raise ZooError("data is an empty list: name a data set, or leave it out for the task's own")
@@ -86,12 +87,15 @@ def _rows(data: Any, options: Mapping[str, Any]) -> list[Row]:
         found: list[Row] = data.to_list()
         name_classes(found, data.features, str(options.get("label_column") or "label"))
         return found
+    if hasattr(data, "column_names") and hasattr(data, "to_pylist"):
+        rows: list[Row] = data.to_pylist()
+        return rows
     if hasattr(data, "columns") and hasattr(data, "to_dict"):
         frame: list[Row] = data.rename(columns=str).to_dict("records")
         return frame
     raise ZooError(
         f"data is a {type(data).__name__}: give a name, a path, a DataFrame, a datasets.Dataset, a "
-        "dict of splits, or a pair of lists (texts, labels)"
+        "pyarrow.Table, a dict of splits, or a pair of lists (texts, labels)"
     )
 
 

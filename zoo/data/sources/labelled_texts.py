@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from zoo.data.sources.corpus import TRAIN, Corpus, check_characters
-from zoo.data.sources.row_reader import Example, RowReader, column_names
-from zoo.data.sources.splits import SHOWN, stratified
-from zoo.data.sources.tables import FORMATS, NAMES_COLUMN, Row
+from zoo.data.sources.labels import Example, spellings, told_apart
+from zoo.data.sources.row_reader import RowReader, column_names
+from zoo.data.sources.splits import SHOWN, Advice, DivisionError, stratified
+from zoo.data.sources.tables import FORMATS, NAMES_COLUMN, Row, listed
 from zoo.errors import ZooError
 
 RARE = 10  # a class with fewer training texts, and a tenth of the largest's, is told of
@@ -67,10 +68,25 @@ class LabelledTexts(RowReader[Corpus]):
 
     def divided(self, name: str, examples: list[Example]) -> tuple[list[int], list[int], str]:
         seed, labels = self.division.split_seed, [one.label for one in examples]
-        train, test = stratified(labels, seed, share=self.test_share, what=name)
+        counts = Counter(labels)
+        single = {one.label: one.place for one in examples if counts[one.label] < 2}
+        if alike := [its for its in spellings(examples) if single.keys() & its.keys()]:
+            raise DivisionError([told_apart(alike)], {"merge_labels": True})
+        if single:
+            named = [f"'{label}' ({place})" for label, place in single.items()]
+            more = [f"{len(named) - SHOWN} more"] * (len(named) > SHOWN)
+            are = f"{len(named)} classes have" if len(named) > 1 else "1 class has"
+            raise DivisionError(
+                [
+                    f"{name} has no test split and cannot be divided: {are} only one document, "
+                    f"{listed(named[:SHOWN] + more)}; --min-class 2 leaves such classes out"
+                ],
+                {"min_class": 2},
+            )
+        train, test = stratified(labels, seed, share=self.test_share)
         return train, test, f"stratified, seed {seed}, {len(test)} of {len(labels)} for test"
 
-    def remarks(self, corpus: Corpus) -> list[str]:
+    def remarks(self, corpus: Corpus) -> list[Advice]:
         counts = Counter(corpus.train_labels)
         limit = min(RARE, max(counts.values()) / RARE)
         rare = {corpus.label_names[label]: n for label, n in counts.items() if n < limit}
@@ -78,8 +94,10 @@ class LabelledTexts(RowReader[Corpus]):
             return []
         has = f"{len(rare)} classes have" if len(rare) > 1 else "1 class has"
         return [
-            f"{has} fewer than {RARE} training texts, and than a tenth of the largest class: "
-            f"{_counted(rare)}; --min-class N leaves out classes with fewer than N"
+            Advice(
+                f"{has} fewer than {RARE} training texts, and than a tenth of the largest class: "
+                f"{_counted(rare)}; --min-class N leaves out classes with fewer than N"
+            )
         ]
 
 

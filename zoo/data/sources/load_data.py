@@ -6,7 +6,7 @@ import dataclasses
 import difflib
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -14,9 +14,10 @@ from zoo.config.reading import TABLES_ONLY, Reading, TextReading, given_flags
 from zoo.data.sources.corpus import Corpus, Pair, Pairs, Texts, plain_words
 from zoo.data.sources.in_memory import given_as
 from zoo.data.sources.labelled_texts import LabelledTexts, joined_text
+from zoo.data.sources.problems import find_columns, read_or_explain
 from zoo.data.sources.row_reader import C, RowReader, column_names
 from zoo.data.sources.splits import read_folder, stratified
-from zoo.data.sources.tables import FORMATS, JSON_LINES, Placed, listed, numbered, read_rows, usable
+from zoo.data.sources.tables import FORMATS, listed, numbered, read_rows, usable
 from zoo.data.sources.text_file import (
     DataFile,
     data_suffix,
@@ -75,13 +76,20 @@ def load_data(
     if spec.startswith(HUB):
         from zoo.data.sources import hub
 
-        return hub.load(spec.removeprefix(HUB), reader)
+        return read_or_explain(
+            lambda options: hub.load(spec.removeprefix(HUB), reader.corrected(options))
+        )
     found = _registered_or_path(registry, spec, kind, reader.refuse_columns)
     if not isinstance(found, Path):
         return found, []
     if given := given_as(found):
         reader.refuse_formats(f"{given} is none")
-    return reader.read(found, name=found.resolve().name, given_as=given)
+    name = found.resolve().name
+
+    def read(options: Mapping[str, Any]) -> tuple[C, list[str]]:
+        return reader.corrected(options).read(found, name=name, given_as=given)
+
+    return read_or_explain(read, again=found.is_file() or found.is_dir())
 
 
 def load_texts(
@@ -217,7 +225,7 @@ def read_texts(
     option without effect, and at the end of a file that contains none.
     """
     notices = [] if notices is None else notices
-    file = None if source == PIPE else within(Path(source).expanduser())
+    file = None if source == PIPE else within(Path(source).expanduser(), reading)
     name = "stdin" if file is None else str(file)
     of_tables = [f for n, f in given_flags(reading).items() if n in (*TABLES_ONLY, "file_format")]
     is_folder = file is not None and file.is_dir()
@@ -227,7 +235,10 @@ def read_texts(
         raise ZooError(f"{listed(flags)}: for tables, and of {name} {held}")
     if file and (is_table or is_folder):
         columns = column_names(column) if is_table else [TEXT]
-        rows = _rows(file, columns, reading, notices)
+        read = read_folder if is_folder else read_rows
+        rows = [*read(file, reading, notices)]
+        named = dict.fromkeys(columns, "text_column")
+        find_columns(name, rows, named, notices, header=reading.header)
         texts = usable(
             name, rows, lambda where, row: joined_text(where, row, columns), reading, notices
         )
@@ -237,30 +248,14 @@ def read_texts(
             if file
             else decoded_lines(name, sys.stdin.buffer, reading)
         )
-        texts = usable(name, numbered(map(without_end, lines)), _line, reading, notices)
+        each = numbered(map(without_end, lines))
+        texts = usable(name, each, _line, reading, notices, at_once=True)
     found = False
     for text in texts:
         found = True
         yield text
     if not found:
         raise ZooError(f"{name} contains no {what}")
-
-
-def _rows(
-    file: DataFile, columns: Iterable[str], reading: Reading, notices: list[str]
-) -> Iterator[Placed]:
-    """The rows of a directory, or of a table; ZooError for a table that lacks a column."""
-    if file.is_dir():
-        yield from read_folder(file, reading, notices)
-        return
-    # Rows of JSON may have different columns; of one that lacks its text, the line is named.
-    same_columns = data_suffix(file) not in (*JSON_LINES, ".json")
-    for place, row in read_rows(file, reading, notices):
-        for column in columns:
-            if same_columns and not isinstance(row, ZooError) and column not in row:
-                hint = nearest(column, row)
-                raise ZooError(f"{file} has no column '{column}' (--text-column){hint}")
-        yield place, row
 
 
 def _line(where: str, text: str) -> str:

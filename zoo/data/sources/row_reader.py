@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields, replace
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar, cast
+from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
 from zoo.config.reading import Division, Reading, TextReading, given_flags
 from zoo.data.sources.corpus import (
@@ -22,28 +21,16 @@ from zoo.data.sources.corpus import (
     TaggedCorpus,
     content_digest,
 )
-from zoo.data.sources.splits import TEST_SHARE, ScoringNotice, files_of_splits, read_folder
-from zoo.data.sources.tables import JSON_LINES, Placed, Row, listed, read_rows, usable
+from zoo.data.sources.labels import MERGE, Example, ordered, spelled_as, spellings, told_apart
+from zoo.data.sources.problems import find_columns, read_or_explain
+from zoo.data.sources.splits import TEST_SHARE, Advice, ScoringNotice, files_of_splits, read_folder
+from zoo.data.sources.tables import Placed, Row, listed, read_rows, usable
 from zoo.data.sources.text_file import DataFile, within
-from zoo.errors import ZooError, nearest
+from zoo.errors import DataError, ZooError, flag, nearest
 from zoo.registry.catalog import split_list
 
-LONG = 40  # characters of a column's name that an error shows
 
 C = TypeVar("C", Corpus, TaggedCorpus)
-
-
-class Example(NamedTuple):
-    """A text with its label, which is text as it is written.
-
-    Of tagged texts, the text is a list of tokens and the label a list of tags, None for one that
-    does not count. group: where groups are asked for. name: of the label, where the row has one.
-    """
-
-    text: Any
-    label: Any
-    group: str = ""
-    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -87,7 +74,7 @@ class RowReader(ABC, Generic[C]):
         """The splits with what is left of each; a reader may leave examples out, and say so."""
         return splits
 
-    def remarks(self, corpus: C) -> list[str]:
+    def remarks(self, corpus: C) -> list[Advice]:
         """Notices of what a user should know of the finished data set's splits."""
         return []
 
@@ -106,6 +93,16 @@ class RowReader(ABC, Generic[C]):
         """The share that is held out of data without a test split."""
         return TEST_SHARE if self.division.test_size is None else self.division.test_size
 
+    def corrected(self, options: Mapping[str, Any]) -> Self:
+        """The reader with these options in place of its own."""
+        parts: dict[str, Any] = {}
+        for name in ("reading", "division"):
+            part = getattr(self, name)
+            its = {one: value for one, value in options.items() if one in type(part).model_fields}
+            parts[name] = part.model_copy(update=its)
+        own = {f.name for f in fields(self)}
+        return replace(self, **parts, **{n: v for n, v in options.items() if n in own})
+
     def read(self, path: Path, *, name: str, given_as: str = "") -> tuple[C, list[str]]:
         """The data set of a file, or of a directory with a train and a test file, and its notices.
 
@@ -120,10 +117,17 @@ class RowReader(ABC, Generic[C]):
 
         For scoring alone: any number, whatever their labels, which have their names.
         """
-        of_reading = given_flags(self.reading).values()
+        of_reading = [*given_flags(self.reading).values(), MERGE]
         if given := [flag for flag in self.given() if flag not in of_reading]:
             raise ZooError(f"{listed(given)}: for data that are divided, and these are read whole")
-        examples = [*chain.from_iterable(self._splits(path, notices).values())]
+
+        def read(options: Mapping[str, Any]) -> tuple[list[Example], list[str]]:
+            told: list[str] = []
+            splits: dict[str, list[Example]] = self.corrected(options)._splits(path, told)
+            return [*chain.from_iterable(splits.values())], told
+
+        examples, told = read_or_explain(read)
+        notices += told
         if all(example.name for example in examples):
             examples = [example._replace(label=example.name) for example in examples]
         return examples
@@ -145,7 +149,7 @@ class RowReader(ABC, Generic[C]):
         splits = dict(given_splits)
         told: list[str] = list(notices)
         about: list[str] = []
-        given: list[str] = list(given_flags(self.division).values())
+        given = [flag for flag in given_flags(self.division).values() if flag != MERGE]
         if given and TEST in splits:
             raise ZooError(f"{listed(given)}: for data without a test split, and {name} has one")
         split = "as given"
@@ -158,7 +162,7 @@ class RowReader(ABC, Generic[C]):
         elif TEST not in splits and VALIDATION in splits and not given:
             splits[TEST] = splits.pop(VALIDATION)
             about = [f"{name} has no test split; its validation split is used"]
-        splits = self.selected(splits, told)
+        splits = self.selected(self._merged(name, splits, told), told)
         if TEST not in splits:
             every = splits[TRAIN]
             train, test, split = self.divided(name, every)
@@ -171,12 +175,34 @@ class RowReader(ABC, Generic[C]):
         for one in (path for path in read if path.name):
             notes = {what: note.replace(str(one), one.name) for what, note in notes.items()}
         corpus: C = self._corpus(name, splits, notes)
-        return corpus, [*told, *map(ScoringNotice, [*about, *self.remarks(corpus)])]
+        return corpus, [*told, *map(ScoringNotice, about), *self.remarks(corpus)]
+
+    def _merged(
+        self, name: str, splits: dict[str, list[Example]], notices: list[str]
+    ) -> dict[str, list[Example]]:
+        """The splits, with one label for several spellings of it where that is asked for.
+
+        Otherwise a notice names these. Raises DataError where training lacks one of them.
+        """
+        alike = spellings(chain.from_iterable(splits.values()))
+        if not alike:
+            return splits
+        merged, options = self.division.merge_labels, {"merge_labels": True}
+        differ = told_apart(alike, merged=merged)
+        if merged:
+            notices.append(differ)
+            kept = [next(iter(its)) for its in alike]
+            return {split: spelled_as(its, kept) for split, its in splits.items()}
+        known = {label for one in splits[TRAIN] for label in one.labels}
+        if not known.issuperset(chain.from_iterable(alike)):
+            raise DataError([f"{name}: {differ}"], options)
+        notices.append(Advice(differ, options))
+        return splits
 
     def _corpus(self, name: str, splits: Mapping[str, list[Example]], notes: dict[str, str]) -> C:
         """The data set of its splits; ZooError where they do not fit."""
         every = [*chain.from_iterable(splits.values())]
-        labels, are_numbers = ordered(label for one in every for label in _labels(one))
+        labels, are_numbers = ordered(label for one in every for label in one.labels)
         codes: dict[str | None, int] = {
             None: IGNORED,
             **{label: code for code, label in enumerate(labels)},
@@ -207,13 +233,11 @@ class RowReader(ABC, Generic[C]):
         """
 
         def parse(where: str, row: Row) -> Example:
-            return self.parse(where, row)._replace(group=self._group(where, row))
+            place = where.removeprefix(f"{source}, ")
+            return self.parse(where, row)._replace(group=self._group(where, row), place=place)
 
         placed = list(rows)
-        broken = next((row for _, row in placed if isinstance(row, ZooError)), None)
-        if broken and not self.reading.drop_bad_rows:
-            raise broken
-        self._check_columns(source, placed)
+        find_columns(source, placed, self.columns, notices, header=self.reading.header)
         parsed = list(usable(source, placed, parse, self.reading, notices))
         if not parsed:
             raise ZooError(f"{source}: no row can be used")
@@ -226,7 +250,7 @@ class RowReader(ABC, Generic[C]):
     def refuse_columns(self, spec: str) -> None:
         """ZooError where an option of files was given for registered data."""
         if any(getattr(self, f.name) != f.default for f in self._column_fields()):
-            options = listed([_option_of(f.name) for f in self._column_fields()])
+            options = listed([flag(f.name) for f in self._column_fields()])
             raise ZooError(f"{options} are for files and hub: data; '{spec}' has its own")
         if given := self.given():
             raise ZooError(f"{listed(given)}: for files and hub: data, and '{spec}' is neither")
@@ -251,27 +275,6 @@ class RowReader(ABC, Generic[C]):
             raise ZooError(f"{where}: '{self.group_column}' (--group-column) is empty")
         return str(value).strip()
 
-    def _check_columns(self, source: str, placed: Sequence[Placed]) -> None:
-        """ZooError where there are no rows, or no row has one of the columns."""
-        rows = [(place, row) for place, row in placed if not isinstance(row, ZooError)]
-        if not rows:
-            raise ZooError(f"{source} is empty: it has no rows")
-        there = dict.fromkeys(chain.from_iterable(row for _, row in rows))
-        place, row = rows[0]
-        for column, field_ in self.columns.items():
-            if column in there:
-                continue
-            problem = f"{source} has no column '{column}' ({_option_of(field_)})"
-            if not self.reading.header:
-                held = (f"{name} ({str(row.get(name))[:20]!r})" for name in there)
-                raise ZooError(f"{problem}; by number there is: {', '.join(held)}")
-            known = [name if len(name) <= LONG else f"{name[:LONG]}…" for name in there]
-            # Rows of JSON and of the Hub name their columns themselves.
-            is_table = place.startswith("line") and not source.endswith(JSON_LINES)
-            may_lack_header = is_table and field_ in ("text_column", "label_column")
-            hint = "; if its first line is no header, say --no-header" if may_lack_header else ""
-            raise ZooError(f"{problem}{nearest(column, known)}{hint}")
-
     def _splits(
         self, path: Path, notices: list[str], given_as: str = ""
     ) -> dict[str, list[Example]]:
@@ -279,7 +282,7 @@ class RowReader(ABC, Generic[C]):
         if not path.exists():
             raise ZooError(f"no file or directory '{path}'")
         files = files_of_splits(
-            within(path), self.formats, self.reading, folders=self.class_folders
+            within(path, self.reading), self.formats, self.reading, folders=self.class_folders
         )
         splits: dict[str, list[Example]] = {}
         for split, its_files in files.items():
@@ -315,25 +318,3 @@ def examples_digest(examples: Sequence[Example]) -> str:
     """SHA-256 in hex of texts and labels."""
     texts, labels = [one.text for one in examples], [one.label for one in examples]
     return content_digest([json.dumps([texts, labels])])
-
-
-def _labels(example: Example) -> list[str]:
-    """The label of a text, or the tags of its tokens that count."""
-    given = example.label if isinstance(example.label, list) else [example.label]
-    return [label for label in given if label is not None]
-
-
-def ordered(labels: Iterable[str]) -> tuple[list[str], bool]:
-    """The different labels in order, and whether all are whole numbers, which go by their values.
-
-    Labels are text as written: ``1`` and ``01`` are two.
-    """
-    different = sorted(set(labels))
-    if are_numbers := all(re.fullmatch(r"-?\d{1,18}", label) for label in different):
-        different.sort(key=int)
-    return different, are_numbers
-
-
-def _option_of(field_: str) -> str:
-    """The flag of a field: ``--text-column`` of ``text_column``."""
-    return f"--{field_.replace('_', '-')}"

@@ -11,15 +11,15 @@ from __future__ import annotations
 import itertools
 import random
 import re
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import cast
+from typing import Any, Self, cast
 
 from zoo.config.reading import TextReading
 from zoo.data.sources.corpus import TEST, TRAIN, VALIDATION
 from zoo.data.sources.tables import Placed
 from zoo.data.sources.text_file import DataFile, data_stem, data_suffix, decoded, read_bytes
-from zoo.errors import ZooError
+from zoo.errors import DataError, ZooError
 
 # What files, folders and splits are called.
 NAMES = {TRAIN: (TRAIN,), TEST: (TEST,), VALIDATION: (VALIDATION, "valid", "val", "dev")}
@@ -31,7 +31,18 @@ class ScoringNotice(str):
     """A notice of what is held out to be scored: not for a training on all the data."""
 
 
-class DivisionError(ZooError):
+class Advice(ScoringNotice):
+    """A notice of something odd in the data; with these options it is mended."""
+
+    options: Mapping[str, Any]
+
+    def __new__(cls, text: str, options: Mapping[str, Any] = {}) -> Self:
+        made = super().__new__(cls, text)
+        made.options = options
+        return made
+
+
+class DivisionError(DataError):
     """Data without a test split are too few to be divided."""
 
 
@@ -153,24 +164,16 @@ def _visible(directory: DataFile, *, folders: bool) -> list[DataFile]:
 
 
 def stratified(
-    labels: Sequence[Hashable], seed: int, *, share: float = TEST_SHARE, what: str = "the data"
+    labels: Sequence[Hashable], seed: int, *, share: float = TEST_SHARE
 ) -> tuple[list[int], list[int]]:
     """Indices of train and test, each in ascending order.
 
     This share of every class, at least one document and not all, is for test; the same labels,
-    seed and share give the same split on every machine. Raises DivisionError where a class has
-    only one document.
+    seed and share give the same split on every machine. The only document of a class is for train.
     """
     indices_of: dict[Hashable, list[int]] = {}
     for index, label in enumerate(labels):
         indices_of.setdefault(label, []).append(index)
-    if single := [f"'{label}'" for label, indices in indices_of.items() if len(indices) < 2]:
-        named = ", ".join(single[:SHOWN]) + ", …" * (len(single) > SHOWN)
-        has = f"class {named} has" if len(single) == 1 else f"{len(single)} classes ({named}) have"
-        raise DivisionError(
-            f"{what} has no test split and cannot be divided: {has} only one document; "
-            "--min-class 2 leaves such classes out"
-        )
     # Of all its methods only random() is promised to stay the same from Python to Python. The
     # usual stratified split leaves a small class out of test; here each is divided by itself.
     draw = random.Random(seed).random

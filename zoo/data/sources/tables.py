@@ -25,7 +25,7 @@ from zoo.data.sources.text_file import (
     too_large,
     without_end,
 )
-from zoo.errors import ZooError, one_line
+from zoo.errors import DataError, ZooError, one_line
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 JSON_LINES = (".jsonl", ".ndjson")
@@ -35,7 +35,7 @@ CSV, LABEL_TEXT, PARQUET = "csv", "label-text", "parquet"
 PREFIX = "__label__"  # of the labels in files of fastText
 SAMPLE = 100  # lines by which the format of a file is told
 FEW = 50  # a column with more different values holds no labels
-NAMED = 20  # rows left out that a notice names by their lines
+EXAMPLES = 5  # rows with one problem that are named
 WORDS = {character: word for word, character in DELIMITERS.items()}
 NO_QUOTES = "if quotes are plain characters in this file, say --no-quotes"
 
@@ -105,11 +105,14 @@ def usable(
     parse: Callable[[str, X], Y],
     reading: TextReading,
     notices: list[str],
+    *,
+    at_once: bool = False,
 ) -> Iterator[Y]:
     """What ``parse`` makes of every row, given where it is and what it holds.
 
-    Broken rows, those with too large a text, and those that ``parse`` raises ZooError for, are
-    errors or, where ``reading`` says so, left out; a notice then says which, after the last row.
+    Broken rows, those with too large a text, and those that ``parse`` raises ZooError for, are left
+    out where ``reading`` says so; a notice then says which, after the last row. Otherwise a
+    DataError names all of them after the last row, or with at_once the first where it is met.
     source: what an error names.
     """
     bad: dict[str, ZooError] = {}
@@ -123,18 +126,34 @@ def usable(
                 raise too_large(f"{source}, {place}", size, reading)
             parsed = parse(f"{source}, {place}", row)
         except ZooError as error:
-            if not reading.drop_bad_rows:
-                raise
             bad[place] = error
+            if at_once and not reading.drop_bad_rows:
+                break
         else:
-            yield parsed
-    if bad:
-        others = [*bad][1:NAMED]
-        if len(bad) > NAMED:
-            others.append(f"{len(bad) - NAMED} more")
-        first = str(next(iter(bad.values()))).removeprefix(f"{source}, ")
-        also = f"; also {listed(others)}" if others else ""
-        notices.append(f"{source}: {len(bad)} of {count} rows left out: {first}{also}")
+            if reading.drop_bad_rows or not bad:
+                yield parsed
+    problems = _problems(source, bad, count)
+    if bad and not reading.drop_bad_rows:
+        raise DataError(problems, {"drop_bad_rows": True})
+    notices += [f"{problem}; left out" for problem in problems]
+
+
+def _problems(source: str, bad: Mapping[str, ZooError], count: int) -> list[str]:
+    """A line for each problem that rows have, of those of a table with so many rows."""
+    places: dict[str, list[str]] = {}
+    for place, error in bad.items():
+        what = str(error).removeprefix(f"{source}, {place}").lstrip(": ")
+        places.setdefault(what, []).append(place)
+    found = []
+    for what, its in places.items():
+        shown = listed(its[:EXAMPLES] + [f"{len(its) - EXAMPLES} more"] * (len(its) > EXAMPLES))
+        for word in ("line", "row"):  # "lines 3, 5 and 7"
+            if shown.startswith(f"{word} "):
+                shown = f"{word}s {shown.replace(f'{word} ', '')}"
+        several = f"{source}: {what}, in {len(its)} of {count} rows ({shown})"
+        found.append(several if len(its) > 1 else str(bad[its[0]]))
+    others = len(found) - EXAMPLES
+    return found[:EXAMPLES] + [f"{source}: {others} more problems in rows"] * (others > 0)
 
 
 def _largest(row: Any) -> int:

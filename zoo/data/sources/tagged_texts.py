@@ -19,15 +19,19 @@ from typing import Any
 
 from zoo.config.reading import TextReading
 from zoo.data.sources.corpus import IGNORED, TaggedCorpus, check_tokens
-from zoo.data.sources.row_reader import Example, RowReader
+from zoo.data.sources.labels import Example
+from zoo.data.sources.row_reader import RowReader
 from zoo.data.sources.splits import DivisionError, stratified
 from zoo.data.sources.tables import FORMATS, SEPARATORS, Placed, Row, read_rows
 from zoo.data.sources.text_file import USUAL, DataFile, data_suffix, read_text, too_large
 from zoo.errors import ZooError
 
-CONLL = (".conll", ".txt", ".tsv")
+CONLL = (".conll", ".conllu", ".txt", ".tsv")
+# Of CoNLL-U, whose name may stand for a column of ten.
+CONLLU = "ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC".split()
 DOCUMENT = "-DOCSTART-"
 COMMENT = "# "
+SEVERAL = re.compile(r"\d+[-.]\d+")  # in CoNLL-U, of words together or of one that was left out
 TOKENS, TAGS = "tokens", "tags"
 
 
@@ -36,7 +40,8 @@ class TaggedTexts(RowReader[TaggedCorpus]):
     """Rows with a list of tokens and a list of tags.
 
     In CoNLL columns the token is the first column and the tag the last one, unless
-    ``tokens_column`` or ``tags_column`` is the number of another, from 1.
+    ``tokens_column`` or ``tags_column`` is the number of another, from 1. Ten columns also have the
+    names of CoNLL-U; in a file that ends in ``.conllu`` FORM and UPOS are read.
     """
 
     tokens_column: str = TOKENS
@@ -60,8 +65,9 @@ class TaggedTexts(RowReader[TaggedCorpus]):
                 yield place, lines
                 continue
             width = len(lines[0])
-            token = _column(f"{path}, {place}", width, self.tokens_column, TOKENS, 0)
-            tag = _column(f"{path}, {place}", width, self.tags_column, TAGS, width - 1)
+            usual = usual_columns(path, width)
+            token = _column(f"{path}, {place}", width, self.tokens_column, TOKENS, usual[0])
+            tag = _column(f"{path}, {place}", width, self.tags_column, TAGS, usual[1])
             if token == tag:
                 raise ZooError(f"{path}, {place}: the tokens and the tags are the same column")
             tokens, tags = [c[token] for c in lines], [c[tag].strip() for c in lines]
@@ -78,7 +84,9 @@ class TaggedTexts(RowReader[TaggedCorpus]):
     def divided(self, name: str, examples: list[Example]) -> tuple[list[int], list[int], str]:
         texts = len(examples)
         if texts < 2:
-            raise DivisionError(f"{name} has no test split and cannot be divided: it has one text")
+            raise DivisionError(
+                [f"{name} has no test split and cannot be divided: it has one text"]
+            )
         seed = self.division.split_seed
         train, drawn = stratified([""] * texts, seed, share=self.test_share)
         seen = {tag for row in train for tag in examples[row].label}
@@ -90,7 +98,7 @@ class TaggedTexts(RowReader[TaggedCorpus]):
                 train.append(row)
                 seen.update(examples[row].label)
         if not test:
-            raise DivisionError(f"{name} has no test split and is too small to be divided")
+            raise DivisionError([f"{name} has no test split and is too small to be divided"])
         return sorted(train), test, f"by text, seed {seed}, {len(test)} of {texts} for test"
 
 
@@ -100,10 +108,11 @@ def read_conll(
     """The columns of each line of each text, after the place of its first line.
 
     Columns are divided at tabs, or at spaces where a line has no tab. In place of a text with
-    another number of columns in a line stands an error, after the place of that line. reading,
-    notices: as in ``read_text``.
+    another number of columns in a line stands an error, after the place of that line. Of CoNLL-U
+    only the lines of words are given. reading, notices: as in ``read_text``.
     """
     content, at = read_text(path, reading, notices), 1
+    is_universal = data_suffix(path) == ".conllu"
     for block in re.split(r"\n\s*\n", content) if len(content) > reading.longest else ():
         if len(block) > reading.longest:
             raise too_large(f"{path}, the text from line {at}", len(block), reading)
@@ -127,7 +136,7 @@ def read_conll(
                 yield place, broken or text
             text, broken = [], None
             continue
-        if its[0] == DOCUMENT:
+        if its[0] == DOCUMENT or (is_universal and SEVERAL.fullmatch(its[0])):
             continue
         if line.startswith(COMMENT) and not text:
             divided_alike = ("\t" in line) == ("\t" in given[first]) and len(its) == width
@@ -141,6 +150,12 @@ def read_conll(
         text.append(its)
 
 
+def usual_columns(path: DataFile, width: int) -> tuple[int, int]:
+    """The indices of the tokens and the tags in a file with so many columns."""
+    is_universal = data_suffix(path) == ".conllu" and width == len(CONLLU)
+    return (CONLLU.index("FORM"), CONLLU.index("UPOS")) if is_universal else (0, width - 1)
+
+
 def _count(columns: list[str]) -> str:
     return f"{len(columns)} column{'s' * (len(columns) > 1)}"
 
@@ -149,10 +164,14 @@ def _column(where: str, columns: int, given: str, default: str, usual: int) -> i
     """The index of a CoNLL column; ``given`` is its number, or the name that stands for none."""
     if given == default:
         return usual
+    named = CONLLU if columns == len(CONLLU) else []
+    if given.upper() in named:
+        return named.index(given.upper())
     if not given.isdecimal() or not 1 <= int(given) <= columns:
+        names = f", or {', '.join(named)}" if named else ""
         raise ZooError(
             f"{where}: --{default}-column {given}: the columns of a CoNLL file are the numbers "
-            f"1 to {columns}"
+            f"1 to {columns}{names}"
         )
     return int(given) - 1
 

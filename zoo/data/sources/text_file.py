@@ -1,4 +1,4 @@
-"""The bytes and the text of a file: within a ZIP archive or not, compressed or not, any encoding.
+"""The bytes and the text of a file: in an archive or not, compressed or not, in any encoding.
 
 Text is UTF-8, what a byte order mark says, in the encoding that is asked for, or in a guessed one.
 """
@@ -13,11 +13,13 @@ import io
 import lzma
 import string
 import sys
+import tarfile
+import tempfile
 import threading
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path, PurePath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, BinaryIO, cast
 
 from zoo.config.reading import LINES, TextReading
@@ -54,17 +56,16 @@ def data_stem(file: DataFile) -> str:
     return PurePath(_unpacked_name(file)).stem.lower()
 
 
-def within(path: Path) -> DataFile:
-    """What is to be read of a path: of a ZIP archive the only file or folder in it, or its root.
+def within(path: Path, reading: TextReading = USUAL) -> DataFile:
+    """What is to be read of a path: of an archive the only file or folder in it, or its root.
 
-    Raises ZooError for an archive that cannot be read or has nothing in it, and for a tar archive.
+    Raises ZooError for an archive that cannot be read or has nothing in it.
     """
-    if data_suffix(path) == ".tar" or _suffix(path.name) == ".tgz":
-        raise ZooError(f"{path} is a tar archive: unpack it, and name what was in it")
-    if path.is_dir() or _suffix(path.name) != ".zip":
+    is_tar = data_suffix(path) == ".tar" or _suffix(path.name) == ".tgz"
+    if path.is_dir() or not (is_tar or _suffix(path.name) == ".zip"):
         return path
     with explained(path):
-        inside: zipfile.Path = zipfile.Path(path)
+        inside = zipfile.Path(_as_zip(path, reading) if is_tar else path)
         if any(member.flag_bits & ENCRYPTED for member in inside.root.infolist()):
             raise ZooError(f"{path} is encrypted: unpack it, and name what was in it")
         while True:
@@ -78,12 +79,33 @@ def within(path: Path) -> DataFile:
                 return inside
 
 
+def _as_zip(path: Path, reading: TextReading) -> zipfile.ZipFile:
+    """A tar archive, packed or not, as a ZIP archive of its files, without its links.
+
+    It is in a file without a name, since of a packed one no member can be read alone. Raises
+    ZooError where a member is larger than is allowed.
+    """
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the archive is read
+    with tarfile.open(path, errors="replace") as archive, zipfile.ZipFile(file, "w") as made:
+        for member in archive:
+            name = str(PurePosixPath(member.name))
+            content = archive.extractfile(member) if member.isfile() else None
+            if content is None:
+                continue
+            if member.size > reading.most_bytes:
+                raise too_large(f"{path}/{name}", member.size, reading, parts=1)
+            made.writestr(name, content.read())
+    found = zipfile.ZipFile(file)
+    found.filename = str(path)
+    return found
+
+
 @contextlib.contextmanager
 def explained(file: DataFile) -> Iterator[None]:
     """Turns what goes wrong while a file is read into a ZooError that names it."""
     try:
         yield
-    except (EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile) as error:
+    except (EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile, tarfile.TarError) as error:
         raise ZooError(f"{file} cannot be unpacked: {one_line(error)}") from error
     except OSError as error:
         raise ZooError(f"{file} cannot be read: {error.strerror or error}") from error

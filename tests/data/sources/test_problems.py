@@ -1,0 +1,181 @@
+"""All that is wrong with data is said at once, with a command that reads them."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from reading import reader
+
+from zoo.cli import main
+from zoo.data.sources.corpus import Corpus
+from zoo.data.sources.in_memory import stored
+from zoo.data.sources.load_data import load_data
+from zoo.errors import DataError, ZooError
+from zoo.registry import Registry
+
+TOPICS = {"Billing": "invoice refund", "Login": "password locked", "Shipping": "parcel late"}
+
+
+def messy() -> list[list[str]]:
+    """Tickets with other columns, empty cells, one label in two spellings, and rare classes."""
+    rows = [[f"{n}", f"{TOPICS[t]} {n}", t] for n in range(30) for t in TOPICS]
+    for number in (3, 40, 41, 50, 60, 70, 80):
+        rows[number][2] = " "
+    rows[7][1] = ""
+    rows[12][2] = rows[18][2] = "billing"
+    return [*rows, ["90", "something else", "Legal"], ["91", "who knows", "Press"]]
+
+
+def write(path: Path, rows: list[list[str]], header: str = "id,message,category") -> Path:
+    path.write_text("\n".join([header, *map(",".join, rows)]) + "\n", encoding="utf-8")
+    return path
+
+
+def load(path: Path, **options: object) -> tuple[Corpus, list[str]]:
+    return load_data(Registry(), str(path), reader(**options), Corpus)
+
+
+def test_every_problem_is_named_at_once_and_the_printed_command_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "my tickets.csv", messy())
+    typed = ["bench", "--data", str(path), "--plan", "--label-column=kind"]
+    assert main(typed) == 2
+    *problems, corrected = capsys.readouterr().err.splitlines()
+    assert len(problems) == 5
+    spelt = sum(row[1] != "" and row[2] == "Billing" for row in messy())
+    for problem, wanted in zip(
+        problems,
+        (
+            "no column 'text' (--text-column), 'kind' (--label-column). There is: id, message",
+            "'category' is missing, in 7 of 92 rows (lines 5, 42, 43, 52, 62 and 2 more)",
+            "line 9: 'message' is empty",
+            "2 classes have only one document, 'Legal' (line 92) and 'Press' (line 93)",
+            f"spaces or accents only: 'Billing' ({spelt}) and 'billing' (2); --merge-labels",
+        ),
+        strict=True,
+    ):
+        assert wanted in problem
+    words = shlex.split(corrected.removeprefix("Corrected: "))
+    assert words[:5] == ["zoo", "bench", "--data", str(path), "--plan"]
+    assert {"--drop-bad-rows", "--merge-labels", "message", "category"} < set(words)
+    assert main(words[1:]) == 0
+
+
+def test_python_is_told_the_options_that_read_a_frame() -> None:
+    frame = pd.DataFrame(messy(), columns=["id", "message", "category"])
+    with pytest.raises(
+        DataError, match=r"give text_column='message'.*drop_bad_rows=True"
+    ) as caught:
+        load(Path(stored(frame, {})))
+    assert caught.value.options == {
+        "text_column": "message",
+        "label_column": "category",
+        "drop_bad_rows": True,
+        "min_class": 2,
+        "merge_labels": True,
+    }
+
+
+def test_nothing_is_advised_that_does_not_help(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.csv", [["1", "", "a"], ["2", "", "b"]])
+    with pytest.raises(DataError, match="no row can be used") as caught:
+        load(path, text_column="message", label_column="category")
+    assert caught.value.options == {}
+    assert "'message' is empty, in 2 of 2 rows (lines 2 and 3)" in str(caught.value)
+    with pytest.raises(DataError, match=r"no column 'text' .*There is: a, b") as caught:
+        load(write(tmp_path / "y.csv", [["", ""]], header="a,b"))
+    assert caught.value.options == {}
+
+
+def test_the_columns_that_seem_to_be_meant(tmp_path: Path) -> None:
+    rows = [[f"{n}", f"a longer text, the {n}th".replace(",", ""), "uv"[n % 2]] for n in range(9)]
+    for header, text, label in (
+        ("nr,ticket,kind", "ticket", "kind"),  # by what is in them
+        ("x,body,category", "body", "category"),  # by usual names
+        ("nr,txt,lable", "txt", "lable"),  # by almost the same names
+    ):
+        with pytest.raises(DataError) as caught:
+            load(write(tmp_path / "x.csv", rows, header))
+        options = caught.value.options
+        assert (options["text_column"], options["label_column"]) == (text, label)
+    with pytest.raises(DataError) as caught:
+        load(write(tmp_path / "x.csv", rows, "nr,body,kind"), text_column="nr,bdy")
+    assert caught.value.options["text_column"] == "nr,body"
+
+
+@pytest.mark.parametrize("header", ["id,Text,LABEL", "id, text ,Label"])
+def test_a_column_whose_name_differs_in_case_only_is_read(tmp_path: Path, header: str) -> None:
+    rows = [[f"{n}", f"text {n}", "ab"[n % 2]] for n in range(8)]
+    wanted, _ = load(write(tmp_path / "a.csv", rows, "id,text,label"))
+    path = write(tmp_path / "b.csv", rows, header)
+    corpus, notices = load(path)
+    assert (corpus.train_texts, corpus.test_texts) == (wanted.train_texts, wanted.test_texts)
+    assert any(f"{path}: column 'L" in n and "is read as 'label'" in n for n in notices)
+    both = write(tmp_path / "c.csv", rows, "Text,TEXT,label")
+    with pytest.raises(ZooError, match="no column 'text'"):
+        load(both)
+
+
+def test_a_pipe_is_read_once(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"body,label\nx,a\ny,b\n")
+    os.close(writing)
+    with pytest.raises(DataError, match="no column 'text'") as caught:
+        load(Path(f"/dev/fd/{reading}"), file_format="csv")
+    os.close(reading)
+    assert caught.value.options == {}
+
+
+SPELLINGS = [
+    ["\u00e9", "e\u0301"],
+    ["Zurich", "Zürich", "ZÜRICH"],
+    ["e mail", "email", "E Mail"],
+    ["Кино", "кино"],
+]
+
+
+@pytest.mark.parametrize("labels", SPELLINGS)
+def test_spellings_of_one_label_are_named_and_merged_when_asked_to(
+    tmp_path: Path, labels: list[str]
+) -> None:
+    first, *others = labels
+    names = [*[first] * 9, *(label for label in others for _ in range(4)), *["other"] * 8]
+    path = write(
+        tmp_path / "x.csv", [[f"t {n}", name] for n, name in enumerate(names)], "text,label"
+    )
+    corpus, notices = load(path)
+    assert set(corpus.label_names) == {*labels, "other"}
+    (named,) = (n for n in notices if "--merge-labels makes one of them" in n)
+    assert all(f"'{label}' (4)" in named for label in others)
+    assert f"'{first}' (9)" in named
+    merged, notices = load(path, merge_labels=True)
+    assert set(merged.label_names) == {first, "other"}
+    assert any("--merge-labels has made one of them" in n for n in notices)
+    counts = [*merged.train_labels, *merged.test_labels].count(merged.label_names.index(first))
+    assert counts == 9 + 4 * len(others)
+
+
+def test_other_letters_are_other_labels(tmp_path: Path) -> None:
+    names = ["かき", "がき", "a-b", "a_b", "1", "01"] * 2  # kana with and without voicing marks
+    path = write(
+        tmp_path / "x.csv", [[f"t {n}", name] for n, name in enumerate(names)], "text,label"
+    )
+    corpus, notices = load(path)
+    assert len(corpus.label_names) == 6
+    assert not any("--merge-labels" in n for n in notices)
+
+
+def test_a_spelling_that_only_test_has_is_mended_by_merging(tmp_path: Path) -> None:
+    rows = [[f"t {n}", "ab"[n % 2]] for n in range(8)]
+    write(tmp_path / "train.csv", rows, "text,label")
+    write(tmp_path / "test.csv", [["u 1", "A"], ["u 2", "b"]], "text,label")
+    with pytest.raises(DataError, match=r"'a' \(4\) and 'A' \(1\); --merge-labels") as caught:
+        load(tmp_path)
+    assert caught.value.options == {"merge_labels": True}
+    corpus, _ = load(tmp_path, merge_labels=True)
+    assert corpus.test_labels == [0, 1]

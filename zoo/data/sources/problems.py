@@ -1,0 +1,137 @@
+"""What is wrong with data, all of it at once, and the options with which they can be read."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import chain
+from statistics import mean
+from typing import Any, TypeVar
+
+from zoo.data.sources.splits import Advice
+from zoo.data.sources.tables import JSON_LINES, Placed, Row
+from zoo.errors import DataError, ZooError, flag, nearest
+
+LONG = 40  # characters of a column's name that an error shows
+ALMOST = 0.8  # how alike names are of which one is likely to be a misspelling
+# What columns are often called.
+USUAL = {
+    "text_column": "text body message content description comment review title".split(),
+    "label_column": "label category class topic target intent sentiment section".split(),
+}
+D = TypeVar("D")
+
+
+def read_or_explain(
+    read: Callable[[Mapping[str, Any]], tuple[D, list[str]]], *, again: bool = True
+) -> tuple[D, list[str]]:
+    """Data and their notices, as they are read without further options.
+
+    Where that fails, the options that the error has are tried, until the data can be read or
+    nothing helps. The error then has all that was wrong, and the options with which the data were
+    read. again: whether that is possible, which it is not of a pipe. Raises ZooError.
+    """
+    errors: list[ZooError] = []
+    advice: list[str] = []
+    options: dict[str, Any] = {}
+    while True:
+        try:
+            data, notices = read(options)
+        except ZooError as error:
+            errors.append(error)
+            helping = error.options if isinstance(error, DataError) else {}
+            if not again or helping.items() <= options.items():
+                raise _joined(errors, advice, {}) from None
+        else:
+            if not errors:
+                return data, notices
+            advised = [notice for notice in notices if isinstance(notice, Advice)]
+            helping = {n: v for notice in advised for n, v in notice.options.items()}
+            # Of what these options mend nothing else is to be said.
+            advice += [notice for notice in advised if notice.options or not helping]
+            if not helping:
+                raise _joined(errors, advice, options)
+        options |= helping
+
+
+def _joined(
+    errors: Sequence[ZooError], advice: Sequence[str], options: Mapping[str, Any]
+) -> ZooError:
+    """One error of several; one alone is kept as it is, but for its options."""
+    first = errors[0]
+    if len(errors) > 1 or (advice and isinstance(first, DataError)):
+        problems = [e.problems if isinstance(e, DataError) else [str(e)] for e in errors]
+        return DataError([*chain.from_iterable(problems), *advice], options)
+    if isinstance(first, DataError):
+        first.options = dict(options)
+    return first
+
+
+def find_columns(
+    source: str,
+    placed: Sequence[Placed],
+    columns: Mapping[str, str],
+    notices: list[str],
+    *,
+    header: bool = True,
+) -> None:
+    """Give columns whose names differ in case only the names that are asked for, with a notice.
+
+    columns: each with the option that names it, ``text_column``. source: what an error names.
+    Raises ZooError where there are no rows, and DataError where no row has one of the columns.
+    """
+    if not placed:
+        raise ZooError(f"{source} is empty: it has no rows")
+    rows = [row for _, row in placed if not isinstance(row, ZooError)]
+    there = dict.fromkeys(chain.from_iterable(rows))
+    meant: dict[str, str] = {}
+    for column, option in columns.items() if rows else ():
+        alike = [one for one in there if one.casefold() == column.casefold()]
+        if column in there:
+            continue
+        if len(alike) > 1 or not alike or alike[0] in columns:
+            meant[column] = _meant(option, column, rows, {*columns, *meant.values()})
+            continue
+        notices.append(f"{source}: column '{alike[0]}' is read as '{column}'")
+        for row in rows:
+            if alike[0] in row:
+                row[column] = row.pop(alike[0])
+    if not meant:
+        return
+    names = ", ".join(f"'{column}' ({flag(columns[column])})" for column in meant)
+    if not header:
+        held = (f"{name} ({str(rows[0].get(name))[:20]!r})" for name in there)
+        hint = f"; by number there is: {', '.join(held)}"
+    else:
+        known = [name if len(name) <= LONG else f"{name[:LONG]}…" for name in there]
+        hint = nearest(next(iter(meant)), known)
+        # Rows of JSON and of the Hub name their columns themselves.
+        is_table = placed[0][0].startswith("line") and not source.endswith(JSON_LINES)
+        if is_table and USUAL.keys() & {columns[column] for column in meant}:
+            hint += "; if its first line is no header, say --no-header"
+    options = {
+        option: ",".join(meant.get(c, c) for c, its in columns.items() if its == option)
+        for option in (columns[column] for column in meant)
+    }
+    problem = f"{source} has no column {names}{hint}"
+    raise DataError([problem], options if all(meant.values()) else {})
+
+
+def _meant(option: str, name: str, rows: Sequence[Row], taken: Collection[str]) -> str:
+    """The column that seems to be meant by a name that no column has; empty where none does.
+
+    It is one with almost that name, or a usual one, or the one with the longest texts, or with the
+    fewest different labels. taken: other columns that are read.
+    """
+    values: dict[str, list[str]] = {}
+    for column, value in chain.from_iterable(row.items() for row in rows):
+        if column not in taken and isinstance(value, str | int) and str(value).strip():
+            values.setdefault(column, []).append(str(value))
+    for word in (name, *USUAL.get(option, ())):
+        if found := difflib.get_close_matches(word, values, n=1, cutoff=ALMOST):
+            return found[0]
+    if option == "text_column":
+        return max(values, key=lambda column: mean(map(len, values[column])), default="")
+    different = {column: len(set(its)) for column, its in values.items()}
+    few = [c for c, count in different.items() if 1 < count <= len(values[c]) / 2]
+    return min(few, key=different.__getitem__, default="") if option in USUAL else ""
