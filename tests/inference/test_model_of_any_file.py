@@ -135,4 +135,8 @@ def test_predict_leaves_broken_rows_out_where_asked(
     assert main(["predict", str(saved), "--input", str(path), *arguments]) == 0
     printed = capsys.readouterr()
     assert len(printed.out.splitlines()) == 3
-    assert "2 of 4 rows left out: line 3: 'text' is empty; also line 4\n" in printed.err
+    assert "line 3: 'text' is empty; left out\n" in printed.err
+    assert (
+        "line 4 has more fields than its header: 3 fields, where its header has 2; left out\n"
+        in (printed.err)
+    )

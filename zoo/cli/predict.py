@@ -119,7 +119,7 @@ def _conll_texts(source: Source, path: Path) -> Iterator[list[str]]:
     rows = read_conll(path, source.reading, notices)
 
     def tokens(_: str, lines: list[list[str]]) -> list[str]:
-        token, _ = usual_columns(path, len(lines[0]))
+        token = usual_columns(path, len(lines[0]))[0]
         return [columns[token] for columns in lines]
 
     texts = list(usable(str(path), rows, tokens, source.reading, notices))

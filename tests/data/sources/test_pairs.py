@@ -99,8 +99,8 @@ def test_pairs_in_another_encoding_and_lines_that_are_left_out(
     pairs = load_pairs(str(path), registry, TextReading(drop_bad_rows=True), notices)
     assert ("caf\u00e9 0", "coffee 0") in [*pairs.train, *pairs.test]
     assert "read as cp1252, which is a guess" in notices[0]
-    assert "2 of 10 rows left out: line 9: 0 tabs" in notices[1]
-    assert notices[1].endswith("; also line 10")
+    assert "line 9: 0 tabs" in notices[1]
+    assert notices[2].endswith("line 10: the target is empty; left out")
     with pytest.raises(ZooError, match="--encoding: for files, and 'reverse' is none"):
         load_pairs("reverse", registry, TextReading(encoding="latin-1"))
 

@@ -6,7 +6,7 @@ import dataclasses
 import difflib
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -19,7 +19,6 @@ from zoo.data.sources.row_reader import C, RowReader, column_names
 from zoo.data.sources.splits import read_folder, stratified
 from zoo.data.sources.tables import FORMATS, listed, numbered, read_rows, usable
 from zoo.data.sources.text_file import (
-    DataFile,
     data_suffix,
     decoded_lines,
     read_text,

@@ -128,8 +128,8 @@ def _meant(option: str, name: str, rows: Sequence[Row], taken: Collection[str]) 
         if column not in taken and isinstance(value, str | int) and str(value).strip():
             values.setdefault(column, []).append(str(value))
     for word in (name, *USUAL.get(option, ())):
-        if found := difflib.get_close_matches(word, values, n=1, cutoff=ALMOST):
-            return found[0]
+        for found in difflib.get_close_matches(word, values, n=1, cutoff=ALMOST):
+            return str(found)
     if option == "text_column":
         return max(values, key=lambda column: mean(map(len, values[column])), default="")
     different = {column: len(set(its)) for column, its in values.items()}

@@ -26,9 +26,8 @@ from zoo.data.sources.problems import find_columns, read_or_explain
 from zoo.data.sources.splits import TEST_SHARE, Advice, ScoringNotice, files_of_splits, read_folder
 from zoo.data.sources.tables import Placed, Row, listed, read_rows, usable
 from zoo.data.sources.text_file import DataFile, within
-from zoo.errors import DataError, ZooError, flag, nearest
+from zoo.errors import DataError, ZooError, flag
 from zoo.registry.catalog import split_list
-
 
 C = TypeVar("C", Corpus, TaggedCorpus)
 
