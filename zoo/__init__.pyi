@@ -43,6 +43,7 @@ def bench(
     design: Literal["factorial", "one-factor"] | None = None,
     tuning_seeds: int | None = None,
     tuning_share: float | None = None,
+    minutes: float | None = None,
     phases: str | Sequence[str] | None = None,
     reference: str | None = None,
     metric: str | None = None,
@@ -147,6 +148,9 @@ def bench(
     tuning_share: Share of the training split that settings are chosen on, where several
         values are given. Of data with a validation split they are chosen on that.
         [default: 0.2]
+    minutes: Train as many seeds as fit; by default --seeds decides. Costs are counted in.
+        How many seeds fit is said before the start where earlier runs tell how long a
+        training takes, else once every row is trained with one.
     phases: What is done: train (scores), cost (speed and memory).  [default: train,cost]
     reference: The cell to compare speeds with; by default the first that can run. Its
         choices on some axes are enough: fused+sin.

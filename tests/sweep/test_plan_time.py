@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from zoo.sweep.plan_time import (
     as_table,
     past_records,
     time_lines,
+    with_fitting_seeds,
 )
 from zoo.sweep.records import Record, RecordFile
 
@@ -94,6 +96,48 @@ def test_the_time_of_a_plan_includes_its_costs(registry: Registry) -> None:
     assert all_to_do(only_costs, make_plan(only_costs, registry)) == ToDo(0, 0, (8, 4))
 
 
+@pytest.mark.parametrize(
+    ("minutes", "at_once", "options", "seeds", "said"),
+    [
+        (10, 1, {}, 9, "9 seeds of each row fit"),  # 10 to 60 s, and four costs of 12 s
+        (10, 2, {}, 18, "18 seeds of each row fit"),
+        (1.9, 1, {}, 1, "1 seed of each row fit"),
+        (1, 1, {}, 1, "1 seed of each row, which take longer"),
+        (1, 1, {"lr": "0.1,0.2", "tuning_seeds": 2}, 2, "2 seeds of each row, which take longer"),
+        (999, 1, {}, 100, "100 seeds of each row fit"),
+        (9, 1, {"phases": "train"}, 9, "9 seeds of each row fit"),
+    ],
+)
+def test_as_many_seeds_as_fit(
+    minutes: float, at_once: int, options: dict[str, Any], seeds: int, said: str, registry: Registry
+) -> None:
+    """A row of 10 seconds and one of 50, and four models whose costs take 12 each."""
+    given = {"attention": "fused,naive", "baseline": "none", "minutes": minutes, **options}
+    request = make_request(given, registry)
+    plan = make_plan(request, registry)
+    rows = dict(zip([row.name for row in plan.rows], (10.0, 50.0), strict=True))
+    past = PastTimes([10.0, 10.0, 50.0], [12.0], rows)
+    found, line = with_fitting_seeds(request, plan, None, past, at_once)
+    assert found.seeds == tuple(range(seeds))
+    assert line == f"--minutes {minutes:g}: {said}"
+    known_costs = with_fitting_seeds(request, plan, None, replace(past, cost=()), at_once)[0]
+    assert len(known_costs.seeds) >= seeds, "10 seconds where nothing is known"
+
+
+def test_without_minutes_or_a_past_the_seeds_stay(registry: Registry) -> None:
+    for given, said in (
+        ({}, ""),
+        ({"minutes": 3}, "--minutes 3: how many seeds fit is known once"),
+    ):
+        request = make_request(given, registry)
+        plan = make_plan(request, registry)
+        past = PastTimes() if given else PastTimes([1.0])
+        found, line = with_fitting_seeds(request, plan, None, past, 1)
+        assert found == request
+        assert line.startswith(said)
+        assert bool(line) == bool(said)
+
+
 def test_records_of_any_run_with_these_settings_tell_the_time(
     registry: Registry, tmp_path: Path
 ) -> None:
@@ -116,6 +160,9 @@ def test_records_of_any_run_with_these_settings_tell_the_time(
     assert PastTimes.of(found, elsewhere) == PastTimes([], [5.0, 500.0])
     unknown = make_request({**given, "data": None}, registry)
     assert PastTimes.of(found, unknown).training == [5.0]
+    two = [known(5.0, **same), known(9.0, **same), known(4.0, **same)]
+    two[2] = two[2].model_copy(update={"cell": {"pe": "sin"}})
+    assert PastTimes.of(two, request).rows == {two[0].name: 7.0, two[2].name: 4.0}
     assert PastTimes.of(found, request, device_name="another processor") == PastTimes([], [])
     on_a_node = [r.model_copy(update={"environment": {"node": "gpu-1"}}) for r in found]
     assert PastTimes.of(on_a_node, request) == PastTimes([], [])

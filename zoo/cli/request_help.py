@@ -27,7 +27,7 @@ USUAL = frozenset(
         *("task", "attention", "pe", "norm", "ffn", "block", "pool", "baseline"),
         *("data", "test", "text_column", "label_column"),
         *("dim", "layers", "heads", "max_length"),
-        *("epochs", "batch_size", "lr"),
+        *("minutes", "epochs", "batch_size", "lr"),
         *("phases", "reference"),
         *("jobs", "threads", "device"),
     )

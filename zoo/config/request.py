@@ -89,6 +89,12 @@ class Request(BaseModel):
     initial: InitialModel | None = None
 
     seeds: Annotated[tuple[Seed, ...], Field(min_length=1)] = (0, 1, 2)
+    minutes: PositiveFloat | None = Field(
+        default=None,
+        description="Train as many seeds as fit; by default --seeds decides. Costs are counted "
+        "in. How many seeds fit is said before the start where earlier runs tell how long a "
+        "training takes, else once every row is trained with one.",
+    )
     phases: Annotated[tuple[Phase, ...], Field(min_length=1)] = Field(
         default=("train", "cost"),
         description="What is done: train (scores), cost (speed and memory).",
@@ -155,7 +161,7 @@ class Request(BaseModel):
 
 # Options of comparing several models, which have no use where one is trained.
 COMPARING = (
-    *("baseline", "design", "seeds", "phases", "reference", "metric", "jobs", "blocks"),
+    *("baseline", "design", "seeds", "minutes", "phases", "reference", "metric", "jobs", "blocks"),
     *("tuning_seeds", "tuning_share", "save_models"),
 )
 PARTS: dict[str, type[BaseModel]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,14 @@ from zoo.registry import Choice
 from zoo.registry.loading import Zoo
 from zoo.sweep.cost import measure_rows
 from zoo.sweep.keys import digest, slug
-from zoo.sweep.plan_time import PastTimes, left_to_do, past_records, seconds_of, time_lines
+from zoo.sweep.plan_time import (
+    PastTimes,
+    left_to_do,
+    past_records,
+    seconds_of,
+    time_lines,
+    with_fitting_seeds,
+)
 from zoo.sweep.progress import Progress
 from zoo.sweep.records import FILE, Record, RecordFile, differing
 from zoo.sweep.run import Run, model_id, open_executor, prepare_run
@@ -45,15 +52,39 @@ def run(
         return made
 
 
-def carry_out(run: Run) -> None:
-    """Train and measure every row, in the directory that is open."""
-    request = run.request
+def carry_out(run: Run, trained: Callable[[], None] = lambda: None) -> None:
+    """Train and measure every row, in the directory that is open.
+
+    trained: called once all trainings have ended, where costs are still to be measured.
+    """
+    phases = run.request.phases
     _skipped(run)
-    _say_how_long(run)
+    past = _past(run, past_records(run.directory))
+    _fit_seeds(run, past)
+    _say_how_long(run, past)
+    fits_later = run.request.minutes and not past.training and "train" in phases
+    fit = (lambda: _fit_seeds(run, _past(run, run.records))) if fits_later else None
     # A phase that was not asked for shows what is already there.
-    chosen = train_rows(run, "train" not in request.phases)
+    chosen = train_rows(run, "train" not in phases, fit)
     run.progress.expect(0.0)
-    measure_rows(run, chosen, "cost" not in request.phases)
+    if "train" in phases and left_to_do(run).groups:
+        trained()
+    measure_rows(run, chosen, "cost" not in phases)
+
+
+def _past(run: Run, records: Sequence[Record]) -> PastTimes:
+    """How long such work took by these records."""
+    on_cluster = run.executor.nodes() is not None
+    device = "" if on_cluster else run.environment.get("device_name", "")
+    return PastTimes.of(records, run.request, on_cluster, device)
+
+
+def _fit_seeds(run: Run, past: PastTimes) -> None:
+    """Set the seeds to as many as fit, where minutes are given and it is known; say how many."""
+    nodes, jobs = run.executor.nodes(), run.limits.jobs
+    run.request, said = with_fitting_seeds(run.request, run.plan, nodes, past, jobs)
+    if said:
+        run.progress.notice(said)
 
 
 def _skipped(run: Run) -> None:
@@ -66,11 +97,9 @@ def _skipped(run: Run) -> None:
                 run.record("train", row, key, run.request.training, skipped)
 
 
-def _say_how_long(run: Run) -> None:
+def _say_how_long(run: Run, past: PastTimes) -> None:
     """How much there is to do, and how long it takes, from records of earlier runs."""
     request, nodes, to_do = run.request, run.executor.nodes(), left_to_do(run)
-    device = "" if nodes is not None else run.environment.get("device_name", "")
-    past = PastTimes.of(past_records(run.directory), request, nodes is not None, device)
     trains = to_do.tuning + to_do.trainings > 0
     if past.training or (past.cost and not trains):  # else it is said after the first steps
         for line in time_lines(to_do, request, nodes, past, run.limits.jobs):

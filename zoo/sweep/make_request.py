@@ -88,6 +88,8 @@ def make_request(options: Mapping[str, Any], registry: Registry) -> Request:
     given = {name: value for name, value in options.items() if value is not None}
     task_name = str(given.pop("task", Request.model_fields["task"].default))
     task = find_task(registry, task_name)
+    if {"seeds", "minutes"} <= set(given):
+        raise ZooError("--minutes trains as many seeds as fit, --seeds says how many: use one")
     fields = flat_fields()
     parts: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
     own: dict[str, Any] = {}

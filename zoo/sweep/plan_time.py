@@ -1,11 +1,13 @@
-"""How much work a plan is, and how long it takes on this machine or on a cluster."""
+"""How much work a plan is, how long it takes on this machine or on a cluster, and what fits."""
 
 from __future__ import annotations
 
+import bisect
 import math
 import statistics
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tabulate import tabulate
@@ -21,6 +23,8 @@ from zoo.sweep.run import Run
 from zoo.sweep.train_rows import key_of_training
 
 LATEST = 20  # runs whose records tell how long work takes
+MOST_FITTED = 100  # seeds that --minutes trains; more decide little
+COST_SECONDS = 10.0  # of a model, where no record tells: blocks of 0.28 s, and memory by itself
 SAMPLE = 8  # records at the beginning and at the end of each that are read
 
 
@@ -104,10 +108,14 @@ def _alike(record: Record, request: Request) -> bool:
 
 @dataclass(frozen=True)
 class PastTimes:
-    """Seconds that a training, and one model of a cost measurement, took in earlier runs."""
+    """Seconds that a training, and one model of a cost measurement, took in earlier runs.
+
+    rows: the median of each row's trainings, by its name.
+    """
 
     training: Sequence[float] = ()
     cost: Sequence[float] = ()
+    rows: Mapping[str, float] = field(default_factory=dict, compare=False)
 
     @classmethod
     def of(
@@ -132,7 +140,11 @@ class PastTimes:
         trained = [record for record in here if record.kind == "train" and _alike(record, request)]
         measured = [record for record in here if record.kind == "cost"]
         own = [record for record in measured if _alike(record, request)]
-        return cls(_seconds(trained), _seconds(own) or _seconds(measured))
+        of_rows: dict[str, list[Record]] = defaultdict(list)
+        for record in trained:
+            of_rows[record.name].append(record)
+        rows = {name: statistics.median(s) for name, of in of_rows.items() if (s := _seconds(of))}
+        return cls(_seconds(trained), _seconds(own) or _seconds(measured), rows)
 
 
 def _seconds(records: Sequence[Record]) -> list[float]:
@@ -154,10 +166,7 @@ def time_lines(
     nodes: of a cluster; None: this machine alone, which runs ``at_once`` trainings.
     """
     count, groups = to_do.tuning + to_do.trainings, len(to_do.groups)
-    slots, machines = min(at_once, count), 1
-    if nodes is not None:
-        able = [slots_of(node, request) for node in nodes]
-        slots, machines = min(sum(able), request.jobs or sum(able)), sum(map(bool, able))
+    slots, machines = _places(request, nodes, min(at_once, count))
     turns = math.ceil(count / slots) if slots else 0
     trainings = counted(count, "training")
     if to_do.tuning:
@@ -179,6 +188,48 @@ def time_lines(
     if len(known) > 1 and None not in known:
         lines.append(f"in all {about(sum(filter(None, known)))}")
     return lines
+
+
+def _places(request: Request, nodes: Sequence[Node] | None, at_once: int) -> tuple[int, int]:
+    """How many trainings there are at once, and how many machines measure costs."""
+    if nodes is None:
+        return at_once, 1
+    able = [slots_of(node, request) for node in nodes]
+    return min(sum(able), request.jobs or sum(able)), sum(map(bool, able))
+
+
+def with_fitting_seeds(
+    request: Request, plan: Plan, nodes: Sequence[Node] | None, past: PastTimes, at_once: int
+) -> tuple[Request, str]:
+    """The request with as many seeds as fit into its ``minutes``, and a line that says how many.
+
+    There is one at least. Without past trainings it is the request, and the line says when more is
+    known; without ``minutes`` the line is empty. The rest is as for ``time_lines``.
+    """
+    if request.minutes is None:
+        return request, ""
+    said = f"--minutes {request.minutes:g}: "
+    if not past.training:
+        return request, f"{said}how many seeds fit is known once every row is trained with one"
+    limit, usual = 60 * request.minutes, statistics.median(past.training)
+    slots, machines = _places(request, nodes, at_once)
+
+    def with_seeds(count: int) -> Request:
+        return request.model_copy(update={"seeds": tuple(range(count))})
+
+    def too_long(count: int) -> bool:
+        tuning, trainings = all_fits(with_seeds(count), plan)
+        busy = sum(past.rows.get(fit.row.name, usual) for fit in [*tuning, *trainings])
+        costs = all_to_do(request, plan).cost_turns(machines)
+        each = statistics.median(past.cost or [COST_SECONDS])
+        return busy / max(1, slots) + costs * each > limit
+
+    least = request.tuning_seeds if request.tuned else 1
+    counts = range(least, MOST_FITTED + 1)
+    fit = least + bisect.bisect_left(counts, True, key=too_long) - 1
+    how = f"{counted(max(fit, least), 'seed')} of each row"
+    how += " fit" if fit >= least else ", which take longer"
+    return with_seeds(max(fit, least)), f"{said}{how}"
 
 
 def _timed(work: str, turns: int, past: Sequence[float], unknown: str) -> str:

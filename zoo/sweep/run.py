@@ -31,7 +31,6 @@ from zoo.execution.base import (
     PluginFile,
     Result,
 )
-from zoo.execution.machine import limits_note
 from zoo.files import scratch_directory
 from zoo.registry import Choice
 from zoo.registry.code_hash import plugin_code, plugin_hashes, zoo_code
@@ -250,9 +249,6 @@ class Run:
             self.progress.phase(phase, 0)
             return
         limits = self.cost_limits if phase == "cost" else self.limits
-        environment = self.cost_environment if phase == "cost" else self.environment
-        if note := threads_note(known, environment):
-            self.progress.notice(f"{phase}: {note}")
         self.execute(jobs, limits, ended, phase)
 
     def execute(
@@ -300,11 +296,14 @@ def prepare_run(
     """
     plan = make_plan(request, zoo.registry)
     loaded, pretraining = with_pretraining(request, load_data(request, plan, zoo))
-    for notice in loaded.notices:
-        if not (all_data and isinstance(notice, ScoringNotice)):
-            progress.notice(notice)
-    if not request.threads and executor.nodes() is None and (note := limits_note()):
-        progress.notice(note)
+    remarks = loaded.description.get("remarks", [])  # the report has them
+    notices = [
+        notice
+        for notice in dict.fromkeys(loaded.notices)
+        if notice not in remarks and not (all_data and isinstance(notice, ScoringNotice))
+    ]
+    if notices:
+        progress.notice("; ".join(notices))
     data = DataReference(loaded.encoded.key, loaded.spec)
     setup = replace(job_setup(request, plan, zoo, data), pretraining=pretraining)
     alone = job_limits(request, executor)
@@ -469,20 +468,3 @@ def training_limits(request: Request, plan: Plan, executor: Executor, device: st
 def model_id(model: ModelSpec) -> dict[str, Any]:
     """What a row is, for keys."""
     return {"cell": dict(model.cell), "baseline": model.baseline}
-
-
-def threads_note(known: Sequence[Record], environment: Mapping[str, Any]) -> str:
-    """That trainings which are there already had another number of threads; empty if none had.
-
-    environment: of those that are to come. The order of additions, and with it the last digits of
-    scores, depends on the threads; on other devices than the CPU it does not.
-    """
-    now = environment.get("threads")
-    then = {record.environment.get("threads", now) for record in known} - {now}
-    if environment.get("device") != "cpu" or not then:
-        return ""
-    others = " or ".join(sorted(map(str, then)))
-    return (
-        f"models that are there already were trained with --threads {others}, the others get "
-        f"{now}; the last digits of scores depend on it"
-    )
