@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from pathlib import Path
 
 import pytest
@@ -51,8 +52,14 @@ def disagreements(run: RunReport) -> list[str]:
             if bool(verdicts.verdict(one, other)) != effect.difference.real:
                 found.append(f"{sentence(effect)}, but {one} and {other} say otherwise")
     names = {run.short_name(row): row.name for row in verdicts.rows}
-    best = next(said for said in run.answer if " has the best " in said)
-    first = best.partition(" with it: ")[2]
+    best = next(said for said in run.answer if re.match(r"Use |Undecided: |\S+ has ", said))
+    first = best.partition("Not told apart from ")[2].partition(": ")[2].partition(". ")[0]
+    if best.startswith("Use the baseline ") and any(
+        verdicts.verdict(row.name, baseline.name) == 1
+        for row, baseline in itertools.product(run.rows, run.rows)
+        if baseline.baseline and not row.baseline and best.split()[3].rstrip(":") == baseline.name
+    ):
+        found.append("the answer names a baseline that a cell beats")
     for effect in effects.main if effects else []:
         said = " ".join(run.answer)
         for one, other in itertools.permutations((effect.component, effect.against)):

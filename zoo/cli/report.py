@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 @click.argument(
     "directories", metavar="DIR [DIR…]", nargs=-1, required=True, type=click.Path(path_type=Path)
 )
-@click.option("--effects", is_flag=True, help="Print the effect of each component, one per line.")
 @click.option(
     "--reference", metavar="CELL", default="", help="The cell others are compared with: fused+sin."
 )
@@ -46,7 +45,6 @@ if TYPE_CHECKING:
 @json_option
 def report(
     directories: tuple[Path, ...],
-    effects: bool,
     reference: str,
     metric: str,
     out: Path | None,
@@ -64,29 +62,19 @@ def report(
     \b
     zoo report runs/bbc-news-1a2b3c4d
     zoo report runs/seeds-0-to-4 runs/seeds-5-to-9 --out runs/all-seeds
-    zoo report runs/bbc-news-1a2b3c4d --effects
     """
-    from zoo.report.run_report import RunReport
-    from zoo.report.tables.effects_text import effects_data, effects_text
     from zoo.report.write import report_data, report_text, write_report, write_tables
 
     runs = _reports(directories, out, reference, metric)
     data: list[dict[str, Any]] = []
     for number, (directory, run) in enumerate(runs):
-        if tables_only:
-            written = write_tables(run, directory)
-        else:
-            written = write_report(run, directory, directory.resolve().name)
-        found = run.effects if effects and isinstance(run, RunReport) else None
-        if effects and isinstance(run, RunReport) and not found:
-            raise ZooError(f"{directory}: no two cells that differ in one component to compare")
+        written = write_tables(run, directory) if tables_only else write_report(run, directory)
         if as_json:
-            data.append(report_data(run, directory) | (effects_data(found) if found else {}))
+            data.append(report_data(run, directory))
             continue
         if len(runs) > 1:
             click.echo(f"{'' if number == 0 else chr(10)}{directory}\n")
-        text = report_text(run, None if wide else terminal_width())
-        click.echo(effects_text(found) if found else text)
+        click.echo(report_text(run, None if wide else terminal_width()))
         click.echo(f"Report: {written}")
     if as_json:
         print_json(data)

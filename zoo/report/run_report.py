@@ -15,7 +15,7 @@ from zoo.report.stats.ratios import Speeds, find_reference
 from zoo.report.stats.verdicts import Verdicts
 from zoo.report.tables.answer import by_score, findings, next_step, tied_cells
 from zoo.report.tables.columns import Column, columns_of
-from zoo.report.tables.notes import notes_of
+from zoo.report.tables.notes import cautions_of, notes_of
 from zoo.report.tables.table import NO_ROW, lines_of_table
 from zoo.report.tables.text import plain
 from zoo.sweep.records import Record
@@ -142,6 +142,11 @@ class RunReport:
         return [line for line in [*findings(self), self.next_step] if line][:LINES]
 
     @cached_property
+    def cautions(self) -> list[str]:
+        """What of the data the answer depends on; the notes have it too."""
+        return cautions_of(self) if self.records else []
+
+    @cached_property
     def best(self) -> Row | None:
         """The cell that the answer calls the best; None where no cell has a score."""
         return next(iter([*tied_cells(self), *by_score(self, baseline=False)]), None)
@@ -184,9 +189,9 @@ class RunReport:
         return self.columns[f"{self.metric.name}_mean"].values[self.position[row.name]]
 
     def short_name(self, row: Row, most: int = 60) -> str:
-        """A row's choices on the axes that vary, cut to ``most`` characters."""
-        parts = [row.cell[axis] for axis in self.axes] if not row.baseline else [row.baseline]
-        return plain("+".join(parts or row.cell.values()), most)
+        """A row's choices on the axes that vary, or the first two, cut to ``most`` characters."""
+        axes = self.axes or self.axis_names[:2]
+        return plain(row.baseline or "+".join(row.cell[axis] for axis in axes), most)
 
     def short_names(self, rows: Iterable[Row]) -> list[str]:
         """The same of several rows."""

@@ -21,6 +21,7 @@ from zoo.report.profile_text import (
 )
 from zoo.report.run_report import RunReport
 from zoo.report.tables.columns import group_text, latex_table, table_text
+from zoo.report.tables.effects_text import effects_data
 from zoo.report.tables.text import bullets, line
 from zoo.sweep.records import Record
 
@@ -47,43 +48,52 @@ def report_text(report: RunReport | Profile, width: int | None = None) -> str:
     return "\n\n".join(filter(None, [*parts, answer_text(report)]))
 
 
+def scores_text(report: RunReport, width: int | None = None) -> str:
+    """What a terminal shows while costs are measured: the scores, and what they say."""
+    said = "\n".join(report.answer[:2])
+    return f"\n{table_text(report, width=width)}\n\n{said}\nSpeed and memory follow.\n"
+
+
 def answer_text(report: RunReport | Profile) -> str:
-    """The answer, in at most four lines.
+    """The answer, in at most four lines, and at most two notes that it depends on.
 
     Of a profile: the answer, what its marks mean, what it could have seen. All notes are in
     ``table.md`` or ``profile.md``, on the page and in JSON.
     """
     if not isinstance(report, Profile):
-        return "\n".join(report.answer)
+        return "\n".join([*report.answer, *report.cautions])
     answer, marks = profile_answer(report), mark_notes(report)
     said = [" ".join(answer), " ".join(marks), *visible_notes(report)]
     return "\n".join(filter(None, said))
 
 
 def report_data(report: RunReport | Profile, directory: Path) -> dict[str, Any]:
-    """The report as plain values, for JSON: its rows, as in ``table.csv``, answer and notes.
+    """The report as plain values, for JSON: its rows, as in ``table.csv``, answer, notes, effects.
 
     Of a run on several data sets: a line for each row on each of them, and the answer.
     """
     found: dict[str, Any] = {"directory": str(directory)}
     if isinstance(report, Profile):
         return found | {"scores": report.lines, "answer": profile_answer(report)}
-    return found | {"rows": report.lines, "answer": report.answer, "notes": report.notes}
+    found |= {"rows": report.lines, "answer": report.answer, "notes": report.notes}
+    return found | (effects_data(report.effects) if report.effects else {})
 
 
 def write_report(report: RunReport | Profile, directory: Path, name: str = "") -> Path:
     """Write tables, plots and page into an existing directory; the page is returned.
 
-    name: of the run, for the page. Plots go to ``plots/``, as PNG and SVG, those that there are
-    enough records for; older files of the others are deleted. Of a run on several data sets, also
-    the report of each is written. The same records give the same bytes on every machine with the
-    same versions of the libraries. Raises WriteError where a file cannot be written.
+    name: of the run, for the page, whose title is by default what was compared. Plots go to
+    ``plots/``, as PNG and SVG, those that there are enough records for; older files of the others
+    are deleted. Of a run on several data sets, also the report of each is written. The same records
+    give the same bytes on every machine with the same versions of the libraries. Raises WriteError
+    where a file cannot be written.
     """
     from zoo.report.html.report_page import report_page
 
     if isinstance(report, Profile):
         for data in report.data_sets:
-            write_report(data.run, directory / data.directory, f"{name}: {data.name}")
+            own = f"{name}: {data.name}" if name else ""
+            write_report(data.run, directory / data.directory, own)
         return write_profile(report, directory, name)
     write_tables(report, directory)
     plots = make_plots(report)

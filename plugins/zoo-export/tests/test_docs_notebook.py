@@ -69,7 +69,7 @@ def test_the_bench_gives_a_table_and_an_answer(executed: Any) -> None:
     (bench,) = (c for c in notebook.cells if "result = zoo.bench" in c.source)
     (html,) = (o.data["text/html"] for o in bench.outputs if "text/html" in o.get("data", {}))
     answer = shown(notebook, "print(result.answer)")
-    assert "sin has the best accuracy: " in answer, "only positions tell the classes apart"
+    assert "Use sin: accuracy " in answer, "only positions tell the classes apart"
     assert answer.splitlines()[0] in html.replace("&#x27;", "'")
     assert (folder / "run" / "records.jsonl").exists()
 

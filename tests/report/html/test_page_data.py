@@ -73,7 +73,8 @@ def test_a_deterministic_fit_is_one_value_and_its_errors_count_once():
         for r in records
         if not r.baseline or not r.seed  # one fit for all three seeds
     ]
-    row = details_of(RunReport(marked))["rows"][-1]
+    made = RunReport(marked)
+    (row,) = (r for r in details_of(made)["rows"] if r["name"] == made.recorded_rows[-1].name)
     ((seed, value),) = row["seeds"]
     assert seed == "any: a deterministic fit"
     assert f"{value} (deterministic fit)" in row["summary"]
@@ -170,8 +171,8 @@ def cells_of(made, key):
 def test_whiskers_are_on_the_scale_of_the_cells():
     made = RunReport(run())
     scores = {name: one["whisker"] for name, one in cells_of(made, "accuracy_mean").items()}
-    low, high = made.lines[2]["accuracy_low"], made.lines[0]["accuracy_high"]
-    middle = 100 * (made.lines[0]["accuracy_mean"] - low) / (high - low)
+    low, high = made.lines[3]["accuracy_low"], made.lines[1]["accuracy_high"]
+    middle = 100 * (made.lines[1]["accuracy_mean"] - low) / (high - low)
     assert scores["rope"][1:] == pytest.approx([middle, 100], abs=0.06)
     assert scores["none"][0] == 0
     assert scores["words"] is None, "without an interval there is none"
@@ -179,11 +180,11 @@ def test_whiskers_are_on_the_scale_of_the_cells():
 
 def test_a_ratio_is_a_number_and_its_interval_is_shown_by_a_pointer():
     made = RunReport(run())
-    cells, line = cells_of(made, "train_ratio"), made.lines[2]
+    cells, line = cells_of(made, "train_ratio"), made.lines[3]
     assert cells["none"]["text"] == f"{line['train_ratio']:.2f}"
     ends = line["train_ratio_low"], line["train_ratio_high"]
     assert cells["none"]["title"] == "{:.2f} to {:.2f}".format(*ends)
-    assert f"× train {cells['none']['text']} ({cells['none']['title']})" in made.describe(2)
+    assert f"× train {cells['none']['text']} ({cells['none']['title']})" in made.describe(3)
     assert cells["sin"]["text"].startswith("~")
     assert {cells[name]["title"] for name in ("rope", "words")} == {""}
     assert {one["whisker"] for one in cells.values()} == {None}

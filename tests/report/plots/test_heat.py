@@ -20,11 +20,41 @@ def test_a_heat_map_of_ties_is_pale_and_cells_without_a_number_say_why():
     records = [one for one in rendered("small").run.records if one.cell.get("pe") != "none"]
     with styled():
         (grid,) = heat_plots(RunReport(records))
-    assert "Pale: no two cells differ significantly in accuracy." in grid.about
+    assert "Pale: no two cells are known to differ in accuracy." in grid.about
     assert "fill-opacity: 0.22" in grid.svg
     texts = [e.text for e in ElementTree.fromstring(grid.svg).iter(f"{SVG}text")]
     assert "skipped" in texts
     assert "not run" in texts
+
+
+def test_where_nothing_can_be_said_no_colour_says_it():
+    """One seed: 0.768 beside 0.806 is pale, and of the same colour."""
+    wrong = {"rope": 194, "sin": 232}
+    records = [train_record(cell(attention=attention, pe=pe), 0, range(w))
+               for attention in ("fused", "naive") for pe, w in wrong.items()]  # fmt: skip
+    with styled():
+        (plot,) = heat_plots(RunReport(records))
+    assert "fill-opacity: 0.22" in plot.svg
+    assert len(set(fills(plot).values())) == 1
+    assert "known to differ in accuracy" in plot.about
+
+
+def test_what_can_be_told_apart_is_at_most_half_of_the_colours():
+    """Seeds vary by some 5 points, cells by less than one."""
+    wrong = {"fused": ([100, 150, 90, 140, 125], [120, 115, 150, 100, 130]),
+             "linear": ([140, 95, 120, 150, 100], [90, 145, 125, 110, 140])}  # fmt: skip
+    records = [
+        train_record(cell(attention=attention, pe=pe), seed, count)
+        for attention, of in wrong.items()
+        for pe, counts in zip(("rope", "sin"), of, strict=True)
+        for seed, count in enumerate(counts)
+    ]
+    run = RunReport(records)
+    with styled():
+        (plot,) = heat_plots(run)
+    light = fills(plot).values()
+    assert run.verdicts.visible() > 0.01
+    assert 0 < max(light) - min(light) < 20, "of 255"
 
 
 @pytest.fixture

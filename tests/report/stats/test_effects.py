@@ -20,7 +20,7 @@ from rates import at_least, at_most, at_rate
 
 from zoo.errors import ZooError
 from zoo.report.run_report import RunReport
-from zoo.report.tables.effects_text import effects_data, effects_text, sentence
+from zoo.report.tables.effects_text import effects_data, sentence
 
 AXES = {"attention": ["fused", "naive"], "pe": ["rope", "sin", "none"]}
 SQUARE = {"attention": ["fused", "naive"], "pe": ["rope", "sin"]}
@@ -143,14 +143,15 @@ def test_one_line_states_the_effect_of_rope():
     speed = lambda c: 0.93 if c["pe"] == "rope" else 1.0  # noqa: E731
     records = grid(SQUARE, lambda c, seed: wrong[c["pe"]][seed], seeds=5)
     records += costs(SQUARE, lambda c: speed(c) / 0.93)
-    lines = effects_text(effects(records)).splitlines()
+    found = effects(records)
+    lines = [effect["text"] for effect in effects_data(found)["effects"]]
     assert lines[0].startswith("fused against naive: +0.0 ± 0.0 points (equal), ~1.00 × the speed")
     assert lines[1] == (
         "rope against sin: +4.1 ± 0.5 points, 0.93 × the speed (0.92 to 0.94), "
         "0.93 × in inference (0.92 to 0.94), ~1.00 × the memory"
     )
-    assert "Interaction:" in lines
-    assert any("2 attention × 2 pe. With 5 seeds." in line for line in lines)
+    assert len(effects_data(found)["interactions"]) == 1
+    assert effects_data(found)["seeds"] == [0, 1, 2, 3, 4]
 
 
 def test_too_few_seeds_have_no_interval():
@@ -169,7 +170,6 @@ def test_cost_alone_and_training_alone_are_enough():
     assert {e.speed["train"] for e in only_accuracy.main} == {None}
     for found in (only_speed, only_accuracy):
         assert [len(choices) for choices in found.axes.values()] == [2, 2]
-        assert effects_text(found)
         assert effects_data(found)["interactions"]
 
 
@@ -189,9 +189,8 @@ def test_a_skipped_cell_leaves_one_factor_at_a_time_and_is_named():
     found = effects(records, name())
     assert set(main(found)) == {("attention", "fused", "naive"), ("pe", "rope", "sin")}
     assert found.interactions == []
-    text = effects_text(found)
-    assert f"With everything else as in the reference, {name()}." in text
-    assert "the grid is not full. Missing: linformer+rope (skipped: cannot rotate)." in text
+    assert f"With everything else as in the reference, {name()}." in found.about
+    assert effects_data(found)["missing"] == {"linformer+rope": "skipped: cannot rotate"}
 
 
 ONE = cell(attention="naive", pe="sin")
@@ -221,7 +220,8 @@ def test_many_missing_cells_are_counted():
     axes = {"attention": list("abcdef"), "pe": list("ABCDEF")}
     whole = grid(axes, lambda c, seed: 10)
     near = [r for r in whole if r.cell["attention"] == "a" or r.cell["pe"] == "A"]
-    assert "and 17 more." in effects_text(effects(near))
+    found = effects_data(effects(near))
+    assert (found["lacking"], len(found["missing"])) == (25, 8)
 
 
 def test_a_single_cell_and_cells_that_differ_in_two_components_have_no_effects():

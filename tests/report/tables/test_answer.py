@@ -8,6 +8,7 @@ from factory import cell, cost_record, train_record
 
 from zoo.report.profile import DataSet
 from zoo.report.run_report import RunReport
+from zoo.report.write import answer_text
 
 
 def baseline(wrong, seeds=5):
@@ -25,16 +26,22 @@ def test_with_few_seeds_the_answer_names_the_best_of_all(seeds):
 
     more = {1: "Two more seeds", 2: "One more seed"}[seeds]
     better = answer(range(100))
-    assert better.startswith("The baseline words wins: 0.900 against 0.")
+    assert better.startswith("Use the baseline words: accuracy 0.900. Best transformer: 0.")
     assert f"{more} would tell whether the cells differ; run with --seeds 3." in better
     close = answer([*range(12, 500), *range(900, 910)])
-    assert close.startswith("The baseline words has 0.502 and rope 0.")
-    assert "that may be chance" in close
-    assert answer(range(900)).startswith("rope wins: 0.")
-    assert "against 0.100 of the baseline words." in answer(range(900))
-    behind = answer(range(12, 520))
-    assert behind.startswith("rope has 0.")
-    assert "and the baseline words 0.492: that may be chance." in behind
+    assert close.startswith("Undecided: rope has accuracy 0.")
+    assert ", the baseline words 0.502." in close
+    assert answer(range(900)).startswith("Use rope: accuracy 0.")
+    assert " Best baseline: 0.100 (words)." in answer(range(900))
+    assert ", the baseline words 0.492." in answer(range(12, 520))
+    assert ("Undecided: pe." in better) == (seeds == 1), "with two seeds the rows are the same"
+
+
+def test_without_a_baseline_and_with_few_seeds_nothing_is_recommended():
+    records = [train_record(cell(pe=pe), 0, 50 + n) for n, pe in enumerate(("rope", "sin"))]
+    first = RunReport(records).answer[0]
+    assert first == "Undecided: rope has the best accuracy 0.950. Undecided: pe."
+    assert RunReport(records[:1]).answer == ["fused+rope has accuracy 0.950."]
 
 
 def test_with_enough_seeds_too_the_answer_does_not_call_a_lower_score_the_best():
@@ -44,9 +51,12 @@ def test_with_enough_seeds_too_the_answer_does_not_call_a_lower_score_the_best()
         return RunReport([*cells, *baseline(wrong)]).answer[0]
 
     better = first(range(100))
-    assert better.startswith("Nothing here beats the baseline words with 0.900: all cells are sig")
-    assert " rope has the best accuracy of the cells: 0." in better
-    assert first(range(900)).startswith("rope has the best accuracy: 0.")
+    assert better.startswith("Use the baseline words: accuracy 0.900. Best transformer: 0.482 ± ")
+    assert better.endswith(" (rope; 1 more ties with it).")
+    assert first(range(900)).startswith("Use rope: accuracy 0.482 ± ")
+    assert first(range(900)).endswith(
+        ". Best baseline: 0.100 (words). Not told apart from rope: sin."
+    )
 
 
 @pytest.mark.parametrize("seeds", [1, 2])
@@ -180,8 +190,8 @@ def test_the_answer_has_at_most_four_lines_and_then_no_next_step():
     records = exact(of_attentions({"fused": 1.0, "naive": 0.8})) + of_attentions({"linear": 1.0})
     run = RunReport([*records, *baseline(20)])
     first, choices, same, fastest = run.answer
-    assert first.startswith("Nothing here beats the baseline words with 0.980: all cells are")
-    assert "has the best accuracy of the cells: 0.9" in first
+    assert first.startswith("Use the baseline words: accuracy 0.980. Best transformer: 0.944 ± ")
+    assert first.endswith(" (fused+rope; 2 more tie with it).")
     assert " is better than sin by " in choices
     assert "compute the same" in same
     assert fastest.startswith("Of the cells that tie, ")
@@ -193,4 +203,48 @@ def test_a_run_without_a_difference_says_what_would_have_shown():
     run = RunReport(trained(cell(), cell(pe="sin"), seeds=4) + [
         train_record(cell(pe="none"), seed, 50 + (seed * 7) % 4) for seed in range(4)])  # fmt: skip
     shown = run.metric.format_difference(run.verdicts.visible("effect")).lstrip("+")
-    assert f"makes a difference that shows; one of {shown} would have" in run.answer[1]
+    assert run.answer[0].endswith("Undecided: pe.")
+    assert run.answer[1] == f"An effect of {shown} would have shown in 4 of 5 such runs."
+
+
+def on_data(records, **data):
+    return [
+        one.model_copy(update={"config": {**one.config, "data": {**one.config["data"], **data}}})
+        for one in records
+    ]
+
+
+def test_few_texts_are_the_first_that_is_said():
+    """Of 100 test texts all were also in training, where 10 were left."""
+    records = [*trained(cell(), cell(pe="sin")), *baseline(20)]
+    for counts, said in (
+        ({"train": 10, "test": 100}, "10 documents to train on"),
+        ({"train": 12, "test": 49}, "12 documents to train on and 49 documents to score"),
+    ):
+        first, second, *_ = RunReport(on_data(records, **counts)).answer
+        assert first == f"Only {said}: this may not hold for other documents."
+        assert second.startswith("Use the baseline words: ")
+    assert RunReport(on_data(records, train=50, test=50)).answer[0].startswith("Use the base")
+
+
+CUT = "600 of 1,000 test texts are longer than 64 tokens. What follows, 88% of all tokens, is cut."
+SKEWED = "Unbalanced classes: 70% of the training texts are 'a', where an even share would be 33%."
+READ = "Reading the data: commas between columns."
+
+
+@pytest.mark.parametrize(
+    ("counts", "cut", "said"),
+    [([700, 150, 150], 600, [CUT, SKEWED]), ([230, 160, 150], 99, []), ([0, 1], 100, [CUT])],
+)
+def test_what_of_the_data_a_conclusion_depends_on(counts, cut, said):
+    """Much that is cut off, and classes of which one is twice as frequent as the others."""
+    data = {
+        "class_counts": counts,
+        "cut": {"test": {"texts": cut}},
+        "notes": {"reading": READ[18:-1]},
+    }
+    run = RunReport(on_data(trained(cell()), remarks=[CUT, SKEWED, READ], **data))
+    assert run.cautions == said
+    assert {CUT, READ} <= set(run.notes), "the notes have all"
+    assert (SKEWED in run.notes) == (SKEWED in said), "but what is no finding"
+    assert answer_text(run).splitlines() == [*run.answer, *said]

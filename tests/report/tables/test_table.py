@@ -56,13 +56,15 @@ def test_what_is_held_at_the_measured_speed_is_beside_what_is_needed():
     assert note.startswith("Memory: what training steps need. Held: ")
 
 
-def test_best_first_and_baselines_last_and_ties_share_a_rank():
+def test_the_best_is_first_a_baseline_too_and_ties_share_a_rank():
     table = by_pe(run())
-    assert list(table.index) == ["rope", "sin", "none", ""]
-    assert table["baseline"].iloc[-1] == table["attention"].iloc[-1] == "words"
-    assert list(table["rank"]) == [2, 2, 4, 1], "the baseline is a row"
-    assert list(table["tie"][:3]) == [True, True, False]
-    assert list(readable(run())["rank"]) == ["2=", "2=", "4", "1"]
+    assert list(table.index) == ["", "rope", "sin", "none"]
+    assert table["baseline"].iloc[0] == table["attention"].iloc[0] == "words"
+    assert list(table["rank"]) == [1, 2, 2, 4], "the baseline is a row"
+    assert list(table["tie"][1:]) == [True, True, False]
+    assert list(readable(run())["rank"]) == ["1", "2=", "2=", "4"]
+    worse = [*run(baseline=False), train_record("words", 0, 100)]
+    assert list(by_pe(worse).index) == ["rope", "sin", "", "none"]
     alone = by_pe([r for r in run() if r.cell.get("pe") != "sin"])
     assert list(alone["tie"][["rope", "none"]]) == [False, False], "a single best is not a tie"
 
@@ -81,14 +83,14 @@ def test_accuracy_has_its_interval_over_seeds_and_separately_the_test_sets_error
     row = table.loc["rope"]
     assert row["accuracy_low"] < row["accuracy_mean"] < row["accuracy_high"]
     half = (row["accuracy_high"] - row["accuracy_low"]) / 2
-    assert shown["accuracy"][0] == f"{row['accuracy_mean']:.3f} ± {half:.3f}"
+    assert shown["accuracy"][1] == f"{row['accuracy_mean']:.3f} ± {half:.3f}"
     assert row["accuracy_sampling_error"] == pytest.approx(0.0155, abs=0.0002)
     assert row["test_examples"] == 1000
 
 
 def test_a_ratio_is_a_number_with_a_mark_where_it_is_not_told_apart_from_1():
     shown = readable(run()).set_index("pe")
-    assert list(shown["× train"]) == ["reference", "~1.00", "2.00", ""]
+    assert list(shown["× train"]) == ["", "reference", "~1.00", "2.00"]
     table = by_pe(run())
     assert list(table["train_tie"][["sin", "none"]]) == [True, False]
     assert table["train_ratio"]["rope"] == 1
@@ -155,10 +157,10 @@ def test_the_front_respects_ties():
     assert list(table["pareto_speed"][["rope", "sin", "none"]]) == ["front", "tied", "dominated"]
     assert list(table["pareto_memory"][["rope", "sin", "none"]]) == ["front"] * 3
     assert list(readable(run() + slow)["front"]) == [
+        "",
         "speed memory",
         "(speed) memory",
         "memory",
-        "",
     ]
 
 
@@ -184,7 +186,7 @@ def test_failed_and_skipped_rows_have_their_reasons_and_come_later():
         *run(),
     ]
     table = make_table(records)
-    assert list(table["status"]) == ["ok"] * 3 + ["skipped", "diverged", "oom"] + ["ok"]
+    assert list(table["status"]) == ["ok"] * 4 + ["skipped", "diverged", "oom"]
     again = record("cost", "timeout", cell=cell(pe="sin"), reason="too long")
     sin = by_pe([*run(), again]).loc["sin"]
     assert (sin["status"], sin["rank"]) == ("timeout", 2), "it is ranked by its accuracy"
@@ -225,16 +227,16 @@ def deterministic(seeds):
 @pytest.mark.parametrize("seeds", [[0], [0, 1, 2, 3, 4]], ids=["once", "with every seed"])
 def test_a_deterministic_fit_has_no_interval_and_pairs_with_every_seed(seeds):
     report = RunReport([*run(baseline=False), *deterministic(seeds)])
-    shown = report.shown.iloc[-1]
+    shown = report.shown.iloc[0]
     assert (shown["accuracy"], shown["seeds"]) == ("0.980 (deterministic fit)", "")
-    row = report.rows[-1]
+    row = report.rows[0]
     assert row.values == dict.fromkeys(range(5), 0.98)
     assert [int(mask.sum()) for mask in row.wrong.values()] == [20] * 5
-    values = report.table.iloc[-1]
+    values = report.table.iloc[0]
     assert values["deterministic"]
     assert values["seeds"] == len(seeds)
     assert pd.isna(values["accuracy_low"])
-    assert not report.table["deterministic"][:-1].any()
+    assert not report.table["deterministic"][1:].any()
     assert report.notes[0].startswith("Seeds: 5 per row")
     assert (
         "A deterministic fit is the same with every seed, and has no interval." in report.notes[0]
@@ -264,7 +266,7 @@ def test_tables_are_the_same_bytes_each_time_and_can_be_read_back(tmp_path):
     assert first == {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert set(first) == {"table.csv", "table.md", "table.tex"}
     read = pd.read_csv(io.BytesIO(first["table.csv"]))
-    assert list(read["rank"]) == [2, 2, 4, 1]
+    assert list(read["rank"]) == [1, 2, 2, 4]
     assert first["table.md"].count(b" 2= |") == 2
     assert "- Reference: fused+rope" in first["table.md"].decode()
 

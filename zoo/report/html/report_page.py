@@ -6,7 +6,7 @@ import functools
 import re
 import xml.etree.ElementTree as ElementTree
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
@@ -28,14 +28,18 @@ from zoo.report.profile_text import effects_table, profile_answer, profile_notes
 from zoo.report.run_report import MOST_DRAWN, RunReport
 from zoo.report.tables.columns import group_table
 from zoo.report.tables.notes import made_on
-from zoo.report.tables.text import plain
+from zoo.report.tables.text import listed, plain
 
+NAMED = 3  # choices of an axis, or rows, in a title
 LEAST = 11  # pixels: of text in plots
 POINTS = 72  # per inch
 
 
 def report_page(run: RunReport, plots: Sequence[Plot], name: str = "") -> str:
-    """The page as text; the same run gives the same text. name: of the run, for the title."""
+    """The page as text; the same run gives the same text.
+
+    name: of the run, for the title; by default what was compared.
+    """
     # Strings are text and escaped; Markup is trusted.
     return (
         page_environment()
@@ -44,6 +48,7 @@ def report_page(run: RunReport, plots: Sequence[Plot], name: str = "") -> str:
             title=name or _title(run),
             run=run_text(run),
             outcome=run.answer,
+            cautions=run.cautions,
             heads=heads_of(run),
             lines=lines_of(run),
             drawn_note=run.drawn_note,
@@ -69,7 +74,7 @@ def profile_page(profile: Profile, plots: Sequence[Plot], name: str = "") -> str
         page_environment()
         .get_template("profile.html")
         .render(
-            title=name or f"Profile over {counted(len(profile.data_sets), 'data set')}",
+            title=name or _on(profile.names.values(), counted(len(profile.data_sets), "data set")),
             answer=profile_answer(profile),
             scores=scores_table(profile),
             effects=effects_table(profile),
@@ -118,9 +123,15 @@ def inline_svg(svg: str) -> Markup:
 
 
 def _title(run: RunReport) -> str:
-    """What was run, for a run without a name: ``bbc-news: 4 attention × 4 pe, 2026-11-01``."""
+    """What was compared: ``fused, naive × rope, sin on bbc-news``."""
     name = run.typical.config["data"]["name"]
-    return ", ".join([f"{name}: {_cells(run)}", *_days(run)[:1]])
+    axes = " × ".join(listed(choices, NAMED) for choices in run.axes.values())
+    return f"{axes} on {name}" if axes else _on(run.short_names(run.rows), name)
+
+
+def _on(rows: Iterable[str], data: str) -> str:
+    """``fused, naive, linear and 2 more on 5 data sets``."""
+    return f"{listed(rows, NAMED)} on {data}"
 
 
 def _cells(run: RunReport) -> str:

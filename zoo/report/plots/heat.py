@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
+import math
 import statistics
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -79,10 +80,12 @@ def heat_plots(run: RunReport) -> list[Plot]:
     for place, (axes, (column, mean, label, digits)) in enumerate(zip(grids, panels, strict=True)):
         values = [run.lines[n][mean] for n in numbers]
         known = [float(value) for value in values if value is not None]
-        # The scale spans at least twice an interval's width, so that ties have nearly one colour.
-        span = max(max(known) - min(known), 2 * _width(run, numbers, column))
         middle, sign = (min(known) + max(known)) / 2, 1 if column == RATIO else metric.direction
-        if pale := not _any_difference(run, numbers, column):
+        pale = not _any_difference(run, numbers, column)
+        # What can be told apart is at most half of the scale, so that ties have nearly one colour.
+        gap = _apart(run, numbers, column)
+        span = max(max(known) - min(known), 2 * gap) if gap or not pale else math.inf
+        if pale:
             ties.append(label.partition(",")[0])
         for (x, one), (y, other) in itertools.product(enumerate(pe), enumerate(attention)):
             number = cells.get((other, one))
@@ -102,7 +105,7 @@ def heat_plots(run: RunReport) -> list[Plot]:
         axes.set_title(textwrap.fill(label, 40))
     about = "Lighter is better. A hatched cell has no value and states why."
     if ties:
-        about += f" Pale: no two cells differ significantly in {' or '.join(ties)}."
+        about += f" Pale: no two cells are known to differ in {' or '.join(ties)}."
     if rest:
         about += f" With {', '.join(rest)} as in the reference."
     if any(len(run.axes[axis]) > MOST for axis in ("attention", "pe")):
@@ -110,25 +113,27 @@ def heat_plots(run: RunReport) -> list[Plot]:
     return [finish("grid", "Attention and positional encoding", about, figure, marks)]
 
 
-def _width(run: RunReport, numbers: list[int], column: str) -> float:
-    """The median width of the intervals in a column; 0 where there are none."""
+def _apart(run: RunReport, numbers: list[int], column: str) -> float:
+    """The difference that a run can tell from none in a column; 0 where that is not known.
+
+    Of ratios it is the median width of the intervals.
+    """
+    if column != RATIO:
+        return run.verdicts.visible() or 0.0
     ends = [(run.lines[n][f"{column}_low"], run.lines[n][f"{column}_high"]) for n in numbers]
     widths = [float(high - low) for low, high in ends if low is not None]
     return statistics.median(widths) if widths else 0.0
 
 
 def _any_difference(run: RunReport, numbers: list[int], column: str) -> bool:
-    """Whether two of these rows differ significantly, or a speed from the reference's.
-
-    True where nothing was tested: then it is unknown.
-    """
+    """Whether two of these rows differ significantly, or a speed from the reference's."""
     names = [run.rows[n].name for n in numbers]
     if column == RATIO:
         known = [run.lines[n]["train_tie"] for n in numbers]
         verdicts = [None if tie is None else int(not tie) for tie in known]
     else:
         verdicts = [run.verdicts.verdict(*pair) for pair in itertools.combinations(names, 2)]
-    return any(verdicts) or all(verdict is None for verdict in verdicts)
+    return any(verdicts)
 
 
 def _colour(level: float) -> Colour:

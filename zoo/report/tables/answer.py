@@ -13,12 +13,13 @@ from zoo.report.rows import Row
 from zoo.report.stats.effects import Effects
 from zoo.report.stats.intervals import ALPHA, ENOUGH
 from zoo.report.stats.paired import p_of_models
-from zoo.report.stats.ratios import Ratio, memory_verdict
+from zoo.report.stats.ratios import Ratio
 from zoo.report.tables.words import said
 
 if TYPE_CHECKING:
     from zoo.report.run_report import RunReport
 
+FEW = 50  # texts, below which the answer begins with how many there are
 NAMED = 3  # rows of a list that are named
 MOST_SEEDS = 100  # no more are recommended
 
@@ -36,51 +37,60 @@ def tied_cells(run: RunReport) -> list[Row]:
 
 
 def findings(run: RunReport) -> list[str]:
-    """At most four lines.
+    """At most four lines, the conclusion first.
 
-    They say which row is the best, and whether any cell beats the baselines; which choices make a
-    difference; which cells compute the same; and which cells are the fastest and the smallest.
+    They say which row to use, and which axes are undecided; which choices make a difference; which
+    cells compute the same; and which cell is the fastest. Where there are few texts, that is the
+    first line.
     """
     cells, baselines = by_score(run, baseline=False), by_score(run, baseline=True)
-    values: dict[str, Any] = {"run": run, "cells": cells, "NAMED": NAMED}
+    values: dict[str, Any] = {"run": run, "cells": cells, "few": few_texts(run), "NAMED": NAMED}
     if not cells:
         return said("answer", **values)
     tied = tied_cells(run)
-    best, better = (tied or cells)[0], run.metric.better
-    verdicts: list[int | None] = []
-    if baselines:
-        verdicts = [run.verdicts.verdict(row.name, baselines[0].name) for row in cells]
-        # With too few seeds for a test, the trained models of the best cell and baseline are
-        # compared. The best of several was chosen: Bonferroni's correction for their number.
-        p = p_of_models(cells[0], baselines[0])
-        values["sure"] = p is not None and p * len(cells) * len(baselines) < ALPHA
-        values["by_mean"] = [
-            (run.short_name(cells[0]), plain_score(run, cells[0])),
-            (f"the baseline {run.short_name(baselines[0])}", plain_score(run, baselines[0])),
-        ]
-        if better(baselines[0].mean) > better(cells[0].mean):
-            values["by_mean"].reverse()
+    best, verdicts = (tied or cells)[0], run.verdicts
     others = [row for row in cells if row is not best]
     same = _same(run)
-    equal = [[row for row in of if not row.baseline] for of in run.verdicts.equal_rows()]
+    equal = [[row for row in of if not row.baseline] for of in verdicts.equal_rows()]
     return said(
         "answer",
         **values,
-        baselines=baselines,
+        baseline=baselines[0] if baselines else None,
+        standing=_standing(run, best, cells, baselines) if baselines else None,
         tied=tied,
         best=best,
         choices=_choices(run.effects),
-        visible=run.verdicts.visible("effect"),
-        beaten_by_baseline=bool(baselines) and better(baselines[0].mean) > better(best.mean),
+        undecided=_undecided(run.effects),
+        visible=verdicts.visible("effect"),
         significantly_best=bool(others)
-        and all(run.verdicts.verdict(best.name, row.name) == 1 for row in others),
+        and all(verdicts.verdict(best.name, row.name) == 1 for row in others),
         same=same,
         # Groups of cells with the same results, of which the line does not say that they must.
         alike=[of for of in equal if of[1:] and not (same and _one_function(of))],
-        cheapest=_cheapest(run, tied or cells),
-        verdicts=[verdict for verdict in verdicts if verdict is not None],
+        fastest=_fastest(run, tied or cells),
         plain_score=lambda row: plain_score(run, row),
     )
+
+
+def few_texts(run: RunReport) -> list[str]:
+    """How many texts there are to train on, and to score, where these are few."""
+    data, what = run.typical.config["data"] if run.records else {}, run.metric.scored
+    counts = {"train on": data.get("train"), "score": data.get("test")}
+    return [f"{n} {what} to {use}" for use, n in counts.items() if n is not None and n < FEW]
+
+
+def _standing(run: RunReport, best: Row, cells: Sequence[Row], baselines: Sequence[Row]) -> int:
+    """1 where a cell is better than the best baseline, -1 where the best cell is worse, else 0."""
+    baseline, better = baselines[0], run.metric.better
+    verdicts = [run.verdicts.verdict(row.name, baseline.name) for row in [best, *cells]]
+    if verdicts[0] is not None:
+        return 1 if 1 in verdicts else verdicts[0]
+    # With too few seeds for a test, the trained models of the best cell and baseline are compared.
+    # The best of several was chosen: Bonferroni's correction for their number.
+    p = p_of_models(cells[0], baseline)
+    if p is None or p * len(cells) * len(baselines) >= ALPHA:
+        return 0
+    return 1 if better(cells[0].mean) > better(baseline.mean) else -1
 
 
 def plain_score(run: RunReport, row: Row) -> str:
@@ -88,19 +98,27 @@ def plain_score(run: RunReport, row: Row) -> str:
     return run.score_text(row).removesuffix(" (deterministic fit)")
 
 
-def _choices(effects: Effects | None) -> list[str] | None:
-    """The main effects that are real, the largest first; None where none was tested."""
+def _choices(effects: Effects | None) -> list[str]:
+    """The main effects that are real, the largest first."""
     found = [(e, e.difference) for e in effects.main if e.difference] if effects else []
-    tested = [(e, d) for e, d in found if d.p is not None and not d.equal]
     parts = []
-    for effect, difference in sorted(tested, key=lambda pair: -abs(pair[1].mean)):
+    for effect, difference in sorted(found, key=lambda pair: -abs(pair[1].mean)):
         metric, names = effect.metric, [effect.component, effect.against]
         if metric.better(difference.mean) < 0:
             names.reverse()
         gap = metric.format_difference(abs(difference.mean), difference.half).lstrip("+")
         if difference.real:
             parts.append(f"{names[0]} is better than {names[1]} by {gap}")
-    return parts if tested else None
+    return parts
+
+
+def _undecided(effects: Effects | None) -> list[str]:
+    """The axes on which choices have different scores, and no effect is real."""
+    found: dict[str, list[bool]] = {}
+    for effect in effects.main if effects else []:
+        if effect.difference and not effect.difference.equal:
+            found.setdefault(effect.axis, []).append(effect.difference.real)
+    return [axis for axis, real in found.items() if not any(real)]
 
 
 def _same(run: RunReport) -> dict[str, Any] | None:
@@ -144,36 +162,24 @@ def _one_function(rows: Sequence[Row]) -> bool:
     return all(row.exact for row in rows) and all(one == rest[0] for one in rest)
 
 
-def _cheapest(run: RunReport, rows: Sequence[Row]) -> dict[str, Any]:
-    """Of these rows the fastest in training, and the smallest.
+def _fastest(run: RunReport, rows: Sequence[Row]) -> dict[str, Any]:
+    """Of these rows the fastest in training; empty where that is not known.
 
     slower: those that it is told apart from, and how many times as fast as each it is, the fastest
     first. close: the others.
     """
-    found: dict[str, Any] = {"fastest": None, "least": None}
-    if len(rows) < 2 or _one_function(rows):
-        return found
 
     def ratio(one: Row, other: str) -> Ratio | None:
         return Ratio(1.0) if one.name == other else run.speeds.ratio("train", one.name, other)
 
     timed = [(row, known.value) for row in rows if (known := ratio(row, run.speeds.base))]
-    if timed[1:]:
-        fastest, *others = (row for row, _ in sorted(timed, key=lambda pair: -pair[1]))
-        against = [(row, ratio(fastest, row.name)) for row in others]
-        slower = [(row, known) for row, known in against if known and known.verdict == 1]
-        close = [row for row, known in against if not known or known.verdict != 1]
-        found |= {"fastest": fastest, "slower": slower, "close": close}
-    sizes = [row.parameters for row in rows]
-    peaks = [float(row.cost.get("peak_memory_mib") or 0) for row in rows]
-    if all(sizes) and len(set(sizes)) > 1:
-        found |= {"least": rows[sizes.index(min(sizes))], "parameters": True}
-        found["alike"] = sizes.count(min(sizes)) - 1
-    elif all(peaks):
-        alike = sum(memory_verdict(peak, min(peaks)) == 0 for peak in peaks) - 1
-        if alike < len(rows) - 1:
-            found |= {"least": rows[peaks.index(min(peaks))], "parameters": False, "alike": alike}
-    return found
+    if not timed[1:] or _one_function(rows):
+        return {}
+    fastest, *others = (row for row, _ in sorted(timed, key=lambda pair: -pair[1]))
+    against = [(row, ratio(fastest, row.name)) for row in others]
+    slower = [(row, known) for row, known in against if known and known.verdict == 1]
+    close = [row for row, known in against if not known or known.verdict != 1]
+    return {"row": fastest, "slower": slower, "close": close}
 
 
 def next_step(run: RunReport) -> str:

@@ -1,8 +1,7 @@
-"""Effects of components in words, one line each, and as plain values."""
+"""Effects of components, in words and as plain values."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,33 +10,6 @@ from zoo.report.stats.effects import Effect, Effects
 from zoo.report.stats.ratios import memory_verdict
 from zoo.report.tables.text import ends, plain
 from zoo.report.tables.text import ratio as ratio_text
-from zoo.report.tables.words import said
-
-LARGEST = 3  # interactions that are printed
-
-
-def effects_text(effects: Effects) -> str:
-    """Main effects, the largest interactions, and what the numbers mean.
-
-    Of the interactions: the three that change the metric most, then those of speed's three that
-    are not among them. The size of the estimate counts, not its certainty: the line states that.
-    """
-
-    def change(effect: Effect) -> float:
-        return -abs(effect.difference.mean) if effect.difference else 0.0
-
-    def speed(effect: Effect) -> float:
-        ratio = effect.speed.get("train")
-        return -abs(math.log(ratio.value)) if ratio else 0.0
-
-    found = effects.interactions
-    largest = [e for e in sorted(found, key=change)[:LARGEST] if e.difference]
-    fastest = [e for e in sorted(found, key=speed)[:LARGEST] if e.speed.get("train")]
-    lines = [sentence(effect) for effect in effects.main]
-    if chosen := [*largest, *(effect for effect in fastest if effect not in largest)]:
-        lines += ["", f"Largest of {len(found)} interactions:" if found[1:] else "Interaction:"]
-        lines += [sentence(effect) for effect in chosen]
-    return "\n".join([*lines, "", *_notes(effects)])
 
 
 def sentence(effect: Effect, name: Callable[[object], str] = plain) -> str:
@@ -65,21 +37,12 @@ def sentence(effect: Effect, name: Callable[[object], str] = plain) -> str:
     return f"{names}: {', '.join(parts)}"
 
 
-def _notes(effects: Effects) -> list[str]:
-    return said(
-        "effects",
-        effects=effects,
-        missing=[f"{name} ({why})" for name, why in effects.missing.items()],
-        more=effects.lacking - len(effects.missing),
-        tested=any(e.difference and e.difference.half is not None for e in effects.main),
-        timed=any(effect.speed["train"] for effect in effects.main),
-    )
-
-
 def effects_data(effects: Effects) -> dict[str, Any]:
-    """The same as plain values, for JSON, with all interactions."""
+    """All effects and interactions as plain values, for JSON."""
     return {
         "grid": {axis: list(choices) for axis, choices in effects.axes.items()},
+        "lacking": effects.lacking,
+        "missing": dict(effects.missing),
         "seeds": list(effects.seeds),
         "effects": [_data(effect) for effect in effects.main],
         "interactions": [_data(effect) for effect in effects.interactions],

@@ -6,7 +6,6 @@ The sentences are in ``words/notes.txt``.
 from __future__ import annotations
 
 import itertools
-import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,14 +15,17 @@ from zoo.errors import counted
 from zoo.report.rows import Row
 from zoo.report.stats.ratios import PHASES
 from zoo.report.stats.verdicts import MOST_RANKED
+from zoo.report.tables.answer import few_texts
 from zoo.report.tables.table import at_chance
-from zoo.report.tables.text import plain
 from zoo.report.tables.words import said
 from zoo.sweep.records import Record, shared_part
 
 if TYPE_CHECKING:
     from zoo.report.run_report import RunReport
 
+UNBALANCED = 2.0  # times the mean of the other classes, from which on the largest one is a finding
+MUCH_CUT = 0.1  # of the test texts
+CAUTIONS = 2
 EQUAL = 20  # groups of equal rows that are named, and rows of one
 
 
@@ -62,8 +64,32 @@ def notes_of(run: RunReport) -> list[str]:
         kept=sum(bool(record.model) for row in run.rows for record in row.trained.values()),
     )
     used = [record for row in run.recorded_rows for record in row.used]
-    remarks = last.config["data"].get("remarks", [])
-    return [*found, *filter(None, remarks), made_on(last, metric), *mixed(used)]
+    return [*found, *remarks_of(last.config["data"]), made_on(last, metric), *mixed(used)]
+
+
+def remarks_of(data: Mapping[str, Any]) -> list[str]:
+    """What a data set says of itself. That classes are nearly balanced is no finding."""
+    *others, most = sorted(filter(None, data.get("class_counts", []))) or [0]
+    balanced = most * len(others) <= UNBALANCED * sum(others)
+    return [
+        remark
+        for remark in data.get("remarks", [])
+        if remark and not (balanced and remark.startswith("Unbalanced classes: "))
+    ]
+
+
+def cautions_of(run: RunReport) -> list[str]:
+    """Remarks that a conclusion depends on: that much is cut off, that classes are unbalanced.
+
+    There are few, and fewer where the answer begins with how many texts there are.
+    """
+    data = run.typical.config["data"]
+    cut, reading = data.get("cut", {}), f"Reading the data: {data.get('notes', {}).get('reading')}."
+    remarks = [remark for remark in remarks_of(data) if remark != reading]
+    if any(split["texts"] for split in cut.values()):  # of which the first remark is
+        little = cut["test"]["texts"] < MUCH_CUT * data.get("test", 0)
+        remarks = remarks[1:] if little else remarks
+    return remarks[: CAUTIONS - bool(few_texts(run))]
 
 
 def _speeds(run: RunReport) -> dict[str, Any]:
@@ -104,68 +130,21 @@ def _disordered(run: RunReport) -> tuple[str, str] | None:
     return None
 
 
-Values = tuple[float, ...]
-
-
 def _tuned(rows: Sequence[Row]) -> dict[str, Any]:
-    """Which settings were tried and how, and which row depends most on them; empty: none were."""
-    tuned = {row.name: row for row in rows if row.chosen and trial_scores(row)}
-    if not tuned:
+    """Which settings were tried, and how; empty: none were."""
+    first = next((row for row in rows if row.chosen and row.trials), None)
+    if first is None:
         return {}
-    first = next(iter(tuned.values()))
-    metric, config = first.metric, first.trials[0].config
+    config = first.trials[0].config
     tuning = config["tuning"]
-    named = [f"{n.replace('_', ' ')} of {_numbers(v)}" for n, v in tuning["values"].items()]
+    named = [
+        f"{name.replace('_', ' ')} of {', '.join(f'{value:g}' for value in values)}"
+        for name, values in tuning["values"].items()
+    ]
     part = "the validation split"
     if not config["data"].get("validation"):
         part = f"{tuning['share']:.0%} of the training split"
-    scores = {name: trial_scores(row) for name, row in tuned.items()}
-    most = max(scores, key=lambda n: max(scores[n].values()) - min(scores[n].values()))
-    best: dict[Values, list[str]] = {}
-    for values in scores[most]:
-        if all(values in found for found in scores.values()):
-            of_row = {name: metric.better(found[values]) for name, found in scores.items()}
-            best[values] = [n for n in of_row if of_row[n] == max(of_row.values())]
-    if best and set.intersection(*map(set, best.values())):
-        best = {}
-    return {
-        "settings": " and ".join(named),
-        "part": part,
-        "seeds": tuning["seeds"],
-        "most": most,
-        "scores": ", ".join(
-            f"{metric.format(score)} at {_numbers(at)}" for at, score in scores[most].items()
-        ),
-        "best": "; ".join(f"at {_numbers(at)} {_either(names)}" for at, names in best.items()),
-    }
-
-
-def trial_scores(row: Row) -> dict[Values, float]:
-    """Values of the tuned settings, in the order given, to the mean score of trials with them.
-
-    Values are missing where every trial failed.
-    """
-    found: dict[Values, list[float]] = {}
-    for record in row.trials:
-        score = record.metrics.get(row.metric.name)
-        if record.status == "ok" and score is not None:
-            training = record.config["training"]
-            values = tuple(training[name] for name in record.config["tuning"]["values"])
-            found.setdefault(values, []).append(score)
-    tried = itertools.product(*row.trials[0].config["tuning"]["values"].values())
-    return {values: statistics.fmean(found[values]) for values in tried if values in found}
-
-
-def _numbers(values: Sequence[float]) -> str:
-    return ", ".join(f"{value:g}" for value in values)
-
-
-def _either(names: Sequence[str]) -> str:
-    """``a``, ``a or b``, ``a or 3 others``."""
-    first, *others = (plain(name, 60) for name in names)
-    if len(others) > 1:
-        return f"{first} or {len(others)} others"
-    return " or ".join([first, *others])
+    return {"settings": " and ".join(named), "part": part, "seeds": tuning["seeds"]}
 
 
 def made_on(record: Record, metric: MetricDescription) -> str:

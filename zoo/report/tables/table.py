@@ -32,7 +32,7 @@ NOT_TRAINED = "not trained"  # the status of a row that has tuning trials alone
 
 
 def lines_of_table(run: RunReport) -> list[tuple[Row, dict[str, Any]]]:
-    """Each row with its line of ``table.csv``: cells, best first, then what failed, then baselines.
+    """Each row with its line of ``table.csv``: the best first, baselines too; then what failed.
 
     Columns named after metrics are in the metrics' own units; ratios and shares are plain numbers.
     ``tie``: whether a row cannot be distinguished from the best cell, which is not alone. The
@@ -47,11 +47,10 @@ def lines_of_table(run: RunReport) -> list[tuple[Row, dict[str, Any]]]:
         if not any(line[name] for line in lines):
             lines = [{k: value for k, value in line.items() if k != name} for line in lines]
 
-    def order(found: tuple[Row, dict[str, Any]]) -> tuple[bool, bool, float, float]:
-        row, line = found
+    def order(found: tuple[Row, dict[str, Any]]) -> tuple[bool, float, float]:
+        _, line = found
         score, speed = line[f"{run.metric.name}_mean"], line["train_tokens_per_s"]
         return (
-            bool(row.baseline),
             line["status"] != "ok",
             math.inf if score is None else -run.metric.better(score),
             math.inf if speed is None else -speed,
