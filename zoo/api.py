@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -266,12 +266,14 @@ def run_bench(
     on: Choice,
     out: Path | None,
     fresh: bool,
+    scored: Callable[[RunReport], None] | None = None,
 ) -> Bench:
     """Carry out requests that differ in their data, write the tables, and keep models.
 
     All data are loaded and all plans made before the first training. Tables are written of what has
     been recorded also where the run is interrupted or fails. name: of a run on several data sets,
-    used for its directory under ``runs``. The rest is as for ``bench``.
+    used for its directory under ``runs``. scored: given the report of each data set once its
+    trainings have ended, where costs are still to be measured. The rest is as for ``bench``.
     """
     from zoo.report.profile import read_profile, the_profile
     from zoo.report.run_report import RunReport
@@ -281,6 +283,14 @@ def run_bench(
     metric, several = requests[0].metric, len(requests) > 1
     for request in requests if several else ():
         make_plan(request, zoo.registry)  # a wrong name is said before any data are loaded
+
+    def trained() -> None:
+        """The scores, before their costs."""
+        report = RunReport(run.records, metric=metric)
+        write_tables(report, place)
+        if scored is not None:
+            scored(report)
+
     with open_executor(zoo, on) as executor:
         runs = [prepare_run(r, zoo, executor, progress) for r in requests]
         if several:
@@ -298,7 +308,7 @@ def run_bench(
                     progress.notice(f"data set {number} of {len(runs)}: {data}")
                 with run.at(place, fresh=fresh):
                     try:
-                        carry_out(run)
+                        carry_out(run, trained)
                         keep_models(run)
                     except StoppedError:
                         unsaid = [WriteError]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from small_runs import QUICK, flags
 
 from zoo.cli import main
+from zoo.sweep.records import RecordFile
 
 RUN = [
     "bench",
@@ -22,6 +24,9 @@ RUN = [
     "--out",
     "out",
 ]
+
+
+PAGE = str(Path("out", "report.html"))
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +51,9 @@ def printed(
 def test_json_is_what_zoo_report_prints(
     place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out, _ = printed(place, monkeypatch, capsys, "--json")
+    out, err = printed(place, monkeypatch, capsys, "--json")
     found = json.loads(out)
+    assert err.splitlines()[-1] == f"Report: {PAGE}"
     assert {row["pe"] for row in found["rows"]} == {"rope", "sin"}
     assert all(0 <= row["accuracy_mean"] <= 1 for row in found["rows"])
     assert main(["report", "out", "--tables", "--json"]) == 0
@@ -67,15 +73,59 @@ def test_a_plan_as_json_says_what_runs_and_why_the_rest_does_not(
     assert skipped["fused", "rope"] == skipped["torch", "sin"] == ""
 
 
-def test_quiet_prints_the_answer_and_the_directory_alone(
+def test_quiet_prints_the_answer_and_the_page_alone(
     place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out, err = printed(place, monkeypatch, capsys, "--quiet", "--fresh")
     assert err == ""
     lines = out.splitlines()
-    assert lines[-1] == "Records and tables: out"
+    assert lines[-1] == f"Report: {PAGE}"
+    assert "<title>rope, sin on order" in (place / PAGE).read_text()
     whole, err = printed(place, monkeypatch, capsys)
     assert "there already" in err
     assert set(lines) < set(whole.splitlines())
     assert "train s" in whole
     assert "train s" not in out
+
+
+def test_scores_are_shown_before_their_costs_are_measured(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    costs = ["--phases", "train,cost", "--blocks", "1"]
+    out, err = printed(place, monkeypatch, capsys, *costs)
+    scores, _, rest = err.partition("cost: 1 to run")
+    assert "train: 2 there already" in scores
+    assert "accuracy" in scores
+    assert "train tok/s" not in scores
+    assert "Undecided: " in scores
+    assert "train tok/s" not in rest
+    assert "train tok/s" in out
+    _, again = printed(place, monkeypatch, capsys, *costs)
+    assert "accuracy" not in again, "all costs are there: the whole table follows at once"
+
+
+def test_minutes_are_seeds_by_what_earlier_runs_took(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The plan says how many; a first run says so once every row is trained with one."""
+    monkeypatch.chdir(place)
+    texts = [f"{'good' if n % 2 else 'bad'} word{n % 7} word{n % 11},{n % 2}" for n in range(80)]
+    Path("texts.csv").write_text("\n".join(["text,label", *texts]))
+    at = RUN.index("--seeds")
+    timed = [*RUN[:at], *RUN[at + 2 :], "--data", "texts.csv", "--out", "timed"]
+    timed += ["--minutes", "0.05"]
+    later = "--minutes 0.05: how many seeds fit is known once every row is trained with one"
+    assert main([*timed, "--plan"]) == 0
+    assert later in capsys.readouterr().out
+    assert main(timed) == 0
+    err = capsys.readouterr().err
+    known = re.search(r"^--minutes 0.05: (\d+) seeds? of each row", err, re.MULTILINE)
+    assert known is not None
+    assert err.index(later) < err.index("train 2/2") < known.start()
+    seeds = [record.seed for record in RecordFile(Path("timed")).read()]
+    assert sorted(seeds) == sorted(2 * [*range(int(known[1]))]), "each once"
+    assert main([*timed, "--plan"]) == 0
+    plan = capsys.readouterr().out
+    assert re.search(r"^--minutes 0.05: \d+ seeds? of each row", plan, re.MULTILINE)
+    assert main([*RUN, "--minutes", "3"]) == 2
+    assert "--seeds says how many: use one" in capsys.readouterr().err

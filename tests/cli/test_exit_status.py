@@ -27,7 +27,7 @@ def test_a_failed_row_exits_1_and_debug_prints_its_traceback(
     assert "Traceback" not in quiet.err + quiet.out
     assert main(["--debug", "bench", *FAILED, "fused,raises", "--out", "loud"]) == 1
     loud = capsys.readouterr()
-    assert "Records and tables: loud" in loud.out
+    assert f"Report: {Path('loud', 'report.html')}" in loud.out
     assert loud.err.count("Traceback (most recent call last)") == 1
     assert "raises+rope+layer+gelu+pre+mean seed 0, crashed:\nTraceback" in loud.err
     assert 'raise RuntimeError("no such luck")' in loud.err
@@ -55,7 +55,7 @@ def test_closed_streams_are_no_errors(folder: Path, closed: str) -> None:
     words = shlex.join([sys.executable, "-m", "zoo", "bench", *WORDS, "--out", "closed"])
     done = subprocess.run(["sh", "-c", f"{words} {closed}"], capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert b"Records and tables: closed" in done.stdout
+    assert b"Report: closed" in done.stdout
 
 
 def test_a_name_that_is_not_utf_8_is_refused(folder: Path, capsys) -> None:

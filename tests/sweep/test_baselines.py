@@ -187,7 +187,7 @@ def test_a_deterministic_fit_is_made_once_and_called_that(outcome: Run) -> None:
     assert row.values == dict.fromkeys((0, 1, 2), 14 / 20)  # it pairs with the seeds of all rows
 
 
-def test_what_is_cut_and_unbalanced_is_recorded_noticed_and_noted(
+def test_what_is_cut_and_unbalanced_is_recorded_and_said_with_the_answer(
     outcome: Run, notices: Notices, data: Path
 ) -> None:
     description = outcome.records[0].config["data"]
@@ -202,7 +202,11 @@ def test_what_is_cut_and_unbalanced_is_recorded_noticed_and_noted(
     assert "only baselines with whole=True read it" in text
     unbalanced = "Unbalanced classes: 75% of the training texts are 'ham', where an even share"
     assert unbalanced in text
-    assert any(line.startswith(unbalanced) for line in notices.lines)
+    assert "Unbalanced" not in "".join(notices.lines), "what is under the table is said once"
+    assert [caution[:20] for caution in RunReport(outcome.records).cautions] == [
+        "20 of 20 test texts ",
+        unbalanced[:20],
+    ]
     # What a baseline chose is a note as well.
     chosen = baselines(outcome)["tfidf-logreg"].metrics["note"]
     assert "chosen on held-out training texts" in chosen
@@ -257,7 +261,8 @@ def test_the_metric_that_ranks_can_be_chosen(
         rows = json.loads(capsys.readouterr().out)[0]["rows"]
         found = [row[f"{metric}_mean"] for row in rows if row["baseline"]]
         assert found == sorted(found, reverse=True)
-        assert rows[0][f"{metric}_low"] <= rows[0][f"{metric}_mean"] <= rows[0][f"{metric}_high"]
+        cell = next(row for row in rows if not row["baseline"])
+        assert cell[f"{metric}_low"] <= cell[f"{metric}_mean"] <= cell[f"{metric}_high"]
         assert ("accuracy_low" in rows[0]) == (metric == "accuracy")
     assert table_text(RunReport(outcome.records, metric="macro_f1")).split()[2:6] == [
         "rank", "macro", "F1", "accuracy",

@@ -86,9 +86,8 @@ def test_four_cells_and_the_baseline_have_accuracy_speed_and_memory_on_one_row(
     assert cells.accuracy_mean.between(0, 1).all()
     for column in ("train_tokens_per_s", "infer_tokens_per_s", "latency_ms", "train_seconds"):
         assert (table[column] > 0).all(), column
-    # The best row is the first, and the baseline the last.
-    assert cells.accuracy_mean.is_monotonic_decreasing
-    assert table.baseline.iloc[-1] == "tfidf-logreg(choose=False)"
+    assert table.accuracy_mean.is_monotonic_decreasing, "the best row is the first"
+    assert list(table.baseline.dropna()) == ["tfidf-logreg(choose=False)"]
 
 
 def test_a_record_holds_what_is_needed_to_repeat_it(records: list[Record]) -> None:
@@ -256,19 +255,16 @@ def test_costs_of_other_blocks_or_threads_are_measured_again(
     assert found == [(1, 2, 0), (1, 5, 0), (0, 2, 0), (1, 2, 2), (0, 2, 0)]
 
 
-def test_a_run_that_goes_on_with_other_threads_says_so(
+def test_a_run_that_goes_on_with_other_threads_keeps_what_is_there(
     tmp_path: Path, small: dict[str, Any]
 ) -> None:
     options = {**small, "baseline": "none", "phases": "train", "epochs": 1}
     options["batch_size"] = 72  # one step: each is slow with two threads on one core
-    said = []
-    for threads, seeds in ((1, 1), (1, 2), (2, 3)):
+    for threads, seeds in ((1, 1), (2, 2)):
         shown = Notices()
-        bench(tmp_path, {**options, "threads": threads, "seeds": seeds}, progress=shown)
-        said.append("\n".join(shown.lines))
-    warning = "were trained with --threads 1, the others get 2; the last digits of scores depend"
-    assert "train: 1 there already" in said[1]
-    assert [warning in one for one in said] == [False, False, True]
+        done = bench(tmp_path, {**options, "threads": threads, "seeds": seeds}, progress=shown)
+    assert "train: 1 there already" in shown.lines
+    assert [record.environment["threads"] for record in done.records] == [1, 2]
 
 
 def test_a_result_that_failed_is_tried_again(tmp_path: Path, small: dict[str, Any]) -> None:

@@ -91,7 +91,7 @@ def bench(
     from zoo.api import run_bench
     from zoo.execution import choose_executor
     from zoo.inference.requests import build_requests
-    from zoo.report.write import answer_text, report_data, report_text
+    from zoo.report.write import answer_text, report_data, report_text, scores_text, write_report
     from zoo.sweep.progress import Silent, for_stream
     from zoo.sweep.tracked_progress import TrackedProgress, find_trackers
 
@@ -107,6 +107,7 @@ def bench(
         _print_plans(requests, loaded, executor, Path(out) if out else None, as_json=as_json)
         return 0
     shown = Silent() if quiet else for_stream(sys.stderr)
+    width = None if wide else terminal_width()
     with (
         contextlib.closing(TrackedProgress(shown, trackers)) as progress,
         resumable(lambda: progress.directory, fresh),
@@ -119,16 +120,16 @@ def bench(
             on=executor,
             out=Path(out) if out else None,
             fresh=fresh,
+            scored=None if quiet else lambda report: shown.notice(scores_text(report, width)),
         )
     if as_json:
         print_json(report_data(done.report, done.directory))
     elif quiet:
         click.echo(answer_text(done.report))
     else:
-        click.echo(report_text(done.report, None if wide else terminal_width()))
+        click.echo(report_text(done.report, width))
     print_tracebacks(done.failed)
-    if not as_json:
-        click.echo(f"Records and tables: {done.directory}")
+    click.echo(f"Report: {write_report(done.report, done.directory)}", err=as_json)
     return 1 if done.failed else 0
 
 
@@ -136,8 +137,15 @@ def _print_plans(
     requests: Sequence[Request], zoo: Zoo, on: Choice, out: Path | None, *, as_json: bool
 ) -> None:
     """What would run, and how long it would take."""
-    from zoo.execution.machine import seems_to_compute_on
-    from zoo.sweep.plan_time import PastTimes, all_to_do, as_table, past_records, time_lines
+    from zoo.execution.machine import limits_note, seems_to_compute_on
+    from zoo.sweep.plan_time import (
+        PastTimes,
+        all_to_do,
+        as_table,
+        past_records,
+        time_lines,
+        with_fitting_seeds,
+    )
     from zoo.sweep.run import dry_plan, open_executor, training_limits
 
     with open_executor(zoo, on) as executor:
@@ -156,7 +164,11 @@ def _print_plans(
             click.echo(f"{request.data} (--task {request.task})\n")
         _print_plan(plan)
         past = PastTimes.of(records, request, nodes is not None)
-        click.echo("\n".join(time_lines(all_to_do(request, plan), request, nodes, past, jobs)))
+        request, fitting = with_fitting_seeds(request, plan, nodes, past, jobs)
+        lines = time_lines(all_to_do(request, plan), request, nodes, past, jobs)
+        click.echo("\n".join(filter(None, [fitting, *lines])))
+    if nodes is None and not requests[0].threads and (note := limits_note()):
+        click.echo(note)
     if nodes is not None:
         click.echo("\n" + as_table(nodes, requests[0]))
 
