@@ -84,6 +84,7 @@ def bench(
     test: str | None = None,
     test_size: float | None = None,
     split_seed: int | None = None,
+    merge_labels: bool | None = None,
     encoding: str | None = None,
     drop_bad_rows: bool | None = None,
     size_limit: int | None = None,
@@ -217,6 +218,8 @@ def bench(
         [classify and tag only]
     split_seed: Seed for splitting data that has no test split.  [classify and tag only;
         default: 0]
+    merge_labels: Make one label of those that differ in case, spaces or accents only.
+        [classify and tag only; default: no]
     encoding: Encoding of text files, such as latin-1; by default UTF-8 or, where a file is
         not UTF-8, a guess, which is named.
     drop_bad_rows: Leave out rows that cannot be used, and say which; by default they are
@@ -357,6 +360,7 @@ def train(
     test: str | None = None,
     test_size: float | None = None,
     split_seed: int | None = None,
+    merge_labels: bool | None = None,
     encoding: str | None = None,
     drop_bad_rows: bool | None = None,
     size_limit: int | None = None,
@@ -455,6 +459,8 @@ def train(
         [classify and tag only]
     split_seed: Seed for splitting data that has no test split.  [classify and tag only;
         default: 0]
+    merge_labels: Make one label of those that differ in case, spaces or accents only.
+        [classify and tag only; default: no]
     encoding: Encoding of text files, such as latin-1; by default UTF-8 or, where a file is
         not UTF-8, a guess, which is named.
     drop_bad_rows: Leave out rows that cannot be used, and say which; by default they are

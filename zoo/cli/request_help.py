@@ -28,7 +28,7 @@ USUAL = frozenset(
         *("data", "test", "text_column", "label_column"),
         *("dim", "layers", "heads", "max_length"),
         *("minutes", "epochs", "batch_size", "lr"),
-        *("phases", "reference"),
+        "phases",
         *("jobs", "threads", "device"),
     )
 )
