@@ -79,8 +79,7 @@ def test_loading_needs_no_pickle(trained: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_a_directory_holds_weights_tokenizer_and_a_readable_description(trained: Path) -> None:
     names = sorted(path.name for path in trained.iterdir())
-    own = ["config.json", "model.safetensors", "tokenizer.json"]
-    assert names == sorted([*own, "README.md", "tokenizer_config.json"])
+    assert names == ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]
     config = json.loads((trained / "config.json").read_text())
     assert config["cell"] == "fused+rope+layer+gelu+pre+mean"
     assert config["labels"] == ["market", "music", "sport"]

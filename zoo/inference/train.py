@@ -27,7 +27,6 @@ from zoo.inference.directory import (
     refuse_taken,
     write,
 )
-from zoo.inference.hub_card import hub_dataset, write_readme
 from zoo.inference.requests import is_absent, with_saved_encoders
 from zoo.registry import AXES, Choice, Registry
 from zoo.registry.loading import Zoo
@@ -187,7 +186,6 @@ def _saved(run: Run, job: TrainJob, result: Result, save: Path) -> tuple[TextMod
 def _write(directory: Path, run: Run, job: TrainJob, result: Result) -> None:
     card, tokenizer = _card(run, job, result), run.data.encoded.tokenizer_path
     write(directory, card, result.artifacts[WEIGHTS], tokenizer)
-    write_readme(directory, card, hub_dataset(card)[0])
 
 
 def keep_models(run: Run) -> None:

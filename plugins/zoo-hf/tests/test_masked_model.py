@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+import shutil
 from logging import StreamHandler
 from pathlib import Path
 
 import pytest
 import torch
 import torch.nn.functional as F
-import zoo_hf  # noqa: F401 - registers the classes
+import zoo_hf
 from huggingface_hub import ModelCard
 from transformers import (
     AutoConfig,
@@ -41,8 +42,9 @@ def test_it_gives_the_zoos_logits_bit_for_bit(masked: Path, tmp_path: Path):
     assert found.shape == (*batch["input_ids"].shape, own.card.vocab_size)
 
 
-def test_its_card_says_what_it_does_on_the_hub(masked: Path):
-    assert ModelCard.load(masked / "README.md").data.pipeline_tag == "fill-mask"
+def test_its_card_says_what_it_does_on_the_hub(masked: Path, tmp_path: Path):
+    (file,) = zoo_hf.write_model_card(shutil.copytree(masked, tmp_path / "model"))
+    assert ModelCard.load(file).data.pipeline_tag == "fill-mask"
 
 
 def test_its_loss_is_of_the_labelled_tokens_alone(masked: Path):
