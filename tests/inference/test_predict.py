@@ -176,7 +176,6 @@ def write(path: Path, content: str | bytes) -> str:
         (["--input", "nothing.txt"], "nothing.txt contains no text"),
         (["--input", "rows.csv", "--text-column", "boddy"], "did you mean 'body'?"),
         (["text", "--format", "xml"], "--format"),
-        (["text", "--batch-size", "0"], "--batch-size"),
         (["text", "--device", "tpu"], "'--device': 'tpu' is not one of"),
     ],
     ids=lambda value: (

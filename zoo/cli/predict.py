@@ -31,14 +31,6 @@ DIGITS = 6  # of a probability; float32 knows no more
 
 @click.command()
 @source_options("text")
-@click.option(
-    "--batch-size",
-    type=click.IntRange(min=1),
-    metavar="N",
-    default=64,
-    show_default=True,
-    help="Texts that are predicted at once.",
-)
 @model_options
 @click.argument("texts", metavar="[TEXT]...", nargs=-1)
 @click.option(
@@ -55,7 +47,6 @@ def predict(
     texts: tuple[str, ...],
     source: Source,
     form: str,
-    batch_size: int,
 ) -> None:
     """Print what the model predicts for every text: the class, a tag for each token, or its masks.
 
@@ -89,7 +80,7 @@ def predict(
 
     def counted() -> Iterator[Any]:
         nonlocal seen, cut, unknown
-        stream = model.stream(given, batch_size)
+        stream = model.stream(given)
         if texts:  # an unknown one is an error before anything is printed
             stream = list(stream)
             for number, prediction in enumerate(stream, start=1):
@@ -165,9 +156,9 @@ class _TextLayout:
         click.echo(f"{p.label:<{self.width}}{share}  {printable(p.text)}{note}")
 
     def rows(self, number: int, p: Prediction) -> Iterator[dict[str, Any]]:
-        most = "" if p.probability is None else _exact(p.probability)
-        each = {f"p({label})": _exact(share) for label, share in p.probabilities.items()}
-        yield {"text": p.text, "label": p.label, "probability": most, **_counts(p), **each}
+        row = self.json(p)
+        shares = row.pop("probabilities")
+        yield row | {f"p({label})": share for label, share in shares.items()}
 
     def json(self, p: Prediction) -> dict[str, Any]:
         most = None if p.probability is None else round(p.probability, DIGITS)
@@ -190,8 +181,9 @@ class _TagLayout:
             click.echo(f"{token:<{widths[0]}}  {tag:<{widths[1]}}  {share:>11.3f}")
 
     def rows(self, number: int, p: TaggedText) -> Iterator[dict[str, Any]]:
-        for token, tag, share in zip(p.tokens, p.tags, p.probabilities, strict=True):
-            yield {"text": number, "token": token, "tag": tag, "probability": _exact(share)}
+        its = self.json(p)
+        for row in zip(its["tokens"], its["tags"], its["probabilities"], strict=True):
+            yield dict(zip(("text", "token", "tag", "probability"), (number, *row), strict=True))
 
     def json(self, p: TaggedText) -> dict[str, Any]:
         shares = [round(share, DIGITS) for share in p.probabilities]
@@ -209,17 +201,13 @@ class _FillLayout:
             click.echo(f"  mask {mask}: {shown}")
 
     def rows(self, number: int, p: FilledText) -> Iterator[dict[str, Any]]:
-        for mask, pieces in enumerate(p.masks, start=1):
-            for piece, share in pieces:
-                yield {"text": number, "mask": mask, "piece": piece, "probability": _exact(share)}
+        for mask, pieces in enumerate(self.json(p)["masks"], start=1):
+            for piece, share in pieces.items():
+                yield {"text": number, "mask": mask, "piece": piece, "probability": share}
 
     def json(self, p: FilledText) -> dict[str, Any]:
         masks = [{piece: round(share, DIGITS) for piece, share in pieces} for pieces in p.masks]
         return {"text": p.text, "filled": p.filled, "masks": masks} | _counts(p)
-
-
-def _exact(probability: float) -> str:
-    return f"{probability:.{DIGITS}f}"
 
 
 def _counts(prediction: Prediction | FilledText) -> dict[str, int]:

@@ -233,28 +233,36 @@ def read_texts(
         held = "every file is a text" if is_folder else "every line is a text"
         raise ZooError(f"{listed(flags)}: for tables, and of {name} {held}")
     if file and (is_table or is_folder):
-        columns = column_names(column) if is_table else [TEXT]
-        read = read_folder if is_folder else read_rows
-        rows = [*read(file, reading, notices)]
-        named = dict.fromkeys(columns, "text_column")
-        find_columns(name, rows, named, notices, header=reading.header)
-        texts = usable(
-            name, rows, lambda where, row: joined_text(where, row, columns), reading, notices
-        )
+        read_all = read_folder if is_folder else read_rows
+
+        def read(options: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+            columns = column_names(options.get("text_column", column)) if is_table else [TEXT]
+            dropping = reading.drop_bad_rows or options.get("drop_bad_rows")
+            its, told = reading.model_copy(update={"drop_bad_rows": dropping}), list[str]()
+            rows = [*read_all(file, its, told)]
+            named = dict.fromkeys(columns, "text_column")
+            find_columns(name, rows, named, told, header=its.header)
+            found = usable(name, rows, lambda at, row: joined_text(at, row, columns), its, told)
+            if texts := [*found]:
+                return texts, told
+            raise ZooError(f"{name} contains no {what}")
+
+        texts, told = read_or_explain(read, again=is_folder or file.is_file())
+        notices += told
+        yield from texts
     else:
         lines = (
             text_lines(file, reading, notices)
             if file
             else decoded_lines(name, sys.stdin.buffer, reading)
         )
+        found = False
         each = numbered(map(without_end, lines))
-        texts = usable(name, each, _line, reading, notices, at_once=True)
-    found = False
-    for text in texts:
-        found = True
-        yield text
-    if not found:
-        raise ZooError(f"{name} contains no {what}")
+        for text in usable(name, each, _line, reading, notices, at_once=True):
+            found = True
+            yield text
+        if not found:
+            raise ZooError(f"{name} contains no {what}")
 
 
 def _line(where: str, text: str) -> str:
