@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from fakehub import hub_of
 
-from zoo.config.reading import Reading
+from zoo.config.reading import Division, Reading
 from zoo.data.sources.corpus import IGNORED, Corpus, TaggedCorpus
 from zoo.data.sources.labelled_texts import LabelledTexts
 from zoo.data.sources.load_data import load_corpus, load_data
@@ -132,6 +132,18 @@ def test_the_words_of_conll_u_are_read_and_its_columns_have_names(
     assert read(registry, path, tags_column="XPOS")[0].label_names == ["PRP", "RB", "VB", "VBD"]
     with pytest.raises(ZooError, match="the numbers 1 to 10, or ID, FORM, LEMMA, UPOS, XPOS"):
         read(registry, path, tags_column="POS")
+
+
+def test_tags_in_several_spellings_are_one_where_asked(registry: Registry, tmp_path: Path) -> None:
+    path = tmp_path / "x.conll"
+    path.write_text("a b-per\nb O\n\n" + "c B-PER\nd o\ne O\n\n" * 3)
+    corpus, notices = read(registry, path)
+    assert set(corpus.label_names) == {"B-PER", "b-per", "O", "o"}
+    assert "'O' (4) and 'o' (3); 'B-PER' (3) and 'b-per' (1); --merge-labels makes" in notices[0]
+    reader = TaggedTexts(division=Division(merge_labels=True))
+    merged, _ = load_data(registry, str(path), reader, TaggedCorpus)
+    assert merged.label_names == ["B-PER", "O"]
+    assert (["a", "b"], ["B-PER", "O"]) in pairs_of(merged)
 
 
 def test_tags_that_are_minus_100_do_not_count(registry: Registry, tmp_path: Path) -> None:
