@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from bench.docs.catalog import catalog
 from bench.docs.evidence import published_runs
 from bench.publish.markdown import link
+from bench.publish.questions import solved_by
 from zoo.config.metric_description import MetricDescription
 from zoo.errors import ZooError, counted
 from zoo.report.profile import DataSet, Profile
 from zoo.report.profile_text import profile_answer
 from zoo.report.tables.text import bullets, code, line
 
+RESULTS = "../results"  # from docs/
 NAMED = 6  # rows that a sentence names
 EFFECTS = 4  # differences that a task shows
 
@@ -23,10 +25,12 @@ def by_task() -> str:
     parts = []
     for run in published_runs():
         if run.profile is not None:
-            title = link(line(run.title), f"results/{run.page}")
+            title = link(line(run.title), f"{RESULTS}/{run.page}")
             parts += [f"## {title}", line(" ".join(profile_answer(run.profile)))]
             for data in run.profile.data_sets:
-                parts += _task(run.profile, data, f"results/{run.place}/{data.directory}/README.md")
+                parts += _task(
+                    run.profile, data, f"{RESULTS}/{run.place}/{data.directory}/README.md"
+                )
     return "\n\n".join(parts)
 
 
@@ -35,7 +39,7 @@ def on_text() -> str:
     parts = []
     for run in published_runs():
         if run.report is not None:
-            title = link(line(run.title), f"results/{run.page}")
+            title = link(line(run.title), f"{RESULTS}/{run.page}")
             made_on = run.report.notes[-1]
             parts += [f"### {title}", line(" ".join(run.report.answer)), line(made_on)]
     return "\n\n".join(parts)
@@ -49,18 +53,22 @@ def _task(profile: Profile, data: DataSet, page: str) -> list[str]:
     ordered = sorted(scored, key=lambda name: -better(scored[name].mean or 0.0))
     best = [name for name in ordered if scored[name].best]
     worse = [name for name in ordered if scored[name].best is False]
-    chance = [name for name in ordered if scored[name].at_chance]
     said = []
+    if data.run.goal is not None:
+        rows = {row.name: row for row in data.run.rows}
+        values = {profile.names[name]: data.values(rows[name]) for name in ordered}
+        leads = ("Solved with every seed", "Solved with some seeds", "Solved with no seed")
+        groups = zip(leads, solved_by(data.run, values), strict=True)
+        said += [
+            f"{lead}: {', '.join(names[:NAMED])}{_more(names)}." for lead, names in groups if names
+        ]
     if best and not worse:
         said.append("No row is distinguished from the best one.")
     elif best:
         said.append(f"Best, or not distinguished from it: {_rows(profile, data, best)}.")
         said.append(f"Worse: {_rows(profile, data, worse)}.")
-    else:
+    elif data.run.goal is None:
         said.append(f"Too few seeds to rank rows: {_rows(profile, data, ordered)}.")
-    if chance:
-        guess = "" if data.chance is None else f" ({data.metric.format(data.chance)})"
-        said.append(f"Not shown to be better than chance{guess}: {_names(profile, chance)}.")
     said += [f"{text}." for text in _effects(profile, data)]
     if (gap := data.run.verdicts.visible()) is not None:
         metric, seen = data.metric, data.metric.format_difference(gap).lstrip("+")
@@ -85,8 +93,7 @@ def line_of(data: DataSet) -> str:
         component = catalog().choose("data", data.name).component
     except ZooError:
         return ""
-    page = f"components/data/{component.name}.md"
-    return f"{link(component.name, page)}: {line(component.summary)}."
+    return f"{code(component.name)}: {line(component.summary)}."
 
 
 def _rows(profile: Profile, data: DataSet, names: Sequence[str]) -> str:
@@ -95,10 +102,6 @@ def _rows(profile: Profile, data: DataSet, names: Sequence[str]) -> str:
         for name in names[:NAMED]
     ]
     return ", ".join(shown) + _more(names)
-
-
-def _names(profile: Profile, names: Sequence[str]) -> str:
-    return ", ".join(code(profile.names[name]) for name in names[:NAMED]) + _more(names)
 
 
 def _more(names: Sequence[str]) -> str:

@@ -68,6 +68,13 @@ def summary(file: Path) -> str:
     return "\n".join([*sentences, ""]) if sentences else ""
 
 
+def verdict_counts(file: Path) -> dict[str, int]:
+    """What the zoo is in comparisons of equal work, and in how many: ``faster``, and so on."""
+    shown, _ = _shown(file, "equal")
+    verdicts = [row.verdict for row in _rows(shown, shown)]
+    return {words: n for words in SAID.values() if (n := verdicts.count(words))}
+
+
 def _shown(file: Path, kind: Kind) -> tuple[list[Comparison], list[str]]:
     """The comparisons of a kind that are shown, and in a sentence what is not."""
     if not file.exists():

@@ -48,8 +48,9 @@ def claims_section(profile: Profile, claims: Sequence[Claim]) -> list[str]:
         "## Published claims held against these results",
         f"{counted(len(claims), 'claim')} on the order of two choices: {counts}. A claim *holds* "
         "where the difference is significant here, in the same direction; it *does not hold* where "
-        "it is significant in the other; otherwise it is undecided. Tests have Holm's correction "
-        "for all comparisons on the data set, ± is the interval of one. Tasks and models here are "
+        "it is significant in the other; otherwise it is undecided. A task that is solved or not "
+        "decides nothing with fewer than 5 seeds. Tests have Holm's correction for all "
+        "comparisons on the data set, ± is the interval of one. Tasks and models here are "
         "smaller than the published ones.",
         grid(rows),
     ]
@@ -70,6 +71,9 @@ def _verdict(profile: Profile, claim: Claim) -> tuple[str, str]:
     shown = " and ".join(metric.format(mean) for mean in means)
     found = _difference(data.run, better, worse, claim.group)
     if found is None:
+        if data.run.goal is not None:
+            solved = [data.run.solved(values[name].values()) for name in (better, worse)]
+            shown += f", solved in {' and '.join(map(str, solved))} of {len(values[better])} seeds"
         return UNKNOWN, shown
     shown = f"{shown}: {metric.format_difference(found.mean, found.half)}"
     if not found.real:

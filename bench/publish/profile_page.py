@@ -38,11 +38,7 @@ def profile_page(profile: Profile, published: Published, directory: Path) -> str
     parts = [
         f"# {line(published.title)}",
         *(escaped(text.strip()) for text in (published.text, published.data)),
-        *(
-            f"![{line(name)}]({PLOTS}/{name}.svg)"
-            for name in ("profile", "critical-difference")
-            if (directory / PLOTS / f"{name}.svg").exists()
-        ),
+        f"![Which row solves which task]({PLOTS}/profile.svg)",
         line(" ".join(profile_answer(profile))),
         "## Scores",
         as_text(scores_table(profile), "github"),

@@ -50,6 +50,7 @@ def test_every_key_of_table_csv_is_explained() -> None:
 LEADS = {
     r"Seeds: ": "**Seeds:**",
     r"Rank: ": "**Rank:**",
+    r"Not ranked: ": "**Not ranked:**",
     r"More than 200 rows are ranked": "**More than 200 rows are ranked:**",
     r"Ranks do not follow": "**Ranks do not follow the means everywhere:**",
     r"Test set: |On another test set": "**Test set:**",
@@ -146,19 +147,21 @@ ANSWERS = {
     r"Of .* none trains measurably faster": '"none trains measurably faster than the others"',
     r"About \d+ seeds": '"About n seeds would show the largest gap among the rows',
     r"Try a task": '"Try a task on which the order of words decides',
-    r"(One|Two) more seed": '"Two more seeds would tell whether the cells differ"',
+    r"(One|Two|Three|Four) more seed": '"Two more seeds would tell whether the cells differ"',
 }
 # The same of a report on several data sets, its answer and its notes.
 PROFILE = {
     r"Cells differ on ": '"Cells differ on n of m data sets"',
     r"On none of the ": '"On none of the m data sets can the cells be distinguished"',
-    r"Most often better ": '"Most often better than chance there and the best, or not',
-    r"No cell is better than chance": '"No cell is better than chance on …"',
+    r"Most data sets solved": '"Most data sets solved with every seed"',
+    r"No cell solves ": '"No cell solves … with any seed"',
+    r"Most often the best ": '"Most often the best there, or not',
     r"A baseline scores as high": '"A baseline scores as high as every cell on …"',
     r"Too few seeds": '"Too few seeds to say which rows differ"',
     r"Mean over seeds of ": '"Mean over seeds of …"',
     r"Lower ": "**Lower METRIC is better:**",
-    r"(=|c|c\?): ": "`c?`: ",
+    r"solved: ": '"solved: in how many seeds"',
+    r"=: ": '"=: no row"',
     r"Smallest differences ": '"Smallest differences between two rows that would have shown"',
     r"Effects in ": '"Effects in points"',
 }

@@ -13,7 +13,7 @@ from large_run import large_run
 
 from zoo.inference.attention_map import AttentionMap, render_page
 from zoo.report.html.report_page import profile_page, report_page
-from zoo.report.plots.heat import profile_plots
+from zoo.report.plots.heat import profile_plot
 from zoo.report.plots.plot import Plot, styled
 from zoo.report.profile import DataSet, Profile
 from zoo.report.run_report import RunReport
@@ -56,7 +56,7 @@ def profile_page_of_six():
     ]
     profile = Profile(data_sets)
     with styled():
-        plots = list(profile_plots(profile))
+        plots = [profile_plot(profile)]
     return profile_page(profile, plots, "A run on six data sets")
 
 

@@ -13,9 +13,9 @@ import pandas as pd
 
 from zoo.config.metric_description import MetricDescription
 from zoo.errors import ZooError, nearest
+from zoo.report.rows import Row
 from zoo.report.run_report import RunReport
 from zoo.report.stats.effects import Effect
-from zoo.report.tables.table import at_chance
 from zoo.sweep.complete import read_run
 from zoo.sweep.records import FILE
 
@@ -26,7 +26,7 @@ class Score:
 
     mean: over seeds; None where there is none, and status then says why. best: it cannot be
     distinguished from the best of all ranked rows, baselines included; None where it was not
-    ranked. at_chance: its interval reaches down to the chance level; None where that cannot be
+    ranked. solved: in how many of its trainings the task was solved; None where that cannot be
     said. level: where it lies between the chance level (0) and the best possible score (1), or
     between the worst and the best row where these are unknown.
     """
@@ -34,7 +34,8 @@ class Score:
     mean: float | None
     status: str
     best: bool | None
-    at_chance: bool | None
+    solved: int | None
+    trained: int
     level: float | None
 
 
@@ -80,11 +81,16 @@ class DataSet:
                 mean,
                 line["status"],
                 best=None if line["rank"] is None else line["rank"] == 1,
-                at_chance=at_chance(line, metric, self.chance),
+                solved=None if self.run.goal is None else self.run.solved(self.values(row)),
+                trained=line["seeds"],
                 level=None if mean is None else level(mean),
             )
             for row, line, mean in zip(self.run.rows, lines, means, strict=True)
         }
+
+    def values(self, row: Row) -> list[float]:
+        """One score for each training; a deterministic fit is one, whatever the seeds."""
+        return list({row.trained[seed].seed: v for seed, v in row.values.items()}.values())
 
     @cached_property
     def cells(self) -> dict[str, Score]:
@@ -99,11 +105,15 @@ class Profile:
         self.data_sets = data_sets
 
     @cached_property
+    def axes(self) -> list[str]:
+        """The axes on which cells differ."""
+        cells = [row.cell for d in self.data_sets for row in d.run.rows if not row.baseline]
+        return [axis for axis in (cells or [{}])[0] if len({cell[axis] for cell in cells}) > 1]
+
+    @cached_property
     def names(self) -> dict[str, str]:
         """Row name to the name that tables print: its choices on the axes that vary."""
         rows = {row.name: row for data in self.data_sets for row in data.run.rows}
-        cells = [row.cell for row in rows.values() if not row.baseline]
-        axes = [axis for axis in (cells or [{}])[0] if len({cell[axis] for cell in cells}) > 1]
         levels: dict[str, list[float]] = {name: [] for name in rows}
         for data in self.data_sets:
             for name, score in data.scores.items():
@@ -112,7 +122,9 @@ class Profile:
             rows, key=lambda name: (bool(rows[name].baseline), -statistics.fmean(levels[name]))
         )
         return {
-            name: rows[name].baseline or "+".join(rows[name].cell[axis] for axis in axes) or name
+            name: rows[name].baseline
+            or "+".join(rows[name].cell[axis] for axis in self.axes)
+            or name
             for name in order
         }
 
@@ -122,7 +134,8 @@ class Profile:
         found: dict[tuple[str, str, str], dict[str, Effect]] = {}
         for data in self.data_sets:
             for effect in data.run.effects.main if data.run.effects else []:
-                if effect.difference is not None:
+                # Of a task that is solved or not, a mean difference without a verdict misleads.
+                if effect.difference and (data.run.verdicts.rows or data.run.goal is None):
                     key = effect.axis, effect.component, effect.against
                     found.setdefault(key, {})[data.name] = effect
         return found
@@ -147,7 +160,7 @@ class Profile:
                     | {"task": data.run.records[0].task, "metric": metric}
                     | {part: line[f"{metric}_{part}"] for part in ("mean", "low", "high")}
                     | {"seeds": line["seeds"], "status": score.status, "best": score.best}
-                    | {"chance": data.chance, "at_chance": score.at_chance}
+                    | {"chance": data.chance, "goal": data.run.goal, "solved": score.solved}
                     | data.run.rows[place].chosen
                 )
         return lines

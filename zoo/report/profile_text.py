@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from zoo.report.profile import DataSet, Profile, Score
 from zoo.report.stats.effects import Effect
 from zoo.report.tables.text import plain, tabulated
@@ -9,17 +11,15 @@ from zoo.report.tables.words import said
 
 Table = tuple[list[str], list[list[str]]]  # heads, and rows of cells
 NAMED = 4  # rows or data sets that a sentence names
-PLOT_NAMES = ("profile", "critical-difference")
+PLOT_NAMES = ("profile",)
 TIED_EFFECTS = (
     "=: not significantly different from 0, by tests that are corrected for all comparisons on the "
     "data set (Holm); ± is the interval of one alone"
 )
 MARKS = {
+    "solved": "in how many seeds the score is nine tenths of the way from chance to the best "
+    "possible one, or further; then the mean score of all",
     "=": "no row (cell or baseline) is significantly better on this data",
-    "c": "not shown to be better than chance, over seeds or over other test sets of this size; "
-    "where seeds differ much, a high mean may have it too",
-    "c?": "cannot be said to be better than chance: neither an interval over seeds nor a sampling "
-    "error is known",
 }
 
 
@@ -37,21 +37,21 @@ def scores_table(profile: Profile) -> Table:
 
 
 def cell_text(score: Score | None, data: DataSet) -> str:
-    """A score with its marks; without one, why there is none."""
+    """``2/3 solved · .79``, or a score with its mark; without one, why there is none."""
     if score is None:
         return ""
     if score.mean is None:
         return score.status
-    return f"{data.metric.format(score.mean)} {''.join(_marks(score, data))}".rstrip()
+    if score.solved is not None:
+        return f"{score.solved}/{score.trained} solved · {brief(score.mean)}"
+    return f"{data.metric.format(score.mean)}{' =' if score.best else ''}"
 
 
-def _marks(score: Score, data: DataSet) -> list[str]:
-    """Those of MARKS that a score has."""
-    if score.mean is None:
-        return []
-    unknown = score.at_chance is None and data.chance is not None
-    there = {"=": score.best, "c": score.at_chance, "c?": unknown}
-    return [mark for mark, has_it in there.items() if has_it]
+def brief(value: float) -> str:
+    """With two decimals, and without the zero before the point: ``.95``."""
+    if abs(value) >= 10:
+        return f"{value:.3g}"
+    return f"{value:.2f}".replace("1.00", "1.0").removeprefix("0")
 
 
 def effects_table(profile: Profile) -> Table:
@@ -82,26 +82,19 @@ def as_text(table: Table, style: str = "simple") -> str:
 
 
 def profile_answer(profile: Profile) -> list[str]:
-    """Where rows differ, which is best on most data sets, what is at chance, and baselines.
+    """Which cells solve most data sets, where rows differ, which is best most often, and baselines.
 
     Sentences for a reader who wants to choose; an empty profile has none.
     """
-    ranked = [data for data in profile.data_sets if any(s.best for s in data.scores.values())]
+    data_sets = profile.data_sets
+    ranked = [data for data in data_sets if any(s.best for s in data.scores.values())]
     apart = [data for data in ranked if any(s.best is False for s in data.cells.values())]
-    # Where a cell is not shown to be better than chance, so few seeds, or seeds that differ so
-    # much, distinguish it from nothing.
-    counts = {
-        short: sum(bool(s.best) and not s.at_chance for d in apart if (s := d.cells.get(name)))
-        for name, short in profile.names.items()
-    }
-    often = max(counts.values(), default=0)
-    low, ahead = [], []
-    for data in profile.data_sets:
+    solvable = [data for data in data_sets if data.run.goal is not None]
+    ahead = []
+    for data in data_sets:
         scored = {name: s for name, s in data.scores.items() if s.mean is not None}
         cells = [s for name, s in scored.items() if name in data.cells]
         others = [s for name, s in scored.items() if name not in data.cells]
-        if cells and all(s.at_chance for s in cells):
-            low.append(data.name)
         tops = [max(data.metric.better(s.mean or 0.0) for s in of) for of in (cells, others) if of]
         if len(tops) == 2 and tops[1] >= tops[0]:
             ahead.append(data.name)
@@ -109,12 +102,26 @@ def profile_answer(profile: Profile) -> list[str]:
         "profile",
         NAMED=NAMED,
         ranked=len(ranked),
+        enough=max((data.run.verdicts.enough for data in data_sets), default=0),
         apart=[data.name for data in apart],
-        best=[short for short, count in counts.items() if often and count == often],
-        often=often,
-        low=low,
+        best=_most_often(profile, apart, lambda s: bool(s.best)),
+        solvable=len(solvable),
+        solving=_most_often(profile, solvable, lambda s: s.trained > 0 and s.solved == s.trained),
+        never=[d.name for d in solvable if not any(s.solved for s in d.cells.values())],
         ahead=ahead,
     )
+
+
+def _most_often(
+    profile: Profile, data_sets: Sequence[DataSet], holds: Callable[[Score], bool]
+) -> tuple[list[str], int]:
+    """The cells for which it holds on most data sets, and on how many; none for none."""
+    counts = {
+        short: sum(holds(s) for data in data_sets if (s := data.cells.get(name)))
+        for name, short in profile.names.items()
+    }
+    most = max(counts.values(), default=0)
+    return [short for short, count in counts.items() if most and count == most], most
 
 
 def profile_notes(profile: Profile) -> list[str]:
@@ -128,7 +135,6 @@ def profile_notes(profile: Profile) -> list[str]:
         "profile_notes",
         metrics=[(of[0].metric, [data.name for data in of]) for of in named.values()],
         marks=mark_notes(profile),
-        unranked=all(s.best is None for data in profile.data_sets for s in data.scores.values()),
         visible=visible_notes(profile),
         units=dict.fromkeys(data.metric.unit for data in profile.data_sets if rows),
         ties=TIED_EFFECTS if ties else "",
@@ -138,8 +144,8 @@ def profile_notes(profile: Profile) -> list[str]:
 def mark_notes(profile: Profile) -> list[str]:
     """What the marks of scores mean, of those that there are."""
     scores = ((score, data) for data in profile.data_sets for score in data.scores.values())
-    there = {mark for score, data in scores for mark in _marks(score, data)}
-    return [f"{mark}: {meaning}." for mark, meaning in MARKS.items() if mark in there]
+    shown = " ".join(cell_text(score, data) for score, data in scores).split()
+    return [f"{mark}: {meaning}." for mark, meaning in MARKS.items() if mark in shown]
 
 
 def visible_notes(profile: Profile) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +11,7 @@ import pandas as pd
 from zoo.config.metric_description import MetricDescription
 from zoo.report.rows import NO_METRIC, Row, axes_of, make_rows, varying_axes
 from zoo.report.stats.effects import Effects, find_effects
+from zoo.report.stats.intervals import ENOUGH, ENOUGH_SOLVED, ROUNDING
 from zoo.report.stats.ratios import Speeds, find_reference
 from zoo.report.stats.verdicts import Verdicts
 from zoo.report.tables.answer import by_score, findings, next_step, tied_cells
@@ -21,6 +22,7 @@ from zoo.report.tables.text import plain
 from zoo.sweep.records import Record
 
 LINES = 4  # of the answer
+SOLVED = 0.9  # of the way from chance to the best possible score
 MOST_DRAWN = 300  # rows of the table on the page and in plots, the first ones
 
 
@@ -56,7 +58,8 @@ class RunReport:
         found = self._comparable
         of = (found.main, found.interactions) if found else ((), ())
         main, interactions = ([e.weights for e in effects] for effects in of)
-        return Verdicts(self.recorded_rows, main, interactions, self.reference)
+        enough = ENOUGH if self.goal is None else ENOUGH_SOLVED
+        return Verdicts(self.recorded_rows, main, interactions, self.reference, enough)
 
     @cached_property
     def speeds(self) -> Speeds:
@@ -172,6 +175,20 @@ class RunReport:
         """The score of guessing; None where the data set does not know it."""
         found = (record.config["data"].get("chance") for record in self.records)
         return next((float(value) for value in found if value is not None), None)
+
+    @property
+    def goal(self) -> float | None:
+        """The score with which the task is solved; None without a chance level or a best score."""
+        best = self.metric.highest if self.metric.higher_is_better else self.metric.lowest
+        if self.chance is None or best is None:
+            return None
+        return self.chance + SOLVED * (best - self.chance)
+
+    def solved(self, values: Collection[float]) -> int:
+        """How many of these scores solve the task, which must have a goal."""
+        assert self.goal is not None
+        least = self.metric.better(self.goal) - ROUNDING
+        return sum(self.metric.better(value) >= least for value in values)
 
     @property
     def metric_label(self) -> str:

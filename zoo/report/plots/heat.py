@@ -1,22 +1,20 @@
-"""Heat maps: attention × pe of one run, and rows × data sets of a profile, with mean ranks."""
+"""Heat maps: attention × pe of one run, and rows × data sets of a profile."""
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import math
 import statistics
 import textwrap
-from collections.abc import Iterator, Sequence
 
-import pandas as pd
 from matplotlib import colormaps
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from zoo.report.plots.plot import (
-    HUES,
     INK,
     MUTED,
     PAPER,
@@ -28,21 +26,21 @@ from zoo.report.plots.plot import (
 )
 from zoo.report.profile import Profile
 from zoo.report.profile_text import cell_text, mark_notes
-from zoo.report.run_report import RunReport
+from zoo.report.run_report import SOLVED, RunReport
 from zoo.report.tables.text import plain
 
 LINE, FRAME = 0.3, 0.75  # inches: of a row, and of an axis with its labels and title
 COLUMN, LETTER = 0.62, 0.08  # inches: of a column at least, and of a letter
+WIDE = 0.88  # inches: of a column of a profile, with ``2/3 · .79`` in it
 NAME = 15  # characters of a choice, or of a line of a row's name
 MOST = 20  # choices of an axis
 MOST_ROWS = 100  # of a profile
-TITLE = 22  # characters of a data set's name
+TITLE = 60  # characters of a data set's name
 PALE = 0.22  # opacity of colours whose differences are ties
 DARK, LIGHT = "#010101", "#fefefe"  # of numbers on a colour, in light and dark mode alike
 EQUAL = 0.18  # the luminance of a colour on which both have the same contrast
 RATIO = "train_ratio"
-FEWEST_DATA, FEWEST_CELLS = 5, 3  # for the test of Friedman and Nemenyi to say anything
-LEVEL = 0.05
+NAMES = {"pe": "positional encoding", "ffn": "feed-forward network"}
 Colour = tuple[float, float, float]  # red, green, blue, from 0 to 1
 
 
@@ -173,29 +171,22 @@ def _frame(axes: Axes, rows: int, columns: int) -> None:
     axes.spines[["left", "bottom"]].set_visible(False)
 
 
-def profile_plots(profile: Profile) -> Iterator[Plot]:
-    """The heat map and, where there are enough data sets, the critical-difference diagram."""
-    yield _profile_map(profile)
-    ranked = ranked_scores(profile)
-    enough = ranked.shape[0] >= FEWEST_DATA and FEWEST_CELLS <= ranked.shape[1] <= MOST_ROWS
-    if enough and importlib.util.find_spec("scikit_posthocs"):
-        yield _critical_difference(ranked)
-
-
-def _profile_map(profile: Profile) -> Plot:
+def profile_plot(profile: Profile) -> Plot:
     """Rows × data sets, coloured between chance and the best possible score."""
     data_sets = profile.data_sets
     rows = list(profile.names.items())[:MOST_ROWS]
     names = [_in_lines(short) for _, short in rows]
-    titles = [plain(data.name, TITLE) for data in data_sets]
+    titles = [plain(data.name, TITLE).replace("(", "\n(", 1) for data in data_sets]
+    solved = all(data.run.goal is not None for data in data_sets)
     lines = sum(max(1.0, 0.7 * (1 + text.count("\n"))) for text in names)
-    width = max(WIDTH, 0.085 * (NAME + 1) + 0.385 * len(data_sets))
-    height = 0.5 + 0.26 * lines + 0.0595 * max(map(len, titles))
+    width = LETTER * (NAME + 3) + WIDE * max(len(data_sets), 3)
+    height = 1.5 + 0.28 * lines + 0.055 * max(len(t) for name in titles for t in name.split("\n"))
     figure = Figure(figsize=(width, height), layout="constrained")
     axes, marks = figure.subplots(), {}
     any_pale = False
     for x, data in enumerate(data_sets):
-        pale = all(score.best is not False for score in data.scores.values())
+        ranks = [score.best for score in data.scores.values()]
+        pale = data.run.goal is None and any(ranks) and False not in ranks
         any_pale |= pale
         for y, (name, short) in enumerate(rows):
             score, gid = data.scores.get(name), f"cell-{y}-{x}"
@@ -203,15 +194,24 @@ def _profile_map(profile: Profile) -> Plot:
             text = cell_text(score, data) if score else "not run"
             marks[gid] = f"{plain(short)} on {plain(data.name)}: {data.metric.label} {text}"
             colour = None if level is None else _colour(level)
-            _draw_cell(axes, x, y, colour, _brief(text), gid, pale)
+            # The title says what the first number is.
+            _draw_cell(axes, x, y, colour, text.replace(" solved", "").partition(":")[0], gid, pale)
     axes.set_xticks(range(len(titles)), titles, rotation=40, ha="right", rotation_mode="anchor")
     axes.set_yticks(range(len(names)), names, linespacing=1.1)
     _frame(axes, len(names), len(titles))
-    absolute = "dark is the chance level, light the best possible score"
-    relative = "dark is the worst row, light the best one"
-    known = [data.chance is not None and data.best_possible is not None for data in data_sets]
-    about = f"{absolute}; where these are not known, {relative}"
-    about = (absolute if all(known) else about if any(known) else relative).capitalize() + "."
+    title = "Which part solves which task" if solved else "Mean score on each data set"
+    axes.set_ylabel(" + ".join(NAMES.get(axis, axis) for axis in profile.axes))
+    ends = {0.0: "chance", SOLVED: "solved"} if solved else {0.0: "low", 1.0: "high"}
+    example = "2/3 · .79 is: solved in 2 of 3 seeds, with a mean score of .79" if solved else ""
+    figure.suptitle(f"{title}\n{example}".strip(), fontsize=11)
+    colours = ScalarMappable(Normalize(0, 1), "cividis")
+    steps = [step / 10 for step in range(11)]  # fewer patches than a smooth scale
+    scale = figure.colorbar(colours, ax=axes, boundaries=steps, location="top", aspect=50)
+    scale.set_label("mean score")
+    scale.set_ticks(list(ends), labels=list(ends.values()))
+    about = "Dark is the chance level, light the best possible score."
+    if not solved:
+        about += " Where these are not known: dark is the worst row, light the best one."
     if any_pale:
         about += " A pale column has no row that is significantly worse than another."
     if len(profile.names) > MOST_ROWS:
@@ -227,76 +227,3 @@ def _in_lines(name: str) -> str:
         return text
     places = [at for at in range(1, len(text)) if text[at - 1] in "+/" and at <= NAME] or [NAME]
     return f"{text[: places[-1]]}\n{text[places[-1] :]}"
-
-
-def _brief(text: str) -> str:
-    """A cell's text with two decimals and without the zero before the point: ``.95=``."""
-    number, _, marks = text.partition(" ")
-    try:
-        value = float(number)
-    except ValueError:
-        return {"not run": "–"}.get(text, text.partition(":")[0])
-    if abs(value) >= 10:
-        return f"{value:.3g}{marks}"
-    short = f"{value:.2f}".replace("1.00", "1.0")
-    return f"{short.removeprefix('0')}{marks}"
-
-
-def ranked_scores(profile: Profile) -> pd.DataFrame:
-    """Data sets × cells: scores, higher is better, of the cells that have one on every data set."""
-    columns = {}
-    for name, short in profile.names.items():
-        found = [(data.metric, data.cells.get(name)) for data in profile.data_sets]
-        means = [m.better(s.mean) for m, s in found if s is not None and s.mean is not None]
-        if len(means) == len(found):
-            columns[short] = means
-    return pd.DataFrame(columns, index=[data.name for data in profile.data_sets])
-
-
-def _critical_difference(scores: pd.DataFrame) -> Plot:
-    """Mean ranks over data sets; cells joined by a bar are not significantly different.
-
-    Friedman's test, and Nemenyi's for pairs: Demšar 2006, Statistical Comparisons of Classifiers
-    over Multiple Data Sets, sections 3.2.2 and 3.2.4. Data sets count as a sample of those to
-    which the result is to apply.
-    """
-    import scikit_posthocs
-    from scipy import stats
-
-    ranks = scores.rank(axis=1, ascending=False).mean().sort_values(kind="stable")
-    pairs = scikit_posthocs.posthoc_nemenyi_friedman(scores)
-    p = float(stats.friedmanchisquare(*(scores[name] for name in scores)).pvalue)
-    names = list(ranks.index)
-    figure = Figure(figsize=(WIDTH, 0.8 + 0.26 * 0.8 * len(names)), layout="constrained")
-    axes = figure.subplots()
-    axes.plot(ranks, range(len(names)), "o", color=HUES[0], markersize=6)
-    step = 0.06 * (ranks.iloc[-1] - ranks.iloc[0] or 1.0)
-    groups = _not_different(pairs.loc[names, names].to_numpy().tolist())
-    for place, (first, last) in enumerate(groups, start=1):
-        across = ranks.iloc[-1] + place * step
-        axes.plot([across, across], [first - 0.2, last + 0.2], color=INK, linewidth=3)
-    axes.set_yticks(range(len(names)), [plain(name, 26) for name in names])
-    axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.set_xlabel("mean rank (left is better)")
-    axes.tick_params(axis="y", length=0)
-    about = (
-        f"Over {len(scores)} data sets. Cells beside one bar are not significantly different "
-        f"(Nemenyi's test, 5% level); Friedman's test that all are equal: p = {p:.2g}. The data "
-        "sets count as a sample of those that the result is to apply to."
-    )
-    return finish("critical-difference", "Mean rank of each cell", about, figure, {})
-
-
-def _not_different(p: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
-    """The longest runs of cells, the best first, without two that are significantly different.
-
-    p: the p-values of all pairs, in the order of the ranks.
-    """
-    found: list[tuple[int, int]] = []
-    for first in range(len(p)):
-        last = first
-        while last + 1 < len(p) and all(p[n][last + 1] >= LEVEL for n in range(first, last + 1)):
-            last += 1
-        if last > first and (not found or last > found[-1][1]):
-            found.append((first, last))
-    return found

@@ -45,6 +45,8 @@ LEVEL = 0.95
 ALPHA = 1 - LEVEL
 ROUNDING = 1e-12  # what rounding may leave of a difference that is 0
 ENOUGH = 3  # seeds, or rounds: of two, a t-interval reaches over 12 standard errors to each side
+# Seeds of a task that is solved or not: with three, chance alone often divides two equal rows.
+ENOUGH_SOLVED = 5
 MOST_PRIOR = 3.0  # d₀ is at most this many times d
 
 

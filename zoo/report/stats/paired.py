@@ -141,7 +141,7 @@ def tested(scores: Scores, weights: Sums) -> list[Difference]:
             df=float(dfs[k]),
             disputed=float(disputed[k]),
         )
-        for k, enough in enumerate(count >= np.where(certain, 1, ENOUGH))
+        for k, enough in enumerate(count >= np.where(certain, 1, scores.enough))
     ]
 
 

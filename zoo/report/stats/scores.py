@@ -42,7 +42,7 @@ class Scores:
     examples: how many each value is the share of, 0 where it is not a share of right examples.
     counted: how many examples were scored, whatever the metric. wrong: (S, R, N), which examples a
     row got wrong with a seed. listed: (S, R), where that is known. visible: the smallest difference
-    that is printed, where the metric is no share of examples.
+    that is printed, where the metric is no share of examples. enough: seeds that a test needs.
     """
 
     values: Array
@@ -53,6 +53,7 @@ class Scores:
     wrong: NDArray[np.bool_]
     listed: NDArray[np.bool_]
     visible: float = 0.0
+    enough: int = ENOUGH
 
     @property
     def expected(self) -> Array:

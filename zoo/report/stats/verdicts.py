@@ -43,11 +43,11 @@ class Verdicts:
     """What is known of every difference between these rows.
 
     main, interactions: the effects, as weights of rows. reference: the cell that others are
-    compared with. known: the rows that have a score. rows: those that are ranked. A row that lost a
-    seed to a crash or a divergence is not: the seeds that remain are those that went well. Where no
-    cell can be ranked, nothing is. rivals: the ranked rows that all others are compared with.
-    limited: whether these are not all. pairs, main: the differences that were tested. tests: how
-    many differences are corrected for.
+    compared with. enough: how many seeds a verdict needs. known: the rows that have a score. rows:
+    those that are ranked. A row that lost a seed to a crash or a divergence is not: the seeds that
+    remain are those that went well. Where no cell can be ranked, nothing is. rivals: the ranked
+    rows that all others are compared with. limited: whether these are not all. pairs, main: the
+    differences that were tested. tests: how many differences are corrected for.
     """
 
     def __init__(
@@ -56,16 +56,18 @@ class Verdicts:
         main: Sequence[Weights] = (),
         interactions: Sequence[Weights] = (),
         reference: str = "",
+        enough: int = ENOUGH,
     ) -> None:
+        self.enough = enough
         self.known = [row for row in rows if row.values]
-        self.scores = scores_of(self.known) if self.known else None
+        self.scores = replace(scores_of(self.known), enough=enough) if self.known else None
         self._place = {row.name: number for number, row in enumerate(self.known)}
         self._first: list[int] = self.scores.duplicates().tolist() if self.scores else []
         fixed: list[bool] = self.scores.fixed.tolist() if self.scores else []
         self.rows = [
             row
             for row, same in zip(self.known, fixed, strict=True)
-            if not row.failed and (same or len(row.values) >= ENOUGH)
+            if not row.failed and (same or len(row.values) >= enough)
         ]
         # Deterministic baselines alone would rank above cells that have too few seeds.
         if all(row.baseline for row in self.rows) and not all(row.baseline for row in rows):

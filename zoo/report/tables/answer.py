@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from zoo.report.rows import Row
 from zoo.report.stats.effects import Effects
-from zoo.report.stats.intervals import ALPHA, ENOUGH
+from zoo.report.stats.intervals import ALPHA
 from zoo.report.stats.paired import p_of_models
 from zoo.report.stats.ratios import Ratio
 from zoo.report.tables.words import said
@@ -189,7 +189,8 @@ def next_step(run: RunReport) -> str:
     if not cells:
         return ""
     values: dict[str, Any] = {"lacking": 0, "seeds": 0, "unbeaten": False}
-    lacking = ENOUGH - len(cells[0].values)
+    values["enough"] = verdicts.enough
+    lacking = verdicts.enough - len(cells[0].values)
     if lacking > 0 and not verdicts.pairs:
         values["lacking"] = lacking if cells[1:] or baselines else 0
         return " ".join(said("next_step", **values, several=len(cells) > 1))
@@ -214,5 +215,5 @@ def _seeds_for(gap: float, run: RunReport) -> int | None:
 
     if run.verdicts.visible() is None:
         return None
-    tried = range(ENOUGH, MOST_SEEDS + 1)
-    return ENOUGH + bisect.bisect_left(tried, True, key=shows)
+    tried = range(run.verdicts.enough, MOST_SEEDS + 1)
+    return tried[0] + bisect.bisect_left(tried, True, key=shows)

@@ -25,7 +25,9 @@ def sentence(effect: Effect, name: Callable[[object], str] = plain) -> str:
         text = effect.metric.format_difference(found.mean, found.half)
         if found.half is None:
             text += f" ({counted(found.seeds, 'seed')}: too few seeds for an interval)"
-        tie = " (equal)" if found.equal else " (tie)"
+        # An interval by itself without 0 in it would not look like a tie.
+        alone = found.half is not None and abs(found.mean) > found.half
+        tie = " (equal)" if found.equal else " (undecided)" if alone else " (tie)"
         parts.append(text if found.half is None or found.real else f"{text}{tie}")
     for phase, what in (("train", "the speed"), ("infer", "in inference")):
         if ratio := effect.speed.get(phase):

@@ -1,0 +1,212 @@
+"""Ten questions of visitors, each answered in one sentence from the published records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from bench.peers.table import verdict_counts
+from bench.publish.markdown import link
+from zoo.errors import counted
+from zoo.report.profile import Profile
+from zoo.report.rows import Row
+from zoo.report.run_report import RunReport
+from zoo.report.stats.effects import Effect
+from zoo.report.tables.answer import by_score, plain_score
+from zoo.report.tables.effects_text import sentence
+from zoo.report.tables.text import code
+
+TITLE = "Ten questions"
+UNMEASURED = "Not measured yet."
+
+
+@dataclass(frozen=True)
+class Question:
+    """place: the published directory that answers it. answer: makes the sentence of what is there.
+
+    That is a report of one data set, the profile of several, or else the directory.
+    """
+
+    text: str
+    place: str
+    answer: Callable[[Any], str]
+
+
+def questions_section(found: Mapping[str, RunReport | Profile], source: Path) -> list[str]:
+    """The questions with their answers, as Markdown. found: by place."""
+    lines = []
+    for number, one in enumerate(QUESTIONS, start=1):
+        evidence = found.get(one.place, source / one.place)
+        there = one.place in found or source.joinpath(one.place).exists()
+        said = one.answer(evidence) if there else UNMEASURED
+        to = link("Table", f"{one.place}/README.md") if there else ""
+        lines.append(f"{number}. **{one.text}** {said} {to}".rstrip() + ("." if to else ""))
+    return [f"## {TITLE}", "\n".join(lines)]
+
+
+def solved_by(run: RunReport, values: Mapping[str, Sequence[float]]) -> tuple[list[str], ...]:
+    """Who solves a task with every seed, with some (and with how many), and with none.
+
+    values: name to the scores, of one seed each.
+    """
+    counts = {name: (run.solved(of), len(of)) for name, of in values.items() if of}
+    return (
+        [code(name) for name, (solved, seeds) in counts.items() if solved == seeds],
+        [f"{code(n)} ({solved} of {seeds})" for n, (solved, seeds) in counts.items()
+         if 0 < solved < seeds],
+        [code(name) for name, (solved, _) in counts.items() if not solved],
+    )  # fmt: skip
+
+
+def _of_axis(run: RunReport, axis: str) -> dict[str, Row]:
+    """The choices on an axis, with all else as in the reference."""
+    base = run.reference_row
+    rest = {name: choice for name, choice in base.cell.items() if name != axis} if base else {}
+    cells = [row for row in run.rows if not row.baseline and rest.items() <= row.cell.items()]
+    return {row.cell[axis]: row for row in cells if row.values}
+
+
+def solving(name: str, axis: str, group: str = "") -> Callable[[Profile], str]:
+    """Which choices solve a task, or its test texts of one group."""
+
+    def answer(profile: Profile) -> str:
+        run = next((data.run for data in profile.data_sets if data.name == name), None)
+        rows = _of_axis(run, axis) if run else {}
+        values = {c: r.groups.get(group, {}) if group else r.values for c, r in rows.items()}
+        found = solved_by(run, {c: list(of.values()) for c, of in values.items()}) if run else ()
+        leads = ("with every seed by ", "with some by ", "with none by ")
+        parts = [lead + _listed(of) for lead, of in zip(leads, found, strict=False) if of]
+        if run is None or not parts:
+            return UNMEASURED
+        seeds = max(map(len, values.values()))
+        few = f"; {seeds} seeds are too few for a test" if seeds < run.verdicts.enough else ""
+        where = f"{code(name)}{f', {group} words,' if group else ''}"
+        return f"{where} is solved {', '.join(parts)}{few}."
+
+    return answer
+
+
+def best_of(axis: str) -> Callable[[RunReport], str]:
+    """Which choice on an axis is the best, and which are worse."""
+
+    def answer(run: RunReport) -> str:
+        rows, better = _of_axis(run, axis), run.metric.better
+        if not rows:
+            return UNMEASURED
+        best = max(rows, key=lambda choice: better(rows[choice].mean))
+        score = f"{code(best)} has the best {run.metric.label}, {run.score_text(rows[best])}"
+        verdicts = {c: run.verdicts.verdict(r.name, rows[best].name) for c, r in rows.items()}
+        worse = [code(choice) for choice, verdict in verdicts.items() if verdict == -1]
+        tied = [code(c) for c, verdict in verdicts.items() if verdict == 0 and c != best]
+        if not worse:
+            return f"Undecided: {score}, and no other is significantly worse."
+        rest = f"; {_listed(tied)} cannot be told apart from it" if tied else ""
+        return f"{score}: significantly better than {_listed(worse)}{rest}."
+
+    return answer
+
+
+def _effect(run: RunReport, axis: str, one: str, other: str) -> Effect | None:
+    """Of one choice compared with the other, whichever of them is the reference's."""
+    for effect in run.effects.main if run.effects else []:
+        if effect.axis == axis and {effect.component, effect.against} == {one, other}:
+            if effect.component == one:
+                return effect
+            pairs = tuple((minus, plus, weight) for plus, minus, weight in effect.pairs)
+            turned = replace(effect, component=one, against=other, pairs=pairs)
+            return turned.estimated(run.verdicts, run.speeds)
+    return None
+
+
+def _said(effect: Effect) -> str:
+    return sentence(effect, code).replace(" points", f" points of {effect.metric.label}", 1)
+
+
+def whether(better: bool, axis: str, one: str, other: str) -> Callable[[RunReport], str]:
+    """Whether one choice is better, or else worse, than another one."""
+
+    def answer(run: RunReport) -> str:
+        effect = _effect(run, axis, one, other)
+        if effect is None or (found := effect.difference) is None:
+            return UNMEASURED
+        if found.equal:
+            return f"No, they are equal: {_said(effect)}."
+        if not found.real:
+            gap = run.verdicts.visible("effect")
+            seen = run.metric.format_difference(gap).lstrip("+") if gap else ""
+            more = f"; {seen} would have shown in 4 of 5 such runs" if seen else ""
+            return f"Undecided: {_said(effect)}{more}."
+        yes = (run.metric.better(found.mean) > 0) == better
+        return f"{'Yes' if yes else 'No, the contrary'}: {_said(effect)}."
+
+    return answer
+
+
+def costs_of(axis: str, one: str, other: str) -> Callable[[RunReport], str]:
+    """What one choice costs and gains compared with another one."""
+
+    def answer(run: RunReport) -> str:
+        effect = _effect(run, axis, one, other)
+        if effect is None:
+            return UNMEASURED
+        timed = "" if any(effect.speed.values()) else "; its speed is not measured yet"
+        return f"{_said(effect)}{timed}."
+
+    return answer
+
+
+def beats_baselines(run: RunReport) -> str:
+    cells, baselines = by_score(run, baseline=False), by_score(run, baseline=True)
+    if not cells or not baselines:
+        return UNMEASURED
+    verdicts = [run.verdicts.verdict(row.name, baselines[0].name) for row in cells]
+    better, worse = verdicts.count(1), verdicts.count(-1)
+    cell, baseline = (
+        f"{code(run.short_name(row))} with {plain_score(run, row)}"
+        for row in (cells[0], baselines[0])
+    )
+    many = better if better else worse
+    verdict = "Yes" if better else "No" if worse == len(cells) else "Undecided"
+    what = "better" if better else "worse"
+    return (
+        f"{verdict}: {many} of {counted(len(cells), 'cell')}, the best {cell}, are significantly "
+        f"{what} than {baseline}."
+    )
+
+
+def beside_others(directory: Path) -> str:
+    counts = verdict_counts(directory / "lines.jsonl")
+    if not any(counts.values()):
+        return UNMEASURED
+    said = ", ".join(f"{words} in {count}" for words, count in counts.items())
+    return f"Of {counted(sum(counts.values()), 'comparison')} of equal work the zoo is {said}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    """``a, b and c``."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+PROFILE, LENGTHS = "diagnostics/cpu/profile", "diagnostics/cpu/lengths"
+GRID, ONE_FACTOR, MASKED = (f"bbc-news/cpu/{name}" for name in ("grid", "one-factor", "masked"))
+LONGER = "noisy-recall(pairs=6, length=40, test_length=200)", "pe", "101 to 200"
+QUESTIONS = (
+    Question("Which attention recalls best?", PROFILE, solving("recall(pairs=32)", "attention")),
+    Question(
+        "Which attention copies best?",
+        PROFILE,
+        solving("selective-copy(length=32)", "attention"),
+    ),
+    Question("Which encoding tells the order of words?", PROFILE, solving("order", "pe")),
+    Question("Which works on longer texts than it was trained on?", LENGTHS, solving(*LONGER)),
+    Question("Which attention finds hidden words best?", MASKED, best_of("attention")),
+    Question("Does a transformer beat a bag of words on BBC news?", GRID, beats_baselines),
+    Question(
+        "Is RMSNorm worse than LayerNorm?", ONE_FACTOR, whether(False, "norm", "rms", "layer")
+    ),
+    Question("Is SwiGLU better than GELU?", ONE_FACTOR, whether(True, "ffn", "swiglu", "gelu")),
+    Question("What does rope cost?", GRID, costs_of("pe", "rope", "none")),
+    Question("Is the zoo slower than other libraries?", "peers/cpu", beside_others),
+)

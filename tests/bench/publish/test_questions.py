@@ -1,0 +1,105 @@
+"""Answers to questions follow from the verdicts of the records, and say so where these are open."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from example import REFERENCE, grouped, records_of, run
+from factory import cell, train_record
+
+from bench.publish.questions import (
+    QUESTIONS,
+    beats_baselines,
+    beside_others,
+    best_of,
+    costs_of,
+    questions_section,
+    solving,
+    whether,
+)
+from zoo.report.profile import DataSet, Profile
+from zoo.report.run_report import RunReport
+
+
+@pytest.fixture(scope="module")
+def tied() -> RunReport:
+    """rope and sin tie, none is worse and twice as fast; a baseline beats all."""
+    return RunReport(run(), REFERENCE)
+
+
+def test_a_choice_is_better_worse_or_undecided(tied: RunReport) -> None:
+    assert whether(True, "pe", "rope", "none")(tied).startswith("Yes: `rope` against `none`: +14")
+    assert whether(False, "pe", "none", "rope")(tied).startswith("Yes: `none` against `rope`: -14")
+    assert whether(True, "pe", "none", "rope")(tied).startswith("No, the contrary: `none`")
+    undecided = whether(True, "pe", "rope", "sin")(tied)
+    assert undecided.startswith("Undecided: `rope` against `sin`: ")
+    assert "points of accuracy (tie)" in undecided
+    assert undecided.endswith(" would have shown in 4 of 5 such runs.")
+    few = RunReport(run(seeds=2), REFERENCE)
+    assert whether(True, "pe", "rope", "none")(few).startswith("Undecided: ")
+    assert whether(True, "pe", "rope", "alibi")(tied) == "Not measured yet."
+
+
+def test_equal_results_are_no_open_question() -> None:
+    same = [
+        train_record(cell(pe=pe), seed, 50 + seed) for pe in ("rope", "sin") for seed in range(5)
+    ]
+    assert whether(True, "pe", "rope", "sin")(RunReport(same)).startswith("No, they are equal: ")
+
+
+def test_costs_are_those_of_the_effect(tied: RunReport) -> None:
+    said = costs_of("pe", "none", "rope")(tied)
+    assert said.startswith("`none` against `rope`: -14")
+    assert "2.00 × the speed" in said
+    assert "0.50 × the speed" in costs_of("pe", "rope", "none")(tied)
+    untimed = RunReport([one for one in run() if one.kind == "train"])
+    assert costs_of("pe", "rope", "none")(untimed).endswith("; its speed is not measured yet.")
+
+
+def test_the_best_choice_is_named_with_what_ties_and_what_is_worse(tied: RunReport) -> None:
+    said = best_of("pe")(tied)
+    first, other = ("rope", "sin") if said.startswith("`rope`") else ("sin", "rope")
+    assert said.startswith(f"`{first}` has the best accuracy, 0.9")
+    assert f"significantly better than `none`; `{other}` cannot be told apart from it." in said
+    ties = RunReport([one for one in run() if one.cell.get("pe") != "none"])
+    assert best_of("pe")(ties).startswith("Undecided: ")
+
+
+def test_whether_a_cell_beats_the_baselines(tied: RunReport) -> None:
+    assert beats_baselines(tied).startswith("No: 3 of 3 cells, the best ")
+    bad = [train_record("words", seed, 900 + seed) for seed in range(5)]
+    assert beats_baselines(RunReport([*run(baseline=False), *bad])).startswith("Yes: 3 of 3 cells")
+    even = [train_record("words", seed, 50 + seed) for seed in range(5)]
+    assert beats_baselines(RunReport([*run(baseline=False), *even])).startswith("Undecided: 1 of 3")
+
+
+def profile(seeds: int = 3) -> Profile:
+    long = {"rope": 0.99, "sin": 0.5, "none": 0.5}
+    records = records_of("recall", (0.99, 0.95, 0.60), seeds)
+    records = [grouped(r, {"short": 1.0, "long": long[r.cell["pe"]]}) for r in records]
+    return Profile([DataSet("recall", "recall", RunReport(records))])
+
+
+def test_who_solves_a_task_is_counted_over_seeds() -> None:
+    few = "; 3 seeds are too few for a test."
+    said = solving("recall", "pe")(profile())
+    # The seeds of records_of differ by two errors; with 0.95 a task is solved.
+    assert (
+        said == f"`recall` is solved with every seed by `rope` and `sin`, with none by `none`{few}"
+    )
+    some = solving("recall", "pe")(profile(5))
+    assert "with some by `sin` (3 of 5), with none by `none`." in some
+    longer = solving("recall", "pe", "long")(profile())
+    solved = "`recall`, long words, is solved with every seed by `rope`"
+    assert longer == f"{solved}, with none by `sin` and `none`{few}"
+    assert solving("copy", "pe")(profile()) == "Not measured yet."
+
+
+def test_there_are_ten_and_what_is_not_there_is_not_answered(tmp_path: Path) -> None:
+    head, lines = questions_section({}, tmp_path)
+    assert head == "## Ten questions"
+    assert len(QUESTIONS) == lines.count("Not measured yet.") == len(lines.splitlines()) == 10
+    assert beside_others(tmp_path) == "Not measured yet."
+    assert len({replace(one, place="").text for one in QUESTIONS}) == 10
