@@ -1,24 +1,61 @@
-"""Put the published tables into the README: ``python -m bench.readme``."""
+"""Put what is published into the README and docs/choosing.md: ``python -m bench.readme``."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
-from bench.peers.table import summary
+from bench.docs.choosing import by_task, on_text
+from bench.publish.__main__ import INVENTORY
 
 ROOT = Path(__file__).parents[1]
-PLACE = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
-# What the published comparisons of equal work say.
-SPEED = re.compile(r"(<!-- speed: (\S+) -->\n).*?(<!-- end of speed -->)", re.DOTALL)
+RESULTS = ROOT / "results"
+FILES = ("README.md", "docs/choosing.md")
+BLOCK = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- end of \2 -->)", re.DOTALL)
+# Of the questions at the top of results/README.md, by their last words.
+ASKED = ("on BBC news?", "than other libraries?")
+
+
+def answers() -> str:
+    """Some of the questions with their answers, as a list."""
+    lines = (RESULTS / "README.md").read_text("utf-8").splitlines()
+    found = []
+    for words in ASKED:
+        (line,) = (line for line in lines if re.match(rf"\d+\. \*\*[^*]*{re.escape(words)}", line))
+        found.append(f"- {line.partition(' ')[2]}".replace("](", "](results/"))
+    return "\n".join(found)
+
+
+def inventory() -> str:
+    """How many parts there are, and how many of them other libraries have."""
+    table = (RESULTS / INVENTORY / "table.md").read_text("utf-8").splitlines()
+    heads, *_, last = [[cell.strip() for cell in row.strip("|").split("|")] for row in table]
+    _, parts, *others, none = last
+    libraries = ", ".join(f"{name} {n}" for name, n in zip(heads[2:-1], others, strict=True))
+    return (
+        f"- **What is there?** {parts} parts pass every check. Other libraries have some of them "
+        f"({libraries}), and {none} are in none of these. [By name](results/{INVENTORY}/README.md)."
+    )
+
+
+MAKERS: dict[str, Callable[[], str]] = {
+    "answers": answers,
+    "inventory": inventory,
+    "tasks": by_task,
+    "texts": on_text,
+}
+
+
+def filled(text: str) -> str:
+    """A page with all of its blocks made again."""
+    return BLOCK.sub(lambda m: f"{m[1]}{MAKERS[m[2]]()}\n{m[3]}", text)
 
 
 def main() -> None:
-    readme = ROOT / "README.md"
-    text = PLACE.sub(
-        lambda m: f"{m[1]}{(ROOT / m[2] / 'table.md').read_text()}{m[3]}", readme.read_text()
-    )
-    readme.write_text(SPEED.sub(lambda m: f"{m[1]}{summary(ROOT / m[2])}{m[3]}", text))
+    for name in FILES:
+        file = ROOT / name
+        file.write_text(filled(file.read_text("utf-8")), "utf-8")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench.docs.built_site import check_site
-from bench.docs.choosing import by_task, on_text
 from bench.docs.command_line import reference
 from bench.docs.component_pages import component_pages, components_overview
 from bench.docs.notebooks import notebook_pages
@@ -30,8 +29,6 @@ from zoo.errors import ZooError
 PEERS = RESULTS / "peers" / "cpu" / "lines.jsonl"
 # What a page asks for by ``<!-- made: NAME -->``.
 MADE: dict[str, Callable[[], str]] = {
-    "by task": by_task,
-    "on text": on_text,
     "commands": reference,
     "components": components_overview,
     "speed comparisons": lambda: comparisons(PEERS),

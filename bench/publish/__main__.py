@@ -22,11 +22,12 @@ from bench.publish.page import PAGE, Run, find_scales, page, write_scale_page
 from bench.publish.peers_page import peers_overview, peers_page, peers_places
 from bench.publish.profile_page import ProfileRun, profile_page
 from bench.publish.published import Published, load_published, make_figures
+from bench.publish.questions import questions_section
 from bench.simulate.grids import noise_of
 from bench.simulate.page import LINES, SIMULATIONS
 from bench.simulate.page import page as simulation_page
 from zoo.errors import WriteError, ZooError
-from zoo.report.profile import read_profile
+from zoo.report.profile import Profile, read_profile
 from zoo.report.run_report import RunReport
 from zoo.report.tables.text import line
 from zoo.report.write import write_file, write_profile, write_report
@@ -82,11 +83,13 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
         section = compared[run.place].section() if run.place in compared else ""
         write_file(run.directory / PAGE, page(run, section))
     evaluated = {run.home: run.report for run in runs}
+    answering: dict[str, RunReport | Profile] = {run.place: run.report for run in runs}
     for place, (suite, published) in pages.items():
         if profile := read_profile(source / place, evaluated=evaluated):
             directory = (out or source) / place
             write_profile(profile, directory, published.title)
             write_file(directory / PAGE, profile_page(profile, published, directory))
+            answering[place] = profile
             profiles.append(ProfileRun(place, profile, published, suite))
     for scale in scales:
         directory = (out or source) / scale.place
@@ -103,7 +106,8 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
         write_file((out or source) / SIMULATIONS / PAGE, simulation_page(simulated, noise))
     others, measured = _other_pages(source, out or source)
     sentences = {place: found.sentence(source) for place, found in compared.items()}
-    about = overview(runs, profiles, scales, simulated.exists(), others, sentences)
+    questions = questions_section(answering, source)
+    about = overview(runs, profiles, scales, simulated.exists(), others, sentences, questions)
     write_file((out or source) / PAGE, about)
     there = {*homes, *(one.place for one in profiles)}
     missing = [(pages[place][0], place) for place in pages if place not in there]

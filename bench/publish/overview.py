@@ -16,7 +16,7 @@ from zoo.report.tables.text import escaped, from_to, line
 from zoo.sweep.records import Record
 
 ABOUT = """\
-# Published results
+## All results
 
 Everything here is made by `make results` from the records in each directory; nothing is written by
 hand, and a test makes it again and compares every byte. ± is the 95% interval of the mean over
@@ -39,14 +39,15 @@ def overview(
     simulated: bool = False,
     others: Sequence[str] = (),
     comparisons: Mapping[str, str] | None = None,
+    questions: Sequence[str] = (),
 ) -> str:
     """The whole page, grouped by data set and machine; runs of ``zoo scale`` are at the end.
 
     A run on several data sets is shown as one, by its profile. others: further parts, after the
     runs. comparisons: by the place of a run, a sentence that compares
-    it with another one.
+    it with another one. questions: the part that stands first.
     """
-    parts = [ABOUT, SIMULATED] if simulated else [ABOUT]
+    parts = ["# Published results", *questions, *([ABOUT, SIMULATED] if simulated else [ABOUT])]
     if not any(record.environment.get("device") == "cuda" for record in _records(runs)):
         parts.append(NO_GPU)
     for one in profiles:

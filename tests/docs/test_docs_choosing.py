@@ -8,10 +8,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from bench.docs.choosing import NAMED, by_task, on_text
+from bench.docs.choosing import NAMED
 from bench.docs.evidence import published_runs
 from bench.docs.place import RESULTS, SOURCES
+from bench.readme import BLOCK, filled
 
+PAGE = (SOURCES / "choosing.md").read_text("utf-8")
 PROFILES = sorted(RESULTS.rglob("profile.csv"))
 
 
@@ -19,9 +21,9 @@ PROFILES = sorted(RESULTS.rglob("profile.csv"))
 def sections() -> dict[tuple[str, str], str]:
     """(directory of the run, data set) to the section about it."""
     found = {}
-    for part in re.split(r"^### ", by_task(), flags=re.MULTILINE)[1:]:
-        link = re.match(r"\[.*?\]\(results/(.+?)/[^/]+/README\.md\)", part)
-        name = re.match(r"\[(.+?)\]\(results", part)
+    for part in re.split(r"^### ", PAGE, flags=re.MULTILINE)[1:]:
+        link = re.match(r"\[.*?\]\(\.\./results/(.+?)/[^/]+/README\.md\)", part)
+        name = re.match(r"\[(.+?)\]\(\.\./results", part)
         assert link is not None
         assert name is not None
         found[link[1], name[1].replace("\\", "")] = part
@@ -43,6 +45,9 @@ TABLES = list(tables())
 @pytest.mark.parametrize(("place", "data", "lines"), TABLES, ids=[f"{p}-{d}" for p, d, _ in TABLES])
 def test_the_best_rows_and_the_worse_ones_are_the_tables(place, data, lines, sections) -> None:
     said = sections[place, data]
+    if not any(one["best"] for one in lines):
+        assert "distinguished" not in said, "too few seeds"
+        return
     for value, lead in (("True", "Best, or not distinguished from it"), ("False", "Worse")):
         rows = sorted(
             (one for one in lines if one["best"] == value), key=lambda one: -float(one["mean"])
@@ -59,22 +64,31 @@ def test_the_best_rows_and_the_worse_ones_are_the_tables(place, data, lines, sec
 
 
 @pytest.mark.parametrize(("place", "data", "lines"), TABLES, ids=[f"{p}-{d}" for p, d, _ in TABLES])
-def test_rows_at_chance_are_the_tables(place, data, lines, sections) -> None:
-    low = [one["row"] for one in lines if one["at_chance"] == "True"]
-    sentence = re.search(
-        r"^- Not shown to be better than chance.*?: (.+)\.$", sections[place, data], re.M
-    )
-    assert bool(sentence) == bool(low)
-    if sentence:
-        assert set(re.findall(r"`(.+?)`", sentence[1])) <= set(low)
+def test_with_how_many_seeds_a_row_solves_a_task_is_the_tables(place, data, lines, sections):
+    said = sections[place, data]
+    for lead, wanted in (
+        ("Solved with every seed", lambda solved, seeds: solved == seeds),
+        ("Solved with some seeds", lambda solved, seeds: 0 < solved < seeds),
+        ("Solved with no seed", lambda solved, seeds: solved == 0),
+    ):
+        rows = [one for one in lines if one["solved"]]
+        rows = [one for one in rows if wanted(float(one["solved"]), int(one["seeds"]))]
+        sentence = re.search(rf"^- {lead}: (.+)\.$", said, re.MULTILINE)
+        assert bool(sentence) == bool(rows)
+        if sentence:
+            named = re.findall(r"`(.+?)`", sentence[1])
+            assert len(named) == min(len(rows), NAMED)
+            assert set(named) <= {one["row"] for one in rows}
 
 
 def test_every_published_run_is_on_the_page() -> None:
-    text = by_task() + on_text()
     for run in published_runs():
-        assert f"(results/{run.page})" in text
+        assert f"(../results/{run.page})" in PAGE
+
+
+def test_the_page_in_the_repository_is_what_the_records_say() -> None:
+    assert filled(PAGE) == PAGE
 
 
 def test_no_figure_is_typed_by_hand() -> None:
-    text = (SOURCES / "choosing.md").read_text("utf-8")
-    assert re.findall(r"\d", text) == []
+    assert re.findall(r"\d", BLOCK.sub("", PAGE)) == []
