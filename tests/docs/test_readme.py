@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.readme import BLOCK, filled
 from zoo.cli import main
 from zoo.registry import KINDS, Registry
 
@@ -25,13 +26,25 @@ def lines(command: str) -> list[str]:
     return [line.split("#")[0].strip() for line in found]
 
 
-def test_the_two_commands_stand_first():
-    code = [line.strip() for line in README.splitlines() if line.startswith("    ")]
+def test_the_first_screen_has_a_picture_and_the_command_that_answers():
+    top, picture, rest = re.split(r"^(!\[.+\]\(.+\.svg\))$", README, maxsplit=1, flags=re.MULTILINE)
+    assert "    " not in top
+    assert len(re.findall(r"[.!?](?:\s|$)", top)) <= 2, "what it is, in two sentences"
+    size = re.search(r'viewBox="0 0 ([\d.]+) ', (ROOT / picture.split("(")[1][:-1]).read_text())
+    assert size is not None
+    assert float(size[1]) * 96 / 72 > 430, "pixels"
+    code = [line.strip() for line in rest.splitlines() if line.startswith("    ")]
     assert code[0] == (
         "pip install -c constraints.txt . ./plugins/zoo-efficient && "
         "zoo bench --attention fused,naive --pe rope,sin"
     )
-    assert code[1] == "pip install -c constraints.txt -e '.[test]' && pytest"
+    assert lines("bench")[1] == 'zoo bench --attention "fused,window(size=4),linear"'
+    assert len(README.splitlines()) <= 130
+
+
+def test_its_answers_are_those_of_the_published_pages():
+    assert len(BLOCK.findall(README)) == 2
+    assert filled(README) == README
 
 
 @pytest.mark.slow
@@ -69,17 +82,8 @@ def test_every_bench_line_uses_options_that_exist(capsys):
 
 def test_the_table_of_parts_names_every_built_in(registry: Registry):
     for kind in filter(registry.labels, KINDS):
-        rows = [line for line in README.splitlines() if line.startswith(f"| {kind} |")]
-        (row,) = (line for line in rows if "`" in line)  # the others are of numbers
+        (row,) = (line for line in README.splitlines() if line.startswith(f"| {kind} |"))
         assert set(re.findall(r"`([^`]+)`", row)) == set(registry.labels(kind))
-
-
-def test_the_table_shown_is_the_published_one():
-    shown = re.search(
-        r"<!-- table: (\S+) -->\n(.*?)<!-- end of table -->", README, re.DOTALL | re.MULTILINE
-    )
-    assert shown is not None
-    assert shown[2].strip() == (ROOT / shown[1] / "table.md").read_text().strip()
 
 
 def test_every_picture_and_link_to_a_file_is_there():
