@@ -3,7 +3,7 @@ PLUGINS := $(wildcard plugins/zoo-*)
 .PHONY: install test thorough lint format bench stub results docs
 
 install:
-	pip install -c constraints.txt -e '.[test]'
+	pip install -c constraints.txt -e . --group test
 
 test:
 	pytest
@@ -12,7 +12,7 @@ test:
 # every width, plug-ins installed by pip; then, with our plug-ins, theirs, notebooks and the site.
 thorough:
 	pytest -m slow
-	pip install -c constraints.txt -e '.[test,docs]' $(PLUGINS:%='./%[test]')
+	pip install -c constraints.txt -e . --group test --group docs $(PLUGINS:%='./%[test]')
 	pytest -m slow $(PLUGINS:%=%/tests)
 	python -m bench.docs
 

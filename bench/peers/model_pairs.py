@@ -85,7 +85,7 @@ def model_pair(
     Raises MissingError without the library, UnequalError where the two differ.
     """
     if importlib.util.find_spec(peer.module) is None:
-        raise MissingError(f"needs {peer.module}: pip install -c constraints.txt -e '.[peers]'")
+        raise MissingError(f"needs {peer.module}: pip install -c constraints.txt --group peers")
     if importlib.util.find_spec("zoo_peers") is None:
         sys.path.append(str(PLUGIN))
     from zoo_peers import encoders

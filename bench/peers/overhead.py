@@ -41,7 +41,7 @@ def compare_start(options: Options) -> Iterator[Comparison]:
     against = f'python -c "{IMPORTS}"'
     missing = [name for name in ("typer", "rich") if importlib.util.find_spec(name) is None]
     if missing:
-        reason = f"needs {missing[0]}: pip install -c constraints.txt -e '.[peers]'"
+        reason = f"needs {missing[0]}: pip install -c constraints.txt --group peers"
         yield skipped("own", "start", against, reason, options.runtime)
         return
     steps = {"imports": _python(IMPORTS), "imports again": _python(IMPORTS)}

@@ -20,7 +20,7 @@ from bench.publish.markdown import link
 from bench.publish.overview import overview
 from bench.publish.page import PAGE, Run, find_scales, page, write_scale_page
 from bench.publish.peers_page import peers_overview, peers_page, peers_places
-from bench.publish.profile_page import ProfileRun, profile_page
+from bench.publish.profile_page import ProfileRun, profile_page, write_picture
 from bench.publish.published import Published, load_published, make_figures
 from bench.publish.questions import questions_section
 from bench.simulate.grids import noise_of
@@ -88,7 +88,8 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
         if profile := read_profile(source / place, evaluated=evaluated):
             directory = (out or source) / place
             write_profile(profile, directory, published.title)
-            write_file(directory / PAGE, profile_page(profile, published, directory))
+            write_picture(profile, directory)
+            write_file(directory / PAGE, profile_page(profile, published))
             answering[place] = profile
             profiles.append(ProfileRun(place, profile, published, suite))
     for scale in scales:

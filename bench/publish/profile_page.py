@@ -9,6 +9,8 @@ from bench.publish.claims import claims_section
 from bench.publish.markdown import link
 from bench.publish.page import currency
 from bench.publish.published import Published
+from zoo.report.plots.heat import profile_plot
+from zoo.report.plots.plot import styled
 from zoo.report.profile import Profile
 from zoo.report.profile_text import (
     as_text,
@@ -18,7 +20,9 @@ from zoo.report.profile_text import (
     scores_table,
 )
 from zoo.report.tables.text import bullets, escaped, line
-from zoo.report.write import PLOTS
+from zoo.report.write import PLOTS, write_file
+
+PICTURE = f"{PLOTS}/wide.svg"
 
 
 @dataclass(frozen=True)
@@ -31,14 +35,20 @@ class ProfileRun:
     suite: Path
 
 
-def profile_page(profile: Profile, published: Published, directory: Path) -> str:
-    """The whole page; the profile's files must have been written into the directory."""
+def write_picture(profile: Profile, directory: Path) -> None:
+    """The profile as a picture for a page that is wider than a phone; its folder must be there."""
+    with styled():
+        write_file(directory / PICTURE, f"{profile_plot(profile, wide=True).svg}\n")
+
+
+def profile_page(profile: Profile, published: Published) -> str:
+    """The whole page."""
     rows = (row for data in profile.data_sets for row in data.run.recorded_rows)
     records = [record for row in rows for record in row.used]
     parts = [
         f"# {line(published.title)}",
         *(escaped(text.strip()) for text in (published.text, published.data)),
-        f"![Which row solves which task]({PLOTS}/profile.svg)",
+        f"![Which row solves which task]({PICTURE})",
         line(" ".join(profile_answer(profile))),
         "## Scores",
         as_text(scores_table(profile), "github"),

@@ -195,7 +195,7 @@ def test_effects_are_those_of_each_data_set(profile: Profile) -> None:
 
 def test_the_picture_of_a_profile_can_be_understood_alone(profile: Profile) -> None:
     with styled():
-        svg = ElementTree.fromstring(profile_plot(profile).svg)
+        svg = ElementTree.fromstring(profile_plot(profile, wide=True).svg)
     texts = {text.text for text in svg.iter(f"{SVG}text")}
     assert {"Which part solves which task", "chance", "solved", "mean score", "rope"} <= texts
     assert {"alpha", "zeta", "5/5 · .99", "positional encoding"} <= texts

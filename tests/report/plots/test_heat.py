@@ -10,9 +10,8 @@ from example import SVG
 from factory import cell, train_record
 from rendered import rendered
 
-from zoo.report.plots.heat import _in_lines, heat_plots
+from zoo.report.plots.heat import _in_lines, _short, heat_plots
 from zoo.report.plots.plot import styled
-from zoo.report.profile_text import brief
 from zoo.report.run_report import RunReport
 
 
@@ -95,11 +94,14 @@ def test_lighter_is_better_and_the_scale_has_both_ends(apart):
 
 
 @pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.954, ".95"), (1.0, "1.0"), (0.996, "1.0"), (12.345, "12.3"), (-0.25, "-0.25")],
-)
-def test_numbers_in_narrow_cells_are_short(value, text):
-    assert brief(value) == text
+    ("text", "short"),
+    [
+        ("0.954 =", ".95="), ("1.000", "1.0"), ("0.996", "1.0"), ("12.345", "12.3"),
+        ("-0.25", "-0.25"), ("not run", "–"), ("skipped", "skipped"), ("2/3 · .79", "2/3"),
+    ],
+)  # fmt: skip
+def test_numbers_in_narrow_cells_are_short(text, short):
+    assert _short(text) == short
 
 
 @pytest.mark.parametrize(

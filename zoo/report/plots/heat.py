@@ -25,13 +25,13 @@ from zoo.report.plots.plot import (
     turn_long_labels,
 )
 from zoo.report.profile import Profile
-from zoo.report.profile_text import cell_text, mark_notes
+from zoo.report.profile_text import brief, cell_text, mark_notes
 from zoo.report.run_report import SOLVED, RunReport
 from zoo.report.tables.text import plain
 
 LINE, FRAME = 0.3, 0.75  # inches: of a row, and of an axis with its labels and title
 COLUMN, LETTER = 0.62, 0.08  # inches: of a column at least, and of a letter
-WIDE = 0.88  # inches: of a column of a profile, with ``2/3 · .79`` in it
+NARROW, WIDE = 0.37, 0.88  # inches: of a column of a profile, with ``2/3``, and with ``2/3 · .79``
 NAME = 15  # characters of a choice, or of a line of a row's name
 MOST = 20  # choices of an axis
 MOST_ROWS = 100  # of a profile
@@ -171,17 +171,24 @@ def _frame(axes: Axes, rows: int, columns: int) -> None:
     axes.spines[["left", "bottom"]].set_visible(False)
 
 
-def profile_plot(profile: Profile) -> Plot:
-    """Rows × data sets, coloured between chance and the best possible score."""
+def profile_plot(profile: Profile, wide: bool = False) -> Plot:
+    """Rows × data sets, coloured between chance and the best possible score.
+
+    wide: with the mean score in each cell, and wider than a phone.
+    """
     data_sets = profile.data_sets
     rows = list(profile.names.items())[:MOST_ROWS]
     names = [_in_lines(short) for _, short in rows]
-    titles = [plain(data.name, TITLE).replace("(", "\n(", 1) for data in data_sets]
+    titles = [plain(data.name, TITLE) for data in data_sets]
+    if wide:
+        titles = [title.replace("(", "\n(", 1) for title in titles]
     solved = all(data.run.goal is not None for data in data_sets)
     lines = sum(max(1.0, 0.7 * (1 + text.count("\n"))) for text in names)
-    width = LETTER * (NAME + 3) + WIDE * max(len(data_sets), 3)
-    height = 1.5 + 0.28 * lines + 0.055 * max(len(t) for name in titles for t in name.split("\n"))
-    figure = Figure(figsize=(width, height), layout="constrained")
+    width = 0.085 * (NAME + 3) + (WIDE if wide else NARROW) * len(data_sets)
+    longest = max(len(line) for title in titles for line in title.split("\n"))
+    figure = Figure(
+        figsize=(max(WIDTH, width), 1.5 + 0.27 * lines + 0.058 * longest), layout="constrained"
+    )
     axes, marks = figure.subplots(), {}
     any_pale = False
     for x, data in enumerate(data_sets):
@@ -194,15 +201,17 @@ def profile_plot(profile: Profile) -> Plot:
             text = cell_text(score, data) if score else "not run"
             marks[gid] = f"{plain(short)} on {plain(data.name)}: {data.metric.label} {text}"
             colour = None if level is None else _colour(level)
-            # The title says what the first number is.
-            _draw_cell(axes, x, y, colour, text.replace(" solved", "").partition(":")[0], gid, pale)
+            text = text.replace(" solved", "").partition(":")[0]
+            _draw_cell(axes, x, y, colour, text if wide else _short(text), gid, pale)
     axes.set_xticks(range(len(titles)), titles, rotation=40, ha="right", rotation_mode="anchor")
     axes.set_yticks(range(len(names)), names, linespacing=1.1)
     _frame(axes, len(names), len(titles))
     title = "Which part solves which task" if solved else "Mean score on each data set"
     axes.set_ylabel(" + ".join(NAMES.get(axis, axis) for axis in profile.axes))
     ends = {0.0: "chance", SOLVED: "solved"} if solved else {0.0: "low", 1.0: "high"}
-    example = "2/3 · .79 is: solved in 2 of 3 seeds, with a mean score of .79" if solved else ""
+    example = "2/3: solved in 2 of 3 seeds" if solved else ""
+    if solved and wide:
+        example = "2/3 · .79: solved in 2 of 3 seeds, mean score .79"
     figure.suptitle(f"{title}\n{example}".strip(), fontsize=11)
     colours = ScalarMappable(Normalize(0, 1), "cividis")
     steps = [step / 10 for step in range(11)]  # fewer patches than a smooth scale
@@ -218,6 +227,15 @@ def profile_plot(profile: Profile) -> Plot:
         about += f" The first {MOST_ROWS} of {len(profile.names):,} rows."
     about = " ".join([about, *mark_notes(profile)])
     return finish("profile", "Score on each data set", about, figure, marks)
+
+
+def _short(text: str) -> str:
+    """What fits into a narrow cell: ``2/3`` of ``2/3 · .79``, ``.95=`` of ``0.954 =``."""
+    number, _, mark = text.partition(" ")
+    try:
+        return f"{brief(float(number))}{mark}"
+    except ValueError:
+        return {"not run": "–"}.get(text, text.partition(" ·")[0])
 
 
 def _in_lines(name: str) -> str:
