@@ -200,7 +200,7 @@ QUESTIONS = (
         solving("selective-copy(length=32)", "attention"),
     ),
     Question("Which encoding tells the order of words?", PROFILE, solving("order", "pe")),
-    Question("Which works on longer texts than it was trained on?", LENGTHS, solving(*LONGER)),
+    Question("Which encoding works on longer texts?", LENGTHS, solving(*LONGER)),
     Question("Which attention finds hidden words best?", MASKED, best_of("attention")),
     Question("Does a transformer beat a bag of words on BBC news?", GRID, beats_baselines),
     Question(
