@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -266,18 +266,16 @@ def run_bench(
     on: Choice,
     out: Path | None,
     fresh: bool,
-    scored: Callable[[RunReport], None] | None = None,
 ) -> Bench:
     """Carry out requests that differ in their data, write the tables, and keep models.
 
     All data are loaded and all plans made before the first training. Tables are written of what has
     been recorded also where the run is interrupted or fails. name: of a run on several data sets,
-    used for its directory under ``runs``. scored: given the report of each data set once its
-    trainings have ended, where costs are still to be measured. The rest is as for ``bench``.
+    used for its directory under ``runs``. The rest is as for ``bench``.
     """
     from zoo.report.profile import read_profile, the_profile
     from zoo.report.run_report import RunReport
-    from zoo.report.write import write_tables
+    from zoo.report.write import scores_text, write_tables
 
     refuse_unwritable(out or Path("runs"))
     metric, several = requests[0].metric, len(requests) > 1
@@ -288,8 +286,7 @@ def run_bench(
         """The scores, before their costs."""
         report = RunReport(run.records, metric=metric)
         write_tables(report, place)
-        if scored is not None:
-            scored(report)
+        progress.notice(scores_text(report))
 
     with open_executor(zoo, on) as executor:
         runs = [prepare_run(r, zoo, executor, progress) for r in requests]

@@ -91,7 +91,7 @@ def bench(
     from zoo.api import run_bench
     from zoo.execution import choose_executor
     from zoo.inference.requests import build_requests
-    from zoo.report.write import answer_text, report_data, report_text, scores_text, write_report
+    from zoo.report.write import answer_text, report_data, report_text, write_report
     from zoo.sweep.progress import Silent, for_stream
     from zoo.sweep.tracked_progress import TrackedProgress, find_trackers
 
@@ -107,7 +107,6 @@ def bench(
         _print_plans(requests, loaded, executor, Path(out) if out else None, as_json=as_json)
         return 0
     shown = Silent() if quiet else for_stream(sys.stderr)
-    width = None if wide else terminal_width()
     with (
         contextlib.closing(TrackedProgress(shown, trackers)) as progress,
         resumable(lambda: progress.directory, fresh),
@@ -120,14 +119,13 @@ def bench(
             on=executor,
             out=Path(out) if out else None,
             fresh=fresh,
-            scored=None if quiet else lambda report: shown.notice(scores_text(report, width)),
         )
     if as_json:
         print_json(report_data(done.report, done.directory))
     elif quiet:
         click.echo(answer_text(done.report))
     else:
-        click.echo(report_text(done.report, width))
+        click.echo(report_text(done.report, None if wide else terminal_width()))
     print_tracebacks(done.failed)
     click.echo(f"Report: {write_report(done.report, done.directory)}", err=as_json)
     return 1 if done.failed else 0

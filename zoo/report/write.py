@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,10 +49,10 @@ def report_text(report: RunReport | Profile, width: int | None = None) -> str:
     return "\n\n".join(filter(None, [*parts, answer_text(report)]))
 
 
-def scores_text(report: RunReport, width: int | None = None) -> str:
-    """What a terminal shows while costs are measured: the scores, and what they say."""
-    said = "\n".join(report.answer[:2])
-    return f"\n{table_text(report, width=width)}\n\n{said}\nSpeed and memory follow.\n"
+def scores_text(report: RunReport) -> str:
+    """What is shown while costs are measured: the scores that have room, and what they say."""
+    table = table_text(report, width=shutil.get_terminal_size().columns)
+    return "\n".join(["", table, "", *report.answer[:2], "Speed and memory follow.", ""])
 
 
 def answer_text(report: RunReport | Profile) -> str:

@@ -143,7 +143,7 @@ def test_a_page_is_called_like_its_run_and_says_what_differs_in_it():
     assert "training.epochs: 6, 12" not in texts(unnamed, "li")
     (summary,) = texts(unnamed, "p", id="run")
     assert summary == (
-        "15 cells (of 5 pe × 3 norm) and 1 baseline, 2026-11-20. Data: bbc-news "
+        "15 cells and 1 baseline, 2026-11-20. Data: bbc-news "
         "(679a134ccd27), 1172 training and 500 test documents, 53 in both (dropped from training). "
         "Model: 2 layers, width 64, 4 heads, 256 tokens; 6 epochs. Machine: a machine, 2 threads, "
         "torch 2.13.0+cpu, fp32."

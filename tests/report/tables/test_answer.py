@@ -34,13 +34,13 @@ def test_with_few_seeds_the_answer_names_the_best_of_all(seeds):
     assert answer(range(900)).startswith("Use rope: accuracy 0.")
     assert " Best baseline: 0.100 (words)." in answer(range(900))
     assert ", the baseline words 0.492." in answer(range(12, 520))
-    assert ("Undecided: pe." in better) == (seeds == 1), "with two seeds the rows are the same"
+    assert ("pe: undecided." in better) == (seeds == 1), "with two seeds the rows are the same"
 
 
 def test_without_a_baseline_and_with_few_seeds_nothing_is_recommended():
     records = [train_record(cell(pe=pe), 0, 50 + n) for n, pe in enumerate(("rope", "sin"))]
     first = RunReport(records).answer[0]
-    assert first == "Undecided: rope has the best accuracy 0.950. Undecided: pe."
+    assert first == "Undecided: rope has the best accuracy 0.950. pe: undecided."
     assert RunReport(records[:1]).answer == ["fused+rope has accuracy 0.950."]
 
 
@@ -203,7 +203,7 @@ def test_a_run_without_a_difference_says_what_would_have_shown():
     run = RunReport(trained(cell(), cell(pe="sin"), seeds=4) + [
         train_record(cell(pe="none"), seed, 50 + (seed * 7) % 4) for seed in range(4)])  # fmt: skip
     shown = run.metric.format_difference(run.verdicts.visible("effect")).lstrip("+")
-    assert run.answer[0].endswith("Undecided: pe.")
+    assert run.answer[0].endswith("pe: undecided.")
     assert run.answer[1] == f"An effect of {shown} would have shown in 4 of 5 such runs."
 
 

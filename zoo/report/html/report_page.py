@@ -134,17 +134,11 @@ def _on(rows: Iterable[str], data: str) -> str:
     return f"{listed(rows, NAMED)} on {data}"
 
 
-def _cells(run: RunReport) -> str:
-    """``16 cells (of 4 attention × 4 pe)``."""
-    shape = " × ".join(f"{len(choices)} {axis}" for axis, choices in run.axes.items())
-    cells = sum(not row.baseline for row in run.rows)
-    return f"{counted(cells, 'cell')}{f' (of {shape})' if shape else ''}"
-
-
 def run_text(run: RunReport) -> str:
     """Cells and days, data, model and machine, in a few sentences."""
     baselines = sum(bool(row.baseline) for row in run.rows)
-    what = " and ".join([_cells(run), *([counted(baselines, "baseline")] if baselines else [])])
+    what = counted(len(run.rows) - baselines, "cell")
+    what += f" and {counted(baselines, 'baseline')}" if baselines else ""
     days = _days(run)
     when = f", {' to '.join(dict.fromkeys((days[0], days[-1])))}" if days else ""
     return f"{what}{when}. {made_on(run.typical, run.metric)}"

@@ -5,7 +5,6 @@ The sentences are in ``words/answer.txt`` and ``words/next_step.txt``.
 
 from __future__ import annotations
 
-import bisect
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
 FEW = 50  # texts, below which the answer begins with how many there are
 NAMED = 3  # rows of a list that are named
-MOST_SEEDS = 100  # no more are recommended
 
 
 def by_score(run: RunReport, *, baseline: bool) -> list[Row]:
@@ -185,35 +183,14 @@ def _fastest(run: RunReport, rows: Sequence[Row]) -> dict[str, Any]:
 def next_step(run: RunReport) -> str:
     """What to do next; empty where nothing suggests itself."""
     cells, baselines = by_score(run, baseline=False), by_score(run, baseline=True)
-    verdicts, tied = run.verdicts, tied_cells(run)
     if not cells:
         return ""
-    values: dict[str, Any] = {"lacking": 0, "seeds": 0, "unbeaten": False}
-    values["enough"] = verdicts.enough
-    lacking = verdicts.enough - len(cells[0].values)
-    if lacking > 0 and not verdicts.pairs:
-        values["lacking"] = lacking if cells[1:] or baselines else 0
-        return " ".join(said("next_step", **values, several=len(cells) > 1))
-    apart = [verdicts.pair(tied[0].name, row.name) for row in tied[1:]]
-    gap = max((abs(d.mean) for d in apart if d is not None and not d.equal), default=0.0)
-    seeds = _seeds_for(gap, run) if gap else None
-    # With as many seeds as there are, this pair is noisier than most: nothing is known of it.
-    if seeds and max(len(row.values) for row in cells) < seeds <= MOST_SEEDS:
-        values["seeds"] = seeds
-    beaten = [verdicts.verdict(row.name, baselines[0].name) for row in cells] if baselines else []
-    values["unbeaten"] = 1 not in beaten and any(verdict is not None for verdict in beaten)
-    shown = run.metric.format_difference(gap).lstrip("+")
-    return " ".join(said("next_step", **values, gap=shown))
-
-
-def _seeds_for(gap: float, run: RunReport) -> int | None:
-    """How many seeds would show such a gap in 4 of 5 runs; None where that is unknown."""
-
-    def shows(seeds: int) -> bool:
-        visible = run.verdicts.visible(seeds=seeds)
-        return visible is not None and visible <= gap
-
-    if run.verdicts.visible() is None:
-        return None
-    tried = range(run.verdicts.enough, MOST_SEEDS + 1)
-    return tried[0] + bisect.bisect_left(tried, True, key=shows)
+    enough = run.verdicts.enough
+    lacking = enough - len(cells[0].values)
+    if lacking > 0 and not run.verdicts.pairs:
+        lacking = lacking if cells[1:] or baselines else 0
+        values = {"lacking": lacking, "enough": enough, "several": len(cells) > 1}
+        return " ".join(said("next_step", **values, unbeaten=False))
+    beaten = [run.verdicts.verdict(row.name, one.name) for row in cells for one in baselines[:1]]
+    unbeaten = 1 not in beaten and any(verdict is not None for verdict in beaten)
+    return " ".join(said("next_step", lacking=0, unbeaten=unbeaten))
