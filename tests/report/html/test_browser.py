@@ -300,7 +300,7 @@ def test_hostile_names_run_nothing(browser, pages):
     open_page(browser, pages("hostile"), 360)
     for option in browser.find_elements("css selector", "#chosen option")[:8]:
         option.click()
-    assert browser.execute_script("return document.title").startswith("bbc-news")
+    assert browser.execute_script("return document.title").endswith(" on bbc-news")
     assert SCRIPT in browser.find_element("css selector", "#details").text
     assert browser.execute_script("return document.querySelectorAll('img').length") == 0
     assert browser.execute_script("return document.documentElement.scrollWidth") <= 360
