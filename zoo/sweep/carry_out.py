@@ -62,8 +62,8 @@ def carry_out(run: Run, trained: Callable[[], None] = lambda: None) -> None:
     past = _past(run, past_records(run.directory))
     _fit_seeds(run, past)
     _say_how_long(run, past)
-    fits_later = run.request.minutes and not past.training and "train" in phases
-    fit = (lambda: _fit_seeds(run, _past(run, run.records))) if fits_later else None
+    known = past.training or not run.request.minutes
+    fit = None if known else lambda: _fit_seeds(run, _past(run, run.records))
     # A phase that was not asked for shows what is already there.
     chosen = train_rows(run, "train" not in phases, fit)
     run.progress.expect(0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import itertools
 import math
 import statistics
 from collections import defaultdict
@@ -175,15 +176,14 @@ def time_lines(
         trainings += f", {slots} at once: the time of {turns} one after another"
     lines, known = list[str](), list[float | None]()
     if count:
-        unknown = "a run says so after its first steps, and there are no records of such trainings"
-        lines.append(_timed(trainings, turns, past.training, unknown))
+        lines.append(_timed(trainings, turns, past.training))
         known.append(seconds_of(turns, past.training))
     if count and not slots:
         lines, known = [f"{trainings}, and no node to run them"], [None]
     if groups:
         costs = f"{counted(sum(to_do.groups), 'cost measurement')} in {counted(groups, 'group')}"
-        turns, unknown = to_do.cost_turns(machines), "there are no records of any here"
-        lines.append(_timed(costs, turns, past.cost, unknown))
+        turns = to_do.cost_turns(machines)
+        lines.append(_timed(costs, turns, past.cost))
         known.append(seconds_of(turns, past.cost))
     if len(known) > 1 and None not in known:
         lines.append(f"in all {about(sum(filter(None, known)))}")
@@ -211,31 +211,28 @@ def with_fitting_seeds(
     said = f"--minutes {request.minutes:g}: "
     if not past.training:
         return request, f"{said}how many seeds fit is known once every row is trained with one"
-    limit, usual = 60 * request.minutes, statistics.median(past.training)
     slots, machines = _places(request, nodes, at_once)
+    usual, cost = map(statistics.median, (past.training, past.cost or [COST_SECONDS]))
+    left = 60 * request.minutes - all_to_do(request, plan).cost_turns(machines) * cost
 
     def with_seeds(count: int) -> Request:
         return request.model_copy(update={"seeds": tuple(range(count))})
 
     def too_long(count: int) -> bool:
-        tuning, trainings = all_fits(with_seeds(count), plan)
-        busy = sum(past.rows.get(fit.row.name, usual) for fit in [*tuning, *trainings])
-        costs = all_to_do(request, plan).cost_turns(machines)
-        each = statistics.median(past.cost or [COST_SECONDS])
-        return busy / max(1, slots) + costs * each > limit
+        fits = itertools.chain(*all_fits(with_seeds(count), plan))
+        return sum(past.rows.get(fit.row.name, usual) for fit in fits) > left * max(1, slots)
 
     least = request.tuning_seeds if request.tuned else 1
-    counts = range(least, MOST_FITTED + 1)
-    fit = least + bisect.bisect_left(counts, True, key=too_long) - 1
-    how = f"{counted(max(fit, least), 'seed')} of each row"
-    how += " fit" if fit >= least else ", which take longer"
-    return with_seeds(max(fit, least)), f"{said}{how}"
+    longer = range(least + 1, MOST_FITTED + 1)
+    seeds = least + bisect.bisect_left(longer, True, key=too_long)
+    how = ", which take longer" if too_long(seeds) else " fit"
+    return with_seeds(seeds), f"{said}{counted(seeds, 'seed')} of each row{how}"
 
 
-def _timed(work: str, turns: int, past: Sequence[float], unknown: str) -> str:
-    """The work with the time that it takes; unknown: why that is not known."""
+def _timed(work: str, turns: int, past: Sequence[float]) -> str:
+    """The work with the time that it takes."""
     if not past:
-        return f"{work}; how long they take is not known yet: {unknown}"
+        return f"{work}; a run says after its first steps how long they take"
     one = statistics.median(past)
     records = f"the median of {len(past)} records" if len(past) > 1 else "one record"
     return f"{work}, {about(turns * one)} at {one:.1f} s each ({records})"
