@@ -3,6 +3,7 @@ PLUGINS := $(wildcard plugins/zoo-*)
 .PHONY: install test thorough lint format bench stub results docs
 
 install:
+	pip install 'pip>=25.1' # which knows --group
 	pip install -c constraints.txt -e . --group test
 
 test:
