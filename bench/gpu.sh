@@ -25,7 +25,7 @@ export PYTHONPATH="$PWD${PYTHONPATH:+:$PYTHONPATH}"
 if [ "$dry" = 1 ]; then
     device=(--device cpu --threads 1); patience=10
     peers=(--quick); precision=fp32
-    sizes=(--dim 16 --heads 2 --ffn-dim 32 --layers 1 --vocab-size 300 --blocks 1)
+    sizes=(--set dim=16,heads=2,ffn_dim=32,layers=1,vocab_size=300,blocks=1)
     sweep=("${sizes[@]}" --max-length 16 --epochs 1)
     [ ${#data[@]} -gt 0 ] || sweep+=(--data "newswire(train=60,test=30)")
     lengths=8,16,32; batches=1,2,4
@@ -58,10 +58,10 @@ step 40 tutorial python -m bench.peers tutorial "${peers[@]}" "${device[@]}" "${
 step 40 bf16 python -m bench.peers bf16 "${peers[@]}" "${device[@]}" --out "$out/lines.jsonl"
 step 120 peers python -m bench.peers training inference positions "${peers[@]}" "${device[@]}" \
     --precision "$precision" --out "$out/lines.jsonl"
-step 70 sweep python -m zoo bench --attention fused,naive --pe rope,sin --precision "$precision" \
+step 70 sweep python -m zoo bench --attention fused,naive --pe rope,sin --set "precision=$precision" \
     "${device[@]}" "${sweep[@]}" "${data[@]}" --out "$out/bbc-news"
-step 50 scale-length python -m zoo scale --attention fused,naive --lengths "$lengths" --timeout 20 \
-    --precision "$precision" "${device[@]}" "${sizes[@]}" --out "$out/scale-length"
+step 50 scale-length python -m zoo scale --attention fused,naive --lengths "$lengths" \
+    --set "timeout=20,precision=$precision" "${device[@]}" "${sizes[@]}" --out "$out/scale-length"
 step 30 scale-batch python -m zoo scale --attention fused,naive --over batch --values "$batches" \
-    --timeout 20 --precision "$precision" "${device[@]}" "${sizes[@]}" --out "$out/scale-batch"
+    --set "timeout=20,precision=$precision" "${device[@]}" "${sizes[@]}" --out "$out/scale-batch"
 exit "$failed"

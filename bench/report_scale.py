@@ -43,8 +43,8 @@ SHAPES = {
     4000: {"attention": 10, "pe": 10, "norm": 10, "ffn": 4},
 }
 OPTIONS = (
-    "--attention fused --pe rope --baseline none --seeds 1 --epochs 6 --dim 16 --heads 2 "
-    "--layers 1 --max-length 64 --device cpu --threads 1 --on inline --quiet"
+    "--attention fused --pe rope --baseline none --seeds 1 --epochs 6 "
+    "--set dim=16,heads=2,layers=1 --max-length 64 --device cpu --threads 1 --on inline --quiet"
 )
 DATA = "newswire(train=240,test=1000)"
 ABOUT = f"""\

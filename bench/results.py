@@ -38,7 +38,7 @@ ROOT = Path(__file__).parents[1]
 # Published runs of ``zoo scale``: its options, by directory.
 SCALES = {
     "scale/cpu/length": (
-        *("--attention", "fused,naive", "--batch-size", "1"),
+        *("--attention", "fused,naive", "--set", "batch_size=1"),
         *("--lengths", "128,256,512,1024,2048,4096,8192"),
     )
 }

@@ -134,123 +134,115 @@ def bench(
 
     Options, all by name:
 
-    norm: Norms: a comma list, or all.  [default: layer]
-    ffn: Feed-forward networks: a comma list, or all.  [default: gelu]
-    block: Blocks: a comma list, or all.  [default: pre]
-    pool: Pools: a comma list, or all.  [default: mean]
-    baseline: Baselines: a comma list, all that fit the task, or none. Where texts are cut,
-        one that reads texts has a second row, NAME(whole=True); with whole=True or =False
-        it has one. Where classes are unbalanced, there is the row majority.  [default:
-        tfidf-logreg; tag: window-logreg; lm: ngram; mlm: neighbour-ngram; seq2seq: none]
-    design: factorial: every combination; one-factor: the first choice of each axis, and one
-        change at a time.  [default: factorial]
-    tuning_seeds: Seeds with which each setting is tried, where several values are given.
-        [default: 1]
-    tuning_share: Share of the training split that settings are chosen on, where several
-        values are given. Of data with a validation split they are chosen on that.
-        [default: 0.2]
-    minutes: Train as many seeds as fit; by default --seeds decides. Costs are counted in.
-        How many seeds fit is said before the start where earlier runs tell how long a
-        training takes, else once every row is trained with one.
-    phases: What is done: train (scores), cost (speed and memory).  [default: train,cost]
-    reference: The cell to compare speeds with; by default the first that can run. Its
-        choices on some axes are enough: fused+sin.
-    metric: The metric that ranks rows, such as macro_f1; by default the task's first.
-    jobs: Models trained at once; costs are measured alone. By default as many as the cores
-        have room for, one on a GPU or with --threads, and on a cluster as many as it has
-        room for.
-    threads: Threads of one job. 0: of a training its share of the cores, one where the
-        whole plan has as many trainings as cores, and of a cost on a CPU one; a container's
-        limit and OMP_NUM_THREADS count. On a cluster 0 is 1. Where zoo bench is given more,
-        it also measures speeds with so many, if nothing else has the cores.  [default: 0]
-    blocks: Turns that each model has in a cost measurement, neither more nor fewer. By
-        default zoo bench measures 12, and up to 40 until every speed is known within 2% of
-        the reference's; zoo scale measures 6.
-    timeout: Most seconds that one job may take; by default there is no limit.
-    memory_limit: Most MiB of data that one process may hold; 0: no limit.  [default: 0]
-    save_models: Keep trained models under models/ in the run's directory, as zoo train
-        writes them. best: those of the row that the answer names, one a seed; all: those of
-        every cell and seed.  [default: none]
+    norm: Norms, a comma list or all.  [default: layer]
+    ffn: Feed-forward networks, a comma list or all.  [default: gelu]
+    block: Blocks, a comma list or all.  [default: pre]
+    pool: Pools, a comma list or all.  [default: mean]
+    baseline: Baselines, all or none; a comma list. Where texts are cut, one that reads
+        texts has a second row, NAME(whole=True), which reads the whole of each text; name
+        whole=True or whole=False for one row. Where classes are unbalanced, there is the
+        row majority.  [default: tfidf-logreg; tag: window-logreg; lm: ngram; mlm:
+        neighbour-ngram; seq2seq: none]
+    design: Cross all, or change one at a time. factorial: every combination of the parts;
+        one-factor: the first part of each option, and one change of it at a time.
+        [default: factorial]
+    tuning_seeds: Seeds to try each of several values with.  [default: 1]
+    tuning_share: Share of training texts to choose values on, where settings have several.
+        Of data with a validation split they are chosen on that.  [default: 0.2]
+    phases: train (scores), cost (speed, memory) or both.  [default: train,cost]
+    reference: The row that speeds are divided by; by default the first, of those that can
+        run. Some of its parts are enough: fused+sin.
+    metric: The score that ranks rows; by default the task's first. Another is macro_f1.
+    jobs: Models trained at once; by default as many as fit the cores, one on a GPU or with
+        --threads, and on a cluster as many as fit it. Speeds are measured alone.
+    threads: Threads of each model; 0: as the cores allow. A training then has its share of
+        the cores, one where the whole plan has as many trainings as cores, and a
+        measurement on a CPU has one; a container's limit and OMP_NUM_THREADS count. On a
+        cluster 0 is 1. Where zoo bench is given more, it also measures speeds with so many,
+        if nothing else has the cores.  [default: 0]
+    blocks: Times that each model is timed; by default 12 to 40. zoo bench goes on above 12
+        until every speed is known within 2% of the reference's; zoo scale measures 6.
+    timeout: Most seconds per training or timing; by default no limit.
+    memory_limit: Most MiB of data in one process; 0: no limit.  [default: 0]
+    save_models: Keep trained models, in models/ of the run's directory. best: those of the
+        row that the answer names, one a seed; all: those of every row and seed.  [default:
+        none]
     dim: Width of the model.  [default: 64]
     layers: Number of blocks.  [default: 2]
     heads: Attention heads.  [default: 4]
     ffn_dim: Inner width of the feed-forward networks.  [default: 256]
     max_length: Most tokens of a text; special tokens count, and the rest is cut off.
         [default: 256; lm: 128; seq2seq: 32]
-    vocab_size: Entries of the vocabulary.  [default: 4000; lm: 1000; seq2seq: 1000]
+    vocab_size: Vocabulary entries.  [default: 4000; lm: 1000; seq2seq: 1000]
     epochs: Training epochs.  [default: 6; classify: 2; lm: 2; seq2seq: 12]
-    batch_size: Examples per training step.  [default: 32; classify: 8; lm: 8]
-    batching: Which examples share a training step: those of similar length, which need
-        little padding, or random ones.  [default: length]
+    batch_size: Examples per step.  [default: 32; classify: 8; lm: 8]
+    batching: Batches by similar length, or random. Texts of similar length need little
+        padding.  [default: length]
     lr: Peak learning rate. Of several, one is chosen for each row on held-out training
         texts.  [default: 0.003; classify: 0.005]
     weight_decay: AdamW's weight decay. Of several, one is chosen for each row on held-out
         training texts.  [default: 0.01]
-    dropout: Dropout of embeddings, feed-forward networks, residual branches and the head.
-        Of several, one is chosen for each row on held-out training texts.  [default: 0.1]
+    dropout: Dropout of all but attention weights. That is of embeddings, feed-forward
+        networks, residual branches and the head. Of several, one is chosen for each row on
+        held-out training texts.  [default: 0.1]
     attention_dropout: Dropout of attention weights.  [default: 0.0]
-    embedding_std: Standard deviation of the token embeddings before training.  [default:
-        1.0]
-    label_smoothing: Share of the target probability spread over all classes.  [default:
-        0.0]
-    schedule: How the learning rate falls after warm-up.  [default: linear]
-    warmup: Share of all steps over which the rate rises.  [default: 0.1]
+    embedding_std: Standard deviation of new token embeddings.  [default: 1.0]
+    label_smoothing: Share of the target spread over all classes.  [default: 0.0]
+    schedule: How the learning rate falls.  [default: linear]
+    warmup: Share of the steps in which the rate rises.  [default: 0.1]
     max_grad_norm: Largest gradient norm; 0: no clipping.  [default: 1.0]
-    validation: Hold out this share of the training split and score it instead of the test
-        split. Of data with a validation split, any share scores that, and nothing is held
-        out.  [default: 0.0]
+    validation: Score this share of the training split instead. It is held out, and the test
+        split is not scored. Of data with a validation split, any share scores that, and
+        nothing is held out.  [default: 0.0]
     device: Where to compute.  [default: auto]
-    precision: Precision of the arithmetic; auto: bf16 on a GPU that has it.  [default:
-        auto]
+    precision: Of the arithmetic; auto: bf16 on a GPU that has it.  [default: auto]
     compile: Compile models with torch.compile.  [default: no]
-    init: What encoders begin with: pretrain, for masked language modelling before each
-        training, or the directory of a masked language model; by default new weights.
-    pretrain_data: Texts to pretrain on: a file of plain text, a table with a column of
-        texts, or a directory of text files; by default those of the training split. Texts
-        that are scored are left out.
+    init: Begin with pretrain, or a saved masked language model; by default new weights.
+        pretrain is masked language modelling before each training; of a saved model the
+        directory is named.
+    pretrain_data: Texts to pretrain on; by default those of the training split. A file of
+        plain text, a table with a column of texts, or a directory of text files. Texts that
+        are scored are left out.
     pretrain_epochs: Passes over the texts to pretrain on.  [default: 20]
     pretrain_lr: Peak learning rate of the pretraining.  [default: 0.003]
-    pretrain_masked: Share of the word pieces that the pretraining masks.  [default: 0.3]
-    pretrain_whole_words: Mask words as a whole in the pretraining.  [default: no]
-    test: File or directory of the test split; for data without one. By default a part of
-        the data is held out.  [classify and tag only]
-    test_size: Share of data without a test split that is held out as one; by default 0.25.
-        [classify and tag only]
-    split_seed: Seed for splitting data that has no test split.  [classify and tag only;
-        default: 0]
-    merge_labels: Make one label of those that differ in case, spaces or accents only.
-        [classify and tag only; default: no]
-    encoding: Encoding of text files, such as latin-1; by default UTF-8 or, where a file is
-        not UTF-8, a guess, which is named.
-    drop_bad_rows: Leave out rows that cannot be used, and say which; by default they are
-        errors.  [default: no]
-    size_limit: Most MiB of a packed file once it is unpacked, and of a pipe; a line, or a
-        text, may have a sixteenth of that. 0: no limit.  [default: 256]
-    follow_links: Read what links in a directory point to outside it; by default they are
-        errors.  [default: no]
+    pretrain_masked: Share of word pieces that it masks.  [default: 0.3]
+    pretrain_whole_words: Whether it masks words as a whole.  [default: no]
+    test: File or directory of the test split; for data without one. By default a part is
+        held out.  [classify, tag only]
+    test_size: Share to hold out as a test split; for data without one. By default 0.25.
+        [classify, tag only]
+    split_seed: Seed of this division.  [classify, tag only; default: 0]
+    encoding: Encoding of text files; by default UTF-8 or a guess. latin-1 is one. It is
+        guessed where a file is not UTF-8, and named.
+    drop_bad_rows: Leave out, and name, rows that cannot be used. Otherwise they are errors.
+        [default: no]
+    size_limit: Most MiB of an unpacked file, and of a pipe. A line, or a text, may have a
+        sixteenth of that. 0: no limit.  [default: 256]
+    follow_links: Read what links lead to outside a directory; by default they are errors.
+        [default: no]
     file_format: Format of the files; auto: by their endings, and of other endings by what
-        is in them. label-text: the first word of every line is its label.  [classify and lm
-        and mlm only; default: auto]
-    delimiter: What divides the columns of a table: a character, or tab, comma, semicolon,
-        pipe, space; by default a tab in TSV and a comma in CSV, or what else divides every
-        line alike.  [classify and lm and mlm only]
-    header: Whether the first line of a table names its columns; without it columns are
-        numbers, from 1.  [classify and lm and mlm only; default: yes]
-    quotes: Whether double quotes enclose fields of a table, or are plain characters; by
-        default they enclose fields, and in tables divided by tabs only if all of them fit.
-        [classify and lm and mlm only]
+        is in them. label-text: the first word of every line is its label.  [classify, lm,
+        mlm only; default: auto]
+    delimiter: What divides columns; by default tab or comma, as in TSV and CSV, or what
+        else divides every line alike. A character, or tab, comma, semicolon, pipe, space.
+        [classify, lm, mlm only]
+    header: Whether the first line names the columns; without it they are numbered.
+        [classify, lm, mlm only; default: yes]
+    quotes: Whether double quotes enclose fields; by default if all fit. Otherwise they are
+        plain characters. In tables that tabs do not divide they enclose fields in any case.
+        [classify, lm, mlm only]
     group_column: Column of the texts' groups (language, year), in files and Hub data, by
-        which scores are reported too; by default there are none.  [classify and tag only]
-    keep_duplicates: Train also on documents that are in the test split.  [classify and tag
-        and lm and mlm only; default: no]
-    head_hidden: Width of the head's hidden layer; 0: none.  [classify and tag only;
-        default: 0]
-    token_dropout: Share of tokens replaced by the unknown token in training.  [classify and
+        which scores are reported too; by default there are none.  [classify, tag only]
+    keep_duplicates: Train also on documents that are in the test split.  [classify, tag,
+        lm, mlm only; default: no]
+    head_hidden: Width of the head's hidden layer; 0: none.  [classify, tag only; default:
+        0]
+    token_dropout: Share of tokens replaced by the unknown token in training.  [classify,
         tag only; default: 0.0]
     text_column: Column of the texts; in files and Hub data. Of several, as in title,body,
-        the texts are joined.  [classify and lm and mlm only; default: text]
-    label_column: Column of the labels; in files and Hub data.  [classify and lm and mlm
-        only; default: label]
+        the texts are joined.  [classify, lm, mlm only; default: text]
+    label_column: Column of the labels; in files and Hub data.  [classify, lm, mlm only;
+        default: label]
     min_class: Leave out classes with fewer training texts than this, and say which.
         [classify only; default: 0]
     ensemble: Models of a deep ensemble, whose probabilities are averaged.  [classify only;
@@ -402,96 +394,93 @@ def train(
 
     Options, all by name:
 
-    norm: Norms: a comma list, or all.  [default: layer]
-    ffn: Feed-forward networks: a comma list, or all.  [default: gelu]
-    block: Blocks: a comma list, or all.  [default: pre]
-    pool: Pools: a comma list, or all.  [default: mean]
-    threads: Threads of one job. 0: of a training its share of the cores, one where the
-        whole plan has as many trainings as cores, and of a cost on a CPU one; a container's
-        limit and OMP_NUM_THREADS count. On a cluster 0 is 1. Where zoo bench is given more,
-        it also measures speeds with so many, if nothing else has the cores.  [default: 0]
-    timeout: Most seconds that one job may take; by default there is no limit.
-    memory_limit: Most MiB of data that one process may hold; 0: no limit.  [default: 0]
+    norm: Norms, a comma list or all.  [default: layer]
+    ffn: Feed-forward networks, a comma list or all.  [default: gelu]
+    block: Blocks, a comma list or all.  [default: pre]
+    pool: Pools, a comma list or all.  [default: mean]
+    threads: Threads of each model; 0: as the cores allow. A training then has its share of
+        the cores, one where the whole plan has as many trainings as cores, and a
+        measurement on a CPU has one; a container's limit and OMP_NUM_THREADS count. On a
+        cluster 0 is 1. Where zoo bench is given more, it also measures speeds with so many,
+        if nothing else has the cores.  [default: 0]
+    timeout: Most seconds per training or timing; by default no limit.
+    memory_limit: Most MiB of data in one process; 0: no limit.  [default: 0]
     dim: Width of the model.  [default: 64]
     layers: Number of blocks.  [default: 2]
     heads: Attention heads.  [default: 4]
     ffn_dim: Inner width of the feed-forward networks.  [default: 256]
     max_length: Most tokens of a text; special tokens count, and the rest is cut off.
         [default: 256; lm: 128; seq2seq: 32]
-    vocab_size: Entries of the vocabulary.  [default: 4000; lm: 1000; seq2seq: 1000]
+    vocab_size: Vocabulary entries.  [default: 4000; lm: 1000; seq2seq: 1000]
     epochs: Training epochs.  [default: 6; classify: 2; lm: 2; seq2seq: 12]
-    batch_size: Examples per training step.  [default: 32; classify: 8; lm: 8]
-    batching: Which examples share a training step: those of similar length, which need
-        little padding, or random ones.  [default: length]
+    batch_size: Examples per step.  [default: 32; classify: 8; lm: 8]
+    batching: Batches by similar length, or random. Texts of similar length need little
+        padding.  [default: length]
     lr: Peak learning rate. Of several, one is chosen for each row on held-out training
         texts.  [default: 0.003; classify: 0.005]
     weight_decay: AdamW's weight decay. Of several, one is chosen for each row on held-out
         training texts.  [default: 0.01]
-    dropout: Dropout of embeddings, feed-forward networks, residual branches and the head.
-        Of several, one is chosen for each row on held-out training texts.  [default: 0.1]
+    dropout: Dropout of all but attention weights. That is of embeddings, feed-forward
+        networks, residual branches and the head. Of several, one is chosen for each row on
+        held-out training texts.  [default: 0.1]
     attention_dropout: Dropout of attention weights.  [default: 0.0]
-    embedding_std: Standard deviation of the token embeddings before training.  [default:
-        1.0]
-    label_smoothing: Share of the target probability spread over all classes.  [default:
-        0.0]
-    schedule: How the learning rate falls after warm-up.  [default: linear]
-    warmup: Share of all steps over which the rate rises.  [default: 0.1]
+    embedding_std: Standard deviation of new token embeddings.  [default: 1.0]
+    label_smoothing: Share of the target spread over all classes.  [default: 0.0]
+    schedule: How the learning rate falls.  [default: linear]
+    warmup: Share of the steps in which the rate rises.  [default: 0.1]
     max_grad_norm: Largest gradient norm; 0: no clipping.  [default: 1.0]
-    validation: Hold out this share of the training split and score it instead of the test
-        split. Of data with a validation split, any share scores that, and nothing is held
-        out.  [default: 0.0]
+    validation: Score this share of the training split instead. It is held out, and the test
+        split is not scored. Of data with a validation split, any share scores that, and
+        nothing is held out.  [default: 0.0]
     device: Where to compute.  [default: auto]
-    precision: Precision of the arithmetic; auto: bf16 on a GPU that has it.  [default:
-        auto]
+    precision: Of the arithmetic; auto: bf16 on a GPU that has it.  [default: auto]
     compile: Compile models with torch.compile.  [default: no]
-    init: What encoders begin with: pretrain, for masked language modelling before each
-        training, or the directory of a masked language model; by default new weights.
-    pretrain_data: Texts to pretrain on: a file of plain text, a table with a column of
-        texts, or a directory of text files; by default those of the training split. Texts
-        that are scored are left out.
+    init: Begin with pretrain, or a saved masked language model; by default new weights.
+        pretrain is masked language modelling before each training; of a saved model the
+        directory is named.
+    pretrain_data: Texts to pretrain on; by default those of the training split. A file of
+        plain text, a table with a column of texts, or a directory of text files. Texts that
+        are scored are left out.
     pretrain_epochs: Passes over the texts to pretrain on.  [default: 20]
     pretrain_lr: Peak learning rate of the pretraining.  [default: 0.003]
-    pretrain_masked: Share of the word pieces that the pretraining masks.  [default: 0.3]
-    pretrain_whole_words: Mask words as a whole in the pretraining.  [default: no]
-    test: File or directory of the test split; for data without one. By default a part of
-        the data is held out.  [classify and tag only]
-    test_size: Share of data without a test split that is held out as one; by default 0.25.
-        [classify and tag only]
-    split_seed: Seed for splitting data that has no test split.  [classify and tag only;
-        default: 0]
-    merge_labels: Make one label of those that differ in case, spaces or accents only.
-        [classify and tag only; default: no]
-    encoding: Encoding of text files, such as latin-1; by default UTF-8 or, where a file is
-        not UTF-8, a guess, which is named.
-    drop_bad_rows: Leave out rows that cannot be used, and say which; by default they are
-        errors.  [default: no]
-    size_limit: Most MiB of a packed file once it is unpacked, and of a pipe; a line, or a
-        text, may have a sixteenth of that. 0: no limit.  [default: 256]
-    follow_links: Read what links in a directory point to outside it; by default they are
-        errors.  [default: no]
+    pretrain_masked: Share of word pieces that it masks.  [default: 0.3]
+    pretrain_whole_words: Whether it masks words as a whole.  [default: no]
+    test: File or directory of the test split; for data without one. By default a part is
+        held out.  [classify, tag only]
+    test_size: Share to hold out as a test split; for data without one. By default 0.25.
+        [classify, tag only]
+    split_seed: Seed of this division.  [classify, tag only; default: 0]
+    encoding: Encoding of text files; by default UTF-8 or a guess. latin-1 is one. It is
+        guessed where a file is not UTF-8, and named.
+    drop_bad_rows: Leave out, and name, rows that cannot be used. Otherwise they are errors.
+        [default: no]
+    size_limit: Most MiB of an unpacked file, and of a pipe. A line, or a text, may have a
+        sixteenth of that. 0: no limit.  [default: 256]
+    follow_links: Read what links lead to outside a directory; by default they are errors.
+        [default: no]
     file_format: Format of the files; auto: by their endings, and of other endings by what
-        is in them. label-text: the first word of every line is its label.  [classify and lm
-        and mlm only; default: auto]
-    delimiter: What divides the columns of a table: a character, or tab, comma, semicolon,
-        pipe, space; by default a tab in TSV and a comma in CSV, or what else divides every
-        line alike.  [classify and lm and mlm only]
-    header: Whether the first line of a table names its columns; without it columns are
-        numbers, from 1.  [classify and lm and mlm only; default: yes]
-    quotes: Whether double quotes enclose fields of a table, or are plain characters; by
-        default they enclose fields, and in tables divided by tabs only if all of them fit.
-        [classify and lm and mlm only]
+        is in them. label-text: the first word of every line is its label.  [classify, lm,
+        mlm only; default: auto]
+    delimiter: What divides columns; by default tab or comma, as in TSV and CSV, or what
+        else divides every line alike. A character, or tab, comma, semicolon, pipe, space.
+        [classify, lm, mlm only]
+    header: Whether the first line names the columns; without it they are numbered.
+        [classify, lm, mlm only; default: yes]
+    quotes: Whether double quotes enclose fields; by default if all fit. Otherwise they are
+        plain characters. In tables that tabs do not divide they enclose fields in any case.
+        [classify, lm, mlm only]
     group_column: Column of the texts' groups (language, year), in files and Hub data, by
-        which scores are reported too; by default there are none.  [classify and tag only]
-    keep_duplicates: Train also on documents that are in the test split.  [classify and tag
-        and lm and mlm only; default: no]
-    head_hidden: Width of the head's hidden layer; 0: none.  [classify and tag only;
-        default: 0]
-    token_dropout: Share of tokens replaced by the unknown token in training.  [classify and
+        which scores are reported too; by default there are none.  [classify, tag only]
+    keep_duplicates: Train also on documents that are in the test split.  [classify, tag,
+        lm, mlm only; default: no]
+    head_hidden: Width of the head's hidden layer; 0: none.  [classify, tag only; default:
+        0]
+    token_dropout: Share of tokens replaced by the unknown token in training.  [classify,
         tag only; default: 0.0]
     text_column: Column of the texts; in files and Hub data. Of several, as in title,body,
-        the texts are joined.  [classify and lm and mlm only; default: text]
-    label_column: Column of the labels; in files and Hub data.  [classify and lm and mlm
-        only; default: label]
+        the texts are joined.  [classify, lm, mlm only; default: text]
+    label_column: Column of the labels; in files and Hub data.  [classify, lm, mlm only;
+        default: label]
     min_class: Leave out classes with fewer training texts than this, and say which.
         [classify only; default: 0]
     ensemble: Models of a deep ensemble, whose probabilities are averaged.  [classify only;

@@ -74,8 +74,3 @@ def one_line(error: BaseException) -> str:
 def counted(count: Any, noun: str) -> str:
     """``1 effect``, ``3 effects``."""
     return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
-def flag(option: str) -> str:
-    """An option as the command line has it: ``--max-length`` for ``max_length``."""
-    return f"--{option.replace('_', '-')}"

@@ -33,7 +33,7 @@ SWEEPS = HALF // 2  # of each process: together as many as an interval needs
 TRAINING = "--epochs 1 --phases train --baseline none --data".split()
 DATA = "newswire(train=1800,test=360)"
 QUICK_DATA = "newswire(train=60,test=30)"
-QUICK = "--dim 16 --heads 2 --ffn-dim 32 --layers 1 --max-length 32 --vocab-size 300".split()
+QUICK = "--set dim=16,heads=2,ffn_dim=32,layers=1,vocab_size=300 --max-length 32".split()
 
 
 def compare_start(options: Options) -> Iterator[Comparison]:
@@ -111,7 +111,8 @@ def _sweep(options: Options) -> tuple[float, float]:
         out = Path(directory) / "out"
         words = [*(QUICK_CELLS if options.quick else CELLS), *TRAINING]
         words += [QUICK_DATA if options.quick else DATA, "--out", str(out)]
-        words += ["--device", options.runtime.device.type, "--precision", options.runtime.precision]
+        words += ["--device", options.runtime.device.type]
+        words += ["--set", f"precision={options.runtime.precision}"]
         words += ["--threads", str(torch.get_num_threads()), *(QUICK if options.quick else [])]
         start = time.perf_counter()
         done = subprocess.run(

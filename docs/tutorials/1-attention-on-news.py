@@ -118,7 +118,7 @@ import matplotlib.pyplot as plt
 from zoo.cli import main
 from zoo.inference.attention_map import attention_map
 
-options = "--pe none --epochs 2 --layers 1 --max-length 64 --threads 1 --on inline".split()
+options = "--pe none --epochs 2 --set layers=1 --max-length 64 --threads 1 --on inline".split()
 with contextlib.chdir(tempfile.mkdtemp()):
     main(["train", "--data", data, *options, "--save", "model"])
     model = zoo.load("model")

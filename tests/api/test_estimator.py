@@ -193,7 +193,8 @@ def test_what_cannot_be_learned_is_a_value_error(texts: Any, labels: Any, says: 
 
 
 @pytest.mark.parametrize(
-    ("wrong", "says"), [({"attention": "fusd"}, "did you mean 'fused'"), ({"dim": 0}, "--dim 0")]
+    ("wrong", "says"),
+    [({"attention": "fusd"}, "did you mean 'fused'"), ({"dim": 0}, "--set dim=0")],
 )
 def test_wrong_parameters_are_named(wrong: dict[str, Any], says: str) -> None:
     with pytest.raises(zoo.ZooError, match=says):

@@ -147,7 +147,7 @@ def test_a_built_encoder_ignores_padding_and_learns() -> None:
         ("fusd", {}, "did you mean 'fused'"),
         ("torch+rope", {}, "torch cannot rotate"),
         ({"attenton": "fused"}, {}, "no axis 'attenton'"),
-        ("fused", {"dim": 0}, "--dim 0"),
+        ("fused", {"dim": 0}, "--set dim=0"),
         ("fused", {"width": 3}, "no option 'width'; did you mean 'dim'"),
         ("naive+sin", {"dimm": 3}, "no option 'dimm'; did you mean 'dim'.* There is: dim, layers"),
         ("fused", {"dim": 10, "heads": 4}, "not divisible"),

@@ -61,7 +61,7 @@ def test_the_score_of_another_model_is_not_said_of_this_one(
     with (data / "train.csv").open("a") as file:
         file.write("one more goal,sport\n")
     arguments = ["train", "--from", str(run), "--on", "inline", "--save", str(tmp_path / "model")]
-    other = ["--attention", "naive", "--epochs", "1", "--ffn-dim", "48", "--data", str(data)]
+    other = ["--attention", "naive", "--epochs", "1", "--set", "ffn_dim=48", "--data", str(data)]
     assert main([*arguments, *other]) == 0
     said = capsys.readouterr().out
     assert "The run's score is not this model's" in said
@@ -76,7 +76,7 @@ def test_nothing_is_said_of_splits_where_all_the_data_are_trained_on(
     rows += [f"sentence {n} about banks,market" for n in range(4)]
     data = tmp_path / "rows.csv"
     data.write_text("\n".join(["text,label", *rows, ""]))
-    arguments = ["train", "--data", str(data), "--dim", "8", "--heads", "1", "--epochs", "1"]
+    arguments = ["train", "--data", str(data), "--set", "dim=8,heads=1", "--epochs", "1"]
     arguments += ["--on", "inline", "--threads", "1", "--save"]
     assert main([*arguments, str(tmp_path / "part")]) == 0
     said = capsys.readouterr().err
@@ -102,10 +102,10 @@ def test_a_setting_that_was_a_default_once_is_that_of_the_record(run: Path, tmp_
     old = Path(shutil.copytree(run, tmp_path / "old"))
     file = old / "records.jsonl"
     text = file.read_text()
-    file.write_text(re.sub(r" --batch-size \d+", "", text))
+    file.write_text(re.sub(r",batch_size=\d+", "", text))
     row = find_run_row(old)
     known = row.record.config["training"]["batch_size"]
-    assert "--batch-size" not in row.record.command
+    assert "batch_size" not in row.record.command
     assert known != Training().batch_size
     assert zoo.train(from_=old, on="inline", epochs=1).card.training.batch_size == known
 

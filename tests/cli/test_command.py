@@ -96,7 +96,7 @@ def test_version(capsys: Capture) -> None:
         (["info", "none"], "zoo info: error: 'none' is several: pe/none, norm/none, ffn/none"),
         (["list", "--plugin", "no.py"], "zoo list: error: plug-in file "),
         (["bench", "--atention", "x"], "zoo bench: error: no option '--atention'; did you mean"),
-        (["bench", "--dim", "wide"], "zoo bench: error: Invalid value for '--dim': 'wide'"),
+        (["bench", "--set", "dim=wide"], "zoo bench: error: Invalid value for '--set dim': 'wide'"),
     ],
 )
 def test_a_wrong_word_is_one_line_with_the_nearest_right_one(
@@ -216,7 +216,7 @@ def test_a_terminal_of_another_encoding_gets_question_marks(
     monkeypatch.setattr(sys, "stdout", stream)
     assert main(["bench", "--help"]) == 0
     stream.seek(0)
-    assert "--lr X[,X?]" in stream.read()
+    assert "--set NAME=VALUE[,?]" in stream.read()
 
 
 def test_a_new_plug_in_is_written_and_the_next_commands_are_printed(

@@ -93,7 +93,7 @@ def test_train_says_what_it_trained_with_the_right_numbers_of_nouns(
     (folder / "data" / "train.csv").write_text("\n".join(["text,label", *rows]))
     (folder / "data" / "test.csv").write_text("text,label\nanother word,a\n")
     words[words.index("order(train=60,test=12)")] = "data"
-    assert main(["train", *words, "--ensemble", "2", "--save", "two"]) == 0
+    assert main(["train", *words, "--set", "ensemble=2", "--save", "two"]) == 0
     said = capsys.readouterr().out
     assert " on 1 test document of data; " in said
     assert "; an ensemble of 2 models with " in said

@@ -47,7 +47,7 @@ def test_every_option_that_help_prints_is_in_the_section(command: str) -> None:
     section = plain(SECTIONS[command])
     for flags, text in lines:
         assert plain(flags) in section
-        assert plain(text) in section, flags
+        assert plain(text.partition("  [")[0]) in section, flags  # of a brief text the clause
 
 
 @pytest.mark.parametrize("command", COMMANDS)

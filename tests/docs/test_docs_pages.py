@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 import tomllib
@@ -133,6 +134,8 @@ def test_commands_on_the_pages_have_these_options(page: str, line: str) -> None:
     known = {flag for p in options(words[1]) for flag in (*p.opts, *p.secondary_opts)}
     known |= {"--address"} if "ray" in words else set()  # of zoo-ray, which need not be installed
     given = {word.partition("=")[0] for word in words[2:] if re.match(r"--[a-z]", word)}
+    settings = [value for word, value in itertools.pairwise(words) if word == "--set"]
+    given |= {f"--set {name}" for value in settings for name in re.findall(r"([\w-]+)=", value)}
     assert given - known - {"--help"} == set(), f"{page}: {line}"
 
 

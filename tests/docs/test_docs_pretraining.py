@@ -10,12 +10,13 @@ import pytest
 
 from zoo.cli import main
 from zoo.config.settings import Pretraining
+from zoo.config.usual_names import SETTINGS, flag
 
 PAGE = (Path(__file__).parents[2] / "docs" / "pretraining.md").read_text(encoding="utf-8")
 DATA = "newswire(train=60,test=30)"
 TINY = (
-    "--dim 16 --heads 2 --ffn-dim 32 --layers 1 --max-length 16 --vocab-size 300 --epochs 1 "
-    "--batch-size 32 --threads 1 --on inline"
+    "--set dim=16,heads=2,ffn_dim=32,layers=1,vocab_size=300,batch_size=32 --max-length 16 "
+    "--epochs 1 --threads 1 --on inline"
 ).split()
 
 
@@ -32,18 +33,20 @@ def test_the_commands_run_one_after_another(
     for number, command in enumerate(commands):
         words = [DATA if word == "newswire" else word for word in shlex.split(command)[1:]]
         seen.add(words[0])
-        wrong = "--dim" in words
+        wrong = "dim=128" in words
         if words[0] in ("bench", "train"):
             given = {word for word in words if word.startswith("--")}
             tiny = zip(TINY[::2], TINY[1::2], strict=True)
             words += [part for pair in tiny if pair[0] not in given for part in pair]
         if words[0] == "bench":
             words += ["--phases", "train", "--seeds", "1", "--out", f"out{number}"]
-            words += ["--pretrain-epochs", "1"] * ("pretrain" in words)
+            words += ["--set", "pretrain_epochs=1"] * ("pretrain" in words)
         assert main(words) == (2 if wrong else 0), command
         printed = capsys.readouterr()
         if wrong:
-            assert re.search(r"--init encoder: its model has --dim 16.*--dim 128", printed.err)
+            assert re.search(
+                r"--init encoder: its model has --set dim=16.*--set dim=128", printed.err
+            )
         if "neighbour-ngram" in printed.out:
             seen.add("baseline")
         if "pretrain s" in printed.out:
@@ -55,7 +58,7 @@ def test_every_option_of_the_stage_has_its_default_on_the_page() -> None:
     for name, field in Pretraining.model_fields.items():
         if name == "init":
             continue
-        flag = f"--{name.replace('_', '-')}"
-        row = next(line for line in PAGE.splitlines() if line.startswith(f"| `{flag}"))
+        called = name if name in SETTINGS else flag(name)
+        row = next(line for line in PAGE.splitlines() if line.startswith(f"| `{called}"))
         default = {"": "the training split's own texts", False: "no"}.get(field.default)
         assert row.split("|")[2].strip() == (default or str(field.default)), flag

@@ -15,8 +15,8 @@ from zoo.registry import KINDS, Registry
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 TINY = (
-    "--data newswire(train=60,test=30) --dim 16 --heads 2 --ffn-dim 32 --layers 1 --max-length 16 "
-    "--vocab-size 300 --epochs 1 --batch-size 16 --blocks 1 --threads 1"
+    "--set dim=16,heads=2,ffn_dim=32,layers=1,vocab_size=300,batch_size=16,blocks=1 "
+    "--data newswire(train=60,test=30) --max-length 16 --epochs 1 --threads 1"
 ).split()
 
 

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from small_runs import bench, by_key
+from small_runs import bench, by_key, flags
 
 from zoo.sweep.records import RecordFile
 
@@ -48,7 +48,7 @@ REQUEST = {
 def test_the_first_command_gives_the_same_scores_without_fork(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(LACKING)
     encoding = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    options = [f"--{name}={value}" for name, value in REQUEST.items()]
+    options = flags(REQUEST)
     out = tmp_path / "Läufe mit Leerzeichen"
     done = subprocess.run(
         [sys.executable, "-m", "zoo", "bench", *options, f"--out={out}"],

@@ -64,7 +64,7 @@ def test_a_limit_that_the_system_lacks_is_refused_at_the_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
-    with pytest.raises(ZooError, match="--memory-limit: this system cannot"):
+    with pytest.raises(ZooError, match="--set memory_limit: this system cannot"):
         LocalExecutor().run([], limits=Limits(memory_limit=100), directory=tmp_path)
 
 

@@ -17,6 +17,7 @@ import pytest
 from safetensors import safe_open
 
 import zoo as zoo_package
+from zoo.config.usual_names import SETTINGS, flag
 from zoo.execution.base import Event, ModelSpec
 from zoo.inference.requests import with_saved_encoders
 from zoo.registry import AXES
@@ -95,8 +96,12 @@ def flags(options: Mapping[str, Any]) -> list[str]:
     """Options of Python as those of the command line."""
     words: list[str] = []
     for name, value in options.items():
-        flag = f"--{name.replace('_', '-')}"
-        words += [flag] if value is True else [flag, str(value)]
+        if name in SETTINGS:
+            words += ["--set", f"{name}={'yes' if value is True else value}"]
+        elif value is True:
+            words.append(flag(name))
+        else:
+            words += [flag(name), str(value)]
     return words
 
 

@@ -56,7 +56,7 @@ def model(trained: Path) -> TextClassifier:
 def ensemble(corpus: Path, tmp_path_factory: pytest.TempPathFactory, _environment: None) -> Path:
     """The directory of a deep ensemble of two."""
     directory = tmp_path_factory.mktemp("ensemble") / "model"
-    return train(directory, *TINY, "--data", str(corpus), "--ensemble", "2")
+    return train(directory, *TINY, "--data", str(corpus), "--set", "ensemble=2")
 
 
 @pytest.fixture(scope="package")
@@ -77,7 +77,7 @@ def language_model(tmp_path_factory: pytest.TempPathFactory, _environment: None)
     """A language model of lines in which few words follow one another, some not ASCII."""
     home = tmp_path_factory.mktemp("language_model")
     write_book(home / "book.txt")
-    options = "--task lm --max-length 24 --vocab-size 300 --epochs 2 --lr 0.01 --batch-size 8"
+    options = "--task lm --max-length 24 --epochs 2 --lr 0.01 --set vocab_size=300,batch_size=8"
     return train(home / "model", *options.split(), *GENERATOR, "--data", str(home / "book.txt"))
 
 
@@ -85,6 +85,6 @@ def language_model(tmp_path_factory: pytest.TempPathFactory, _environment: None)
 def encoder_decoder(tmp_path_factory: pytest.TempPathFactory, _environment: None) -> Path:
     """An encoder-decoder that copies short texts."""
     directory = tmp_path_factory.mktemp("encoder_decoder") / "model"
-    options = "--task seq2seq --max-length 12 --epochs 4 --lr 0.01 --beam 3".split()
+    options = "--task seq2seq --max-length 12 --epochs 4 --lr 0.01 --set beam=3".split()
     data = "copy(train=200,test=20,shortest=2,longest=4)"
     return train(directory, *options, *GENERATOR, "--data", data)

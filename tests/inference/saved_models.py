@@ -15,12 +15,10 @@ from zoo.registry import AXES, Registry
 from zoo.registry.cell import Cell
 
 TINY = (
-    "--dim 16 --heads 2 --ffn-dim 32 --layers 2 --max-length 24 --vocab-size 160 --epochs 2 "
-    "--batch-size 8 --lr 0.003 --threads 1 --device cpu --on inline"
+    "--set dim=16,heads=2,ffn_dim=32,layers=2,vocab_size=160,batch_size=8 --max-length 24 "
+    "--epochs 2 --lr 0.003 --threads 1 --device cpu --on inline"
 ).split()
-GENERATOR = (
-    "--dim 16 --heads 2 --ffn-dim 32 --layers 1 --threads 1 --device cpu --on inline".split()
-)
+GENERATOR = "--set dim=16,heads=2,ffn_dim=32,layers=1 --threads 1 --device cpu --on inline".split()
 
 PLUGIN = '''
 """An attention without a map: every token gets the mean of all values."""

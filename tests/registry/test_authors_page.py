@@ -50,7 +50,7 @@ def test_every_contract_and_every_status_stands_on_the_page() -> None:
 LESS = {
     ("zoo", "check", "attention/my-window"): ["--only", "contract"],
 }
-SMALL = ["--dim", "16", "--layers", "1", "--heads", "2", "--max-length", "16", "--seeds", "1"]
+SMALL = ["--set", "dim=16,layers=1,heads=2", "--max-length", "16", "--seeds", "1"]
 FEW = ["--data", "newswire(train=100, test=30)", "--phases", "train", "--epochs", "1"]
 
 

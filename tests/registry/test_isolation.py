@@ -224,8 +224,8 @@ def test_zoo_bench_plans_the_others_with_one_warning_each(sandbox: SitePackages)
 def test_zoo_bench_marks_the_row_of_what_fails_when_built(
     sandbox: SitePackages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    request = "bench --norm odd,good --baseline none --epochs 1 --dim 8 --heads 2"
-    sizes = "--layers 1 --ffn-dim 8 --max-length 8 --seeds 1 --phases train"
+    request = "bench --norm odd,good --baseline none --epochs 1 --set dim=8,heads=2"
+    sizes = "--set layers=1,ffn_dim=8 --max-length 8 --seeds 1 --phases train"
     out = tmp_path / "out"
     data = ["--data", "newswire(train=100, test=30)"]
     arguments = [*request.split(), *sizes.split(), *data, "--out", str(out), "--on", "inline"]

@@ -21,8 +21,8 @@ from zoo.registry.scaffold import WRITTEN_KINDS, NewPlugin
 from zoo.sweep.records import RecordFile
 
 ALL = ",".join(f"zoo-my-{kind}" for kind in WRITTEN_KINDS)
-QUICK = "--phases train --seeds 1 --layers 1 --max-length 64"
-SMALL = "--dim 16 --layers 1 --epochs 1 --max-length 16 --on inline".split()
+QUICK = "--phases train --seeds 1 --set layers=1 --max-length 64"
+SMALL = "--set dim=16,layers=1 --epochs 1 --max-length 16 --on inline".split()
 
 
 def zoo_new(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:

@@ -14,7 +14,7 @@ from zoo.sweep.records import RecordFile
 
 SOURCE = Path(__file__).parent / "counting" / "zoo_counting.py"
 SMALL = (
-    "--task count --on logged --attention fused --dim 16 --heads 2 --ffn-dim 16 --layers 1 "
+    "--task count --on logged --attention fused --set dim=16,heads=2,ffn_dim=16,layers=1 "
     "--threads 1 --epochs 12 --lr 0.01 --word cup"
 ).split()
 METRIC = "mean_absolute_error"
@@ -54,7 +54,7 @@ def ok(site: SitePackages, *arguments: str) -> str:
 def benched(site: SitePackages) -> tuple[Path, list[str]]:
     """Three seeds of two cells and what they cost: the directory, and what the executor ran."""
     directory, before = site.folder.parent / "run", len(executed(site.folder.parent))
-    request = ["--pe", "none,sin", "--blocks", "1", "--seeds", "3", "--out", str(directory)]
+    request = ["--pe", "none,sin", "--set", "blocks=1", "--seeds", "3", "--out", str(directory)]
     ok(site, "bench", *SMALL, *request)
     return directory, executed(directory.parent)[before:]
 

@@ -113,7 +113,7 @@ def zoo_register(register):
 def test_a_diagnostic_is_benched(tmp_path: Path) -> None:
     file, out = tmp_path / "first_word.py", tmp_path / "out"
     file.write_text(DIAGNOSTIC, encoding="utf-8")
-    model = "--dim 16 --heads 2 --layers 1 --epochs 1 --seeds 1 --phases train --on inline".split()
+    model = "--set dim=16,heads=2,layers=1 --epochs 1 --seeds 1 --phases train --on inline".split()
     run = ["bench", "--plugin", str(file), "--data", "first-word", *model, "--out", str(out)]
     done = run_zoo(*run, plugins="")
     assert done.returncode == 0, done.stderr

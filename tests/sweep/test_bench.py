@@ -101,7 +101,7 @@ def test_a_record_holds_what_is_needed_to_repeat_it(records: list[Record]) -> No
     assert {"python", "torch", "zoo", "device_name", "threads", "git"} <= set(record.environment)
     assert [entry["number"] for entry in record.curve] == [1, 2]
     assert "--seed 0" in record.command
-    assert "--dim 16" in record.command
+    assert "dim=16" in record.command
     assert [one.name for one in record.metric_descriptions] == ["accuracy", "macro_f1"]
     assert record.metric_descriptions[0].paired
 

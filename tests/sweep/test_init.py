@@ -176,9 +176,9 @@ def test_in_a_bench_rows_with_other_parts_are_skipped_by_name(
         ({"task": "seq2seq"}, "--init pretrain has no effect with --task seq2seq"),
         ({"task": "mlm"}, "--init pretrain has no effect with --task mlm: it is that stage itself"),
         ({"task": "tag", "causal": True}, "with --causal no token sees later ones"),
-        ({"init": ""}, "--pretrain-epochs has no effect without --init pretrain"),
-        ({"init": "enc"}, "--pretrain-epochs has no effect without --init pretrain"),
-        ({"pretrain_masked": 1.5}, "--pretrain-masked 1.5"),
+        ({"init": ""}, "--set pretrain_epochs has no effect without --init pretrain"),
+        ({"init": "enc"}, "--set pretrain_epochs has no effect without --init pretrain"),
+        ({"pretrain_masked": 1.5}, "--set pretrain_masked=1.5"),
     ],
 )
 def test_what_makes_no_sense_is_refused(changes: dict[str, Any], says: str) -> None:
@@ -196,9 +196,11 @@ def test_a_model_of_other_sizes_or_none_is_refused_by_name(
         requests = [make_request({**CLASSIFY, **changes}, registry)]
         make_plan(*with_saved_encoders(requests, registry), registry)
 
-    with pytest.raises(ZooError, match=r"its model has --dim 16 --heads 2, and .* --dim 32"):
+    with pytest.raises(
+        ZooError, match=r"its model has --set dim=16 --set heads=2, and .* --set dim=32"
+    ):
         plan(init=str(encoder), dim=32, heads=4)
-    with pytest.raises(ZooError, match=r"--vocab-size 120, and this run --vocab-size 300"):
+    with pytest.raises(ZooError, match=r"--set vocab_size=120, and this run --set vocab_size=300"):
         plan(init=str(encoder), vocab_size=300)
     with pytest.raises(ZooError, match="nothing can run: --init enc has ffn gelu, not relu"):
         plan(init=str(encoder), ffn="relu")

@@ -16,7 +16,7 @@ from zoo.config.places import portable, without_places
 from zoo.sweep.records import Record, RecordFile
 
 SMALL = (
-    "--epochs 1 --dim 16 --heads 2 --layers 1 --max-length 16 --vocab-size 300 --pe rope "
+    "--epochs 1 --set dim=16,heads=2,layers=1,vocab_size=300 --max-length 16 --pe rope "
     "--seeds 1 --phases train --baseline none --threads 1"
 ).split()
 ROWS = "text,label\n" + "".join(f"text {'ab'[n % 2]} {n},{'ab'[n % 2]}\n" for n in range(40))
@@ -58,7 +58,7 @@ def test_no_file_that_is_written_names_a_place_of_this_machine(tmp_path: Path) -
     )
     assert done.returncode == 1, done.stderr
     outside = ["--data", str(here.parent / "elsewhere.csv"), "--init", "pretrain"]
-    outside += ["--pretrain-data", str(home / "plain.txt"), "--pretrain-epochs", "1"]
+    outside += ["--pretrain-data", str(home / "plain.txt"), "--set", "pretrain_epochs=1"]
     outside += ["--plugin", str(here.parent / "outside.py"), "--test", str(here / "data/rows.csv")]
     done = zoo(
         here,

@@ -119,7 +119,7 @@ def test_a_pattern_longer_than_the_layers_is_refused_before_anything_runs(
         plan_of(registry, **options)
     assert str(caught.value) == (
         "--attention 'fused/naive/split' is a pattern of 3 components, and the model has 2 layers "
-        "(--layers)"
+        "(--set layers)"
     )
     assert len(plan_of(registry, **options, layers="3").runnable) == 2
 

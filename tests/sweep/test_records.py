@@ -55,7 +55,10 @@ def test_a_record_of_an_earlier_version_has_the_names_of_today(tmp_path: Path):
         "sizes": {"dim": 8, "hidden": 16},
         "training": {"clip": 0.5},
     }
-    old = record(config=config, command="zoo bench --hidden 16 --clip 0.5 --members 2 --dim 8")
+    old = record(
+        config=config,
+        command="zoo bench --hidden 16 --clip 0.5 --members 2 --whole-words --no-compile --dim 8",
+    )
     with (file := RecordFile(tmp_path)).lock():
         file.append(old)
     (read,) = file.read()
@@ -65,7 +68,10 @@ def test_a_record_of_an_earlier_version_has_the_names_of_today(tmp_path: Path):
         "sizes": {"dim": 8, "ffn_dim": 16},
         "training": {"max_grad_norm": 0.5},
     }
-    assert read.command == "zoo bench --ffn-dim 16 --max-grad-norm 0.5 --ensemble 2 --dim 8"
+    assert read.command == (
+        "zoo bench --set ffn_dim=16 --set max_grad_norm=0.5 --set ensemble=2 --set whole_words=yes "
+        "--set compile=no --set dim=8"
+    )
 
 
 def test_an_unfinished_last_line_is_removed_and_reported(tmp_path: Path):

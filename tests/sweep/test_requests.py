@@ -18,7 +18,7 @@ OTHERS = [
     ({"task": "lm", "epoch": 3}, "no option 'epoch'; did you mean 'epochs'?"),
     ({"task_options": {"ensemble": 2}}, "no option 'task_options'"),
     ({"sizes": {"dim": 2}}, "no option 'sizes'"),
-    ({"ensemble": 0}, "--ensemble 0"),
+    ({"ensemble": 0}, "--set ensemble=0"),
     ({"seeds": 0}, "--seeds 0: at least 1"),
     (
         {"seeds": "three"},

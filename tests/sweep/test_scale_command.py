@@ -20,7 +20,7 @@ from zoo.sweep.cost import run_scale
 from zoo.sweep.make_request import make_request
 from zoo.sweep.progress import Silent
 
-LEAST = "--dim 8 --heads 2 --ffn-dim 8 --layers 1 --blocks 1 --threads 1 --device cpu".split()
+LEAST = "--set dim=8,heads=2,ffn_dim=8,layers=1,blocks=1 --threads 1 --device cpu".split()
 
 
 def scale(*words: str | Path) -> int:
@@ -33,7 +33,7 @@ def records(out: Path) -> list[dict[str, Any]]:
 
 def test_a_language_model_is_measured_causally(tmp_path: Path) -> None:
     words = ["--task", "lm", "--attention", "fused,torch", "--pe", "rope", "--lengths", "256"]
-    assert scale(*words, "--vocab-size", "2000", "--dim", "64", "--out", tmp_path) == 0
+    assert scale(*words, "--set", "vocab_size=2000", "--set", "dim=64", "--out", tmp_path) == 0
     found = {r["cell"]["attention"]: r for r in records(tmp_path)}
     assert found["fused"]["status"] == "ok"
     assert found["fused"]["config"]["task"] == "lm"
@@ -45,7 +45,7 @@ def test_a_language_model_is_measured_causally(tmp_path: Path) -> None:
 
 def test_a_step_that_takes_too_long_is_a_record(tmp_path: Path) -> None:
     """A real process is ended; a cost measurement starts its own on every executor."""
-    assert scale("--timeout", "0.01", "--lengths", "8,16", "--out", tmp_path) == 0
+    assert scale("--set", "timeout=0.01", "--lengths", "8,16", "--out", tmp_path) == 0
     assert [(r["status"], r["reason"]) for r in records(tmp_path)] == [
         ("timeout", "took longer than 0.01 s"),
         ("skipped", "timeout at length 8"),
@@ -132,11 +132,20 @@ def test_values_are_reused_extended_and_shown_again(
     record = records(out)[0]
     command = shlex.split(record["command"])
     assert command[:2] == ["zoo", "scale"]
-    more = ["--on", "scripted", "--blocks", "1", "--threads", "1", "--out", str(tmp_path / "again")]
+    more = [
+        "--on",
+        "scripted",
+        "--set",
+        "blocks=1",
+        "--threads",
+        "1",
+        "--out",
+        str(tmp_path / "again"),
+    ]
     assert main([*command[1:], *more, "--plugin", str(plugin)]) == 0
     repeated = records(tmp_path / "again")[0]
     assert (repeated["config"], repeated["key"]) == (record["config"], record["key"])
-    assert main([*words, "--lengths", "8", "--batch-size", "3"]) == 2
+    assert main([*words, "--lengths", "8", "--set", "batch_size=3"]) == 2
 
 
 def test_a_cell_that_failed_is_skipped_at_larger_values_until_there_is_more_of_what_it_lacked(
@@ -192,12 +201,12 @@ def test_a_cell_that_failed_is_skipped_at_larger_values_until_there_is_more_of_w
         (["--lengths", "8,4"], "rising positive integers"),
         (["--over", "dim", "--lengths", "8,16"], "use --values"),
         (["--lengths", "8,16", "--max-length", "4"], "name its values with --lengths"),
-        (["--over", "batch", "--values", "1,2", "--batch-size", "4"], "with --values"),
+        (["--over", "batch", "--values", "1,2", "--set", "batch_size=4"], "with --values"),
         (["--lengths", "8", "--values", "8"], "use one of the two"),
         (["--attention", "fusd"], "did you mean"),
         (["--fresh", "--collect"], "use one of them"),
         (["--collect"], "no scale.jsonl"),
-        (["--dim", "0"], "--dim"),
+        (["--set", "dim=0"], "--set dim=0: "),
         (["--device", "abacus"], "--device"),
         (["--on", "locl"], "did you mean 'local'"),
         (["--task", "lm", "--pool", "cls"], "--pool has no effect with --task lm"),

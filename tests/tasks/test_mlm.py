@@ -328,9 +328,10 @@ def test_cells_and_the_ngram_are_scored_on_the_same_masks_in_one_table(
     assert values["neighbour-ngram"] < 1  # few words follow one another
     assert len(values) == 2
     (command,) = {r.command for r in records if r.baseline}
-    assert command.endswith("--whole-words --dim 16 --layers 1 --heads 2 --ffn-dim 32 "
-                            "--max-length 24 --vocab-size 120 --epochs 2 --batch-size 8 "
-                            "--lr 0.01 --device cpu --threads 1")  # fmt: skip
+    assert command.endswith(
+        "--max-length 24 --epochs 2 --lr 0.01 --device cpu --threads 1 --set whole_words=yes,"
+        "dim=16,layers=1,heads=2,ffn_dim=32,vocab_size=120,batch_size=8"
+    )
     first = next(r for r in records if r.cell)
     assert first.metrics["scored"] == "validation"
     assert first.curve[-1]["loss"] < first.curve[0]["loss"]

@@ -224,17 +224,23 @@ def _worded(error: click.ClickException) -> str:
     """A click error's message; of a wrong option which one is meant, or what lists them all."""
     if not isinstance(error, click.NoSuchOption):
         return error.format_message()
+    from zoo.cli.request_help import Setting
     from zoo.config.usual_names import zoo_name
 
     context = error.ctx
     params = context.command.get_params(context) if context is not None else []
     flags = [f for p in params for f in (*p.opts, *p.secondary_opts) if f.startswith("--")]
     known = {flag[2:].replace("-", "_"): flag for flag in flags}
-    found = zoo_name(error.option_name.lstrip("-").replace("-", "_"), known)
-    if found is not None:
-        return f"no option '{error.option_name}'; did you mean {known[found]}?"
+    settings = {p.name: p.example for p in params if isinstance(p, Setting) and p.name}
+    known |= settings
+    asked = error.option_name.removeprefix("--set ").lstrip("-").replace("-", "_")
+    name = asked if asked in known else asked.removeprefix("no_")
+    found = zoo_name(asked, known) if name not in known else name
     every = "--help-all" if "help_all" in known else "--help"
-    return f"no option '{error.option_name}'; {every} lists them"
+    if found is None:
+        return f"no option '{error.option_name}'; {every} lists them"
+    hint = f"it is {known[found]}" if found == name else f"did you mean {known[found]}?"
+    return f"no option '{error.option_name}'; {hint}"
 
 
 def _stdout_is_closed() -> bool:

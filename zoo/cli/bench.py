@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     "--seeds",
     type=int,
     metavar="N",
-    help="Train each cell with seeds 0 to N-1.  [default: 3]",
+    help="Train each combination with seeds 0 to N-1.  [default: 3]",
 )
 @option(
     TRAINING,
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="S",
     usual=False,
-    help="Train each cell with this seed; may be repeated.",
+    help="Train each combination with this seed; may be repeated.",
 )
 @ON
 @option(
@@ -65,11 +65,11 @@ if TYPE_CHECKING:
     help="Where records and tables go.  [default: runs/TASK-DATA-HASH]",
 )
 @TRACK
-@option(OUTPUT, "--fresh", is_flag=True, help="Run again what is already there.")
+@option(OUTPUT, "--fresh", is_flag=True, usual=False, help="Run again what is already there.")
 @option(OUTPUT, "--plan", "plan_only", is_flag=True, help="Print what would run, and stop.")
-@option(OUTPUT, "--wide", is_flag=True, help="Print all columns; not only those that fit.")
-@option(OUTPUT, "--json", "as_json", is_flag=True, help="Print JSON; as zoo report --json does.")
-@option(OUTPUT, "--quiet", is_flag=True, help="Print only the answer; no progress, no table.")
+@option(OUTPUT, "--wide", is_flag=True, usual=False, help="Print all columns.")
+@option(OUTPUT, "--json", "as_json", is_flag=True, usual=False, help="Print JSON.")
+@option(OUTPUT, "--quiet", is_flag=True, usual=False, help="Print only the answer.")
 def bench(
     on: str,
     out: str | None,

@@ -10,14 +10,12 @@ from typing import Any
 import click
 
 # The headings, in their order.
-WHAT, DATA, MODEL, TRAINING, MEASURING, WHERE, OUTPUT, OTHER = SECTIONS = (
+WHAT, DATA, TRAINING, OUTPUT, SET, OTHER = SECTIONS = (
     "What",
     "Data",
-    "Model",
-    "Training",
-    "Measuring",
-    "Where",
-    "Output",
+    "Training and measuring",
+    "Where and output",
+    "Sizes and settings, each as --set NAME=VALUE",
     "Other",
 )
 # Options of a request that --help shows; of a command's own options it shows all but those that
@@ -25,13 +23,11 @@ WHAT, DATA, MODEL, TRAINING, MEASURING, WHERE, OUTPUT, OTHER = SECTIONS = (
 USUAL = frozenset(
     (
         *("task", "attention", "pe", "norm", "ffn", "block", "pool", "baseline"),
-        *("data", "test", "text_column", "label_column"),
-        *("dim", "layers", "heads", "max_length"),
-        *("minutes", "epochs", "batch_size", "lr"),
-        "phases",
-        *("jobs", "threads", "device"),
+        *("data", "test", "text_column", "label_column", "max_length"),
+        *("minutes", "epochs", "phases"),
     )
 )
+FULL = "In Python, help(zoo.bench) has the whole of each description."
 _ALL = "zoo.help_all"  # the key in a click context that says that all options are shown
 
 
@@ -43,8 +39,22 @@ class SectionOption(click.Option):
         self.section, self.usual = section, usual
 
 
+class Setting(SectionOption):
+    """What ``--set NAME=VALUE`` sets. example: a value of it, in words."""
+
+    def __init__(self, names: Sequence[str], *, example: str, metavar: str, **kwargs: Any) -> None:
+        (name,) = names
+        spelt = f"--set {name}"
+        super().__init__([spelt, name], section=SET, usual=False, hidden=True, **kwargs)
+        self.record, self.example = f"{name}={metavar}", f"{spelt}={example or metavar}"
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
+        """Its line of a help text; click has none of an option that shells do not complete."""
+        return self.record, self.help or ""
+
+
 def help_all_option() -> click.Option:
-    """``--help-all``, which prints every option with the whole of its help text."""
+    """``--help-all``, which prints every option."""
 
     def show(context: click.Context, _: click.Parameter, wanted: bool) -> None:
         if wanted and not context.resilient_parsing:
@@ -58,7 +68,7 @@ def help_all_option() -> click.Option:
         is_eager=True,
         expose_value=False,
         callback=show,
-        help="Show all options, with the whole of their descriptions, and exit.",
+        help="Show all options and settings, and exit.",
     )
 
 
@@ -67,19 +77,17 @@ def write_options(
 ) -> None:
     """Write the options under their headings; ``params`` are in the order of the headings."""
     whole = context.meta.get(_ALL, False)
-    options = [param for param in params if isinstance(param, click.Option) and not param.hidden]
+    options = [param for param in params if isinstance(param, click.Option)]
     # The last line stands for --help and --help-all.
     shown = [o for o in options if whole or _is_usual(o)]
     for heading, group in itertools.groupby(shown, section_of):
         records = [record for option in group if (record := option.get_help_record(context))]
         with formatter.section(heading):
-            formatter.write_dl([(f, text if whole else brief(text)) for f, text in records])
-    if not whole:
-        formatter.write_paragraph()
-        with formatter.indentation():
-            formatter.write_text(
-                f"[ ]: the default. --help-all describes all {len(options)} options."
-            )
+            formatter.write_dl([_short(*r, heading == SET) for r in records], col_max=24)
+    formatter.write_paragraph()
+    with formatter.indentation():
+        more = f"--help-all lists all {len(options)} options and settings."
+        formatter.write_text(f"[ ]: the default. {FULL if whole else more}")
 
 
 def _is_usual(option: click.Option) -> bool:
@@ -91,15 +99,19 @@ def section_of(param: click.Parameter) -> str:
     return getattr(param, "section", WHAT if param.name == "plugins" else OTHER)
 
 
-def brief(text: str) -> str:
-    """The first clause of a help text, and the default in brackets.
+def _short(flags: str, text: str, only: bool) -> tuple[str, str]:
+    """Flags and the first clause of a help text with the default in brackets.
 
-    The default is in the brackets at its end, or else in the words after "by default".
+    The default is in the brackets at its end, or else in the words after "by default"; for 0 there
+    is what 0 stands for. only: whether to say which tasks alone have the option.
     """
     body, _, notes = text.rstrip("]").partition("  [")
-    kept = [note for note in notes.split("; ") if note and not note.endswith(" only")]
-    default = "; ".join(kept).removeprefix("default: ")
-    if not default and (said := re.search(r"[;,.] by default ([^;,.]+)", body, re.IGNORECASE)):
+    kept = [note for note in notes.split("; ") if note and (only or not note.endswith(" only"))]
+    default = "; ".join(kept).replace("default: ", "")
+    if not default and (said := re.search(r"[;.] by default (.+?)(?:[;,.](?: |$)|$)", body, re.I)):
         default = said[1]
+    if default in ("0", "0.0") and (zero := re.search(r"\b0: ([^;,.]+)", body)):
+        default = zero[1]
+    flags = flags.partition(" / ")[0] if default == "no" else flags
     clause = re.split(r"[.;:](?: |$)", body)[0]
-    return f"{clause}  [{default}]" if default else clause
+    return flags, f"{clause}  [{default}]" if default else clause

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import typing
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,21 +12,20 @@ import click
 from zoo.cli.options import LOADED
 from zoo.cli.request_help import (
     DATA,
-    MEASURING,
-    MODEL,
     OUTPUT,
     SECTIONS,
     TRAINING,
     USUAL,
     WHAT,
-    WHERE,
     SectionOption,
+    Setting,
     help_all_option,
     section_of,
     write_options,
 )
 from zoo.config.settings import TUNABLE
-from zoo.errors import ZooError, flag, one_line
+from zoo.config.usual_names import SETTINGS, flag
+from zoo.errors import ZooError, one_line
 from zoo.registry import AXES
 
 if TYPE_CHECKING:
@@ -40,9 +40,7 @@ PARAMS = "zoo.params"  # the key of a command's parameters in a click context
 REQUEST_SECTIONS = {
     **dict.fromkeys(("task", *AXES, "baseline", "design"), WHAT),
     "data": DATA,
-    **dict.fromkeys(("minutes", "tuning_seeds", "tuning_share"), TRAINING),
-    **dict.fromkeys(("phases", "reference", "metric", "blocks"), MEASURING),
-    "save_models": OUTPUT,
+    **dict.fromkeys(("minutes", "phases", "reference", "metric"), TRAINING),
 }
 
 
@@ -56,7 +54,8 @@ class RequestCommand(click.Command):
 
     fields: names of the shared options to offer, None for all of them. without: options not to
     offer. data: offer also the tasks' options that only decide which data are loaded; other_tasks:
-    offer their other options. Options of executors are offered beside ``--on``.
+    offer their other options. Options of executors are offered beside ``--on``. What is named in
+    SETTINGS is given as ``--set NAME=VALUE``.
     """
 
     def __init__(
@@ -82,7 +81,7 @@ class RequestCommand(click.Command):
             for suite in _values(args, "--suite"):
                 files += load_suite(suite).get("plugins", [])
         ctx.meta[LOADED] = zoo.registry.loading.load(files)
-        return super().parse_args(ctx, args)
+        return super().parse_args(ctx, list(_with_settings(args)))
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """The command's own options and those of a request, in the order of the sections."""
@@ -92,6 +91,8 @@ class RequestCommand(click.Command):
             if LOADED not in ctx.meta:  # a shell asks for completions
                 ctx.meta[LOADED] = zoo.registry.loading.load()
             made = [*super().get_params(ctx), *self._request_options(ctx.meta[LOADED].registry)]
+            if settings := [param for param in made if isinstance(param, Setting)]:
+                made.append(_set_option(settings))
             ctx.meta[PARAMS] = sorted(made, key=lambda param: SECTIONS.index(section_of(param)))
         return list(ctx.meta[PARAMS])
 
@@ -114,6 +115,9 @@ class RequestCommand(click.Command):
             # Seeds have forms of their own.
             if offered and one.name not in self.without and one.name != "seeds":
                 name, settings = _settings(one, several=tuning and one.name in TUNABLE)
+                if one.name in SETTINGS:
+                    yield Setting([one.name], example=one.default, **settings)
+                    continue
                 yield SectionOption(
                     [name], section=_section(one), usual=one.name in USUAL, **settings
                 )
@@ -124,11 +128,11 @@ def _section(one: Option) -> str:
     from zoo.config.request import PARTS, Request
 
     if one.part is Request:
-        return REQUEST_SECTIONS.get(one.name, WHERE)
+        return REQUEST_SECTIONS.get(one.name, OUTPUT)
     if one.part is not None:
-        parts = zip(PARTS.values(), (MODEL, TRAINING, WHERE, TRAINING), strict=True)
+        parts = zip(PARTS.values(), (DATA, TRAINING, OUTPUT, TRAINING), strict=True)
         return dict(parts)[one.part]
-    return WHERE if one.executor else DATA if one.data else WHAT
+    return OUTPUT if one.executor else DATA if one.data else WHAT
 
 
 def field_options(model: type[BaseModel]) -> Callable[[Any], Any]:
@@ -173,7 +177,9 @@ def _settings(one: Option, *, several: bool) -> tuple[str, dict[str, Any]]:
     # Where tasks disagree about the type, pydantic converts the text for the one that is chosen.
     kind = {"bool": bool, "int": int, "float": float}.get(one.type, str)
     settings: dict[str, Any] = {}
-    if kind is bool:
+    if kind is bool and one.name in SETTINGS:
+        settings = {"type": bool, "metavar": "yes|no"}
+    elif kind is bool:
         option_flag += f"/--no-{option_flag[2:]}"
     elif one.name in TUNABLE:
         # Text where only one value is taken, too: several get an error that names zoo bench.
@@ -185,20 +191,54 @@ def _settings(one: Option, *, several: bool) -> tuple[str, dict[str, Any]]:
     return option_flag, {**settings, "default": None, "help": one.help(several=several)}
 
 
+def _with_settings(args: Sequence[str]) -> Iterator[str]:
+    """The arguments with each ``--set NAME=VALUE`` as one word, as a Setting is called."""
+    words = iter(args)
+    for word in words:
+        option, joined, setting = word.partition("=")
+        if option != "--set" or (not joined and (setting := next(words, "")) == ""):
+            yield word
+            continue
+        for one in re.split(r",(?=[\w-]+=)", setting):
+            name, equals, value = one.partition("=")
+            if not equals:
+                raise click.UsageError(f"--set {one}: write --set NAME=VALUE")
+            yield f"--set {name.replace('-', '_')}={value}"
+
+
+def _set_option(settings: Sequence[Setting]) -> click.Option:
+    """``--set`` itself, for the help text and for shells; ``_with_settings`` reads its values."""
+    from click.shell_completion import CompletionItem
+
+    def complete(*given: Any) -> list[CompletionItem]:
+        names = (f"{one.name}=" for one in settings)
+        return [CompletionItem(name) for name in names if name.startswith(given[-1])]
+
+    return SectionOption(
+        ["--set"],
+        section=TRAINING,
+        metavar="NAME=VALUE[,…]",
+        multiple=True,
+        expose_value=False,
+        shell_complete=complete,
+        help="Sizes and settings, as in dim=128,layers=4; may be repeated.",
+    )
+
+
 SUITE = option(
     WHAT,
     "--suite",
     metavar="FILE",
-    help="A TOML file of options, or a suite of the zoo's own: diagnostics. Options on the command "
-    "line win.",
+    help="A TOML file of options, or the zoo's suite diagnostics. Options on the command line win.",
 )
 ON = option(
-    WHERE,
+    OUTPUT,
     "--on",
     metavar="NAME",
     default="local",
     show_default=True,
-    help="The executor that runs the jobs; 'zoo list executor' names them.",
+    usual=False,
+    help="What runs the work, an executor of 'zoo list executor'.",
 )
 TRACK = option(
     OUTPUT,

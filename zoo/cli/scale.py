@@ -10,9 +10,10 @@ from typing import Any
 import click
 
 from zoo.cli.options import Place, load_zoo, plugin_option, print_tracebacks, resumable
-from zoo.cli.request_help import MEASURING, OUTPUT
+from zoo.cli.request_help import OUTPUT, TRAINING, Setting
 from zoo.cli.request_options import ON, RequestCommand, option
-from zoo.errors import ZooError, flag
+from zoo.config.usual_names import flag
+from zoo.errors import ZooError
 from zoo.registry import AXES
 
 # The values that are measured by default.
@@ -22,6 +23,7 @@ DEFAULT_VALUES = {
     "layers": "1,2,…,16",
     "batch": "1,2,…,64",
 }
+TEXTS_PER_STEP = "Texts per step.  [default: 1]"
 # The options that the axes replace, where they have other names.
 REPLACED = {"length": "max_length", "batch": "batch_size"}
 SIZES = ("dim", "layers", "heads", "ffn_dim", "max_length", "vocab_size")
@@ -31,7 +33,7 @@ WORK = ("dropout", "device", "precision", "compile", "blocks", "threads", "timeo
 @click.command(cls=RequestCommand, fields=("task", *AXES, *SIZES, *WORK), data=False)
 @plugin_option
 @option(
-    MEASURING,
+    TRAINING,
     "--over",
     default="length",
     metavar="|".join(DEFAULT_VALUES),
@@ -39,13 +41,13 @@ WORK = ("dropout", "device", "precision", "compile", "blocks", "threads", "timeo
     help="What grows.",
 )
 @option(
-    MEASURING,
+    TRAINING,
     "--values",
     metavar="LIST",
     help=f"Its values.  [default: {'; '.join(f'{n}: {v}' for n, v in DEFAULT_VALUES.items())}]",
 )
-@option(MEASURING, "--lengths", metavar="LIST", help="The same as --over length --values LIST.")
-@option(MEASURING, "--batch-size", type=int, metavar="N", help="Texts per step.  [default: 1]")
+@option(TRAINING, "--lengths", metavar="LIST", help="The same as --over length --values LIST.")
+@click.option("batch_size", cls=Setting, example="1", metavar="N", type=int, help=TEXTS_PER_STEP)
 @ON
 @option(
     OUTPUT,

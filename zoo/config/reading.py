@@ -77,23 +77,21 @@ class TextReading(BaseModel):
 
     encoding: Annotated[str, AfterValidator(_encoding)] = Field(
         default="",
-        description="Encoding of text files, such as latin-1; by default UTF-8 or, where a file is "
-        "not UTF-8, a guess, which is named.",
+        description="Encoding of text files; by default UTF-8 or a guess. latin-1 is one. It is "
+        "guessed where a file is not UTF-8, and named.",
     )
     drop_bad_rows: bool = Field(
         default=False,
-        description="Leave out rows that cannot be used, and say which; by default they are "
-        "errors.",
+        description="Leave out, and name, rows that cannot be used. Otherwise they are errors.",
     )
     size_limit: NonNegativeInt = Field(
         default=256,
-        description="Most MiB of a packed file once it is unpacked, and of a pipe; a line, or a "
-        "text, may have a sixteenth of that. 0: no limit.",
+        description="Most MiB of an unpacked file, and of a pipe. A line, or a text, may have a "
+        "sixteenth of that. 0: no limit.",
     )
     follow_links: bool = Field(
         default=False,
-        description="Read what links in a directory point to outside it; by default they are "
-        "errors.",
+        description="Read what links lead to outside a directory; by default they are errors.",
     )
 
     @property
@@ -117,19 +115,19 @@ class Reading(TextReading):
     )
     delimiter: Annotated[str, AfterValidator(_delimiter)] = Field(
         default="",
-        description="What divides the columns of a table: a character, or tab, comma, semicolon, "
-        "pipe, space; by default a tab in TSV and a comma in CSV, or what else divides every line "
-        "alike.",
+        description="What divides columns; by default tab or comma, as in TSV and CSV, or what "
+        "else divides every line alike. A character, or tab, comma, semicolon, "
+        "pipe, space.",
     )
     header: bool = Field(
         default=True,
-        description="Whether the first line of a table names its columns; without it columns are "
-        "numbers, from 1.",
+        description="Whether the first line names the columns; without it they are numbered.",
     )
     quotes: bool | None = Field(
         default=None,
-        description="Whether double quotes enclose fields of a table, or are plain characters; by "
-        "default they enclose fields, and in tables divided by tabs only if all of them fit.",
+        description="Whether double quotes enclose fields; by default if all fit. Otherwise "
+        "they are plain characters. In tables that tabs do not divide they enclose "
+        "fields in any case.",
     )
 
 
@@ -140,16 +138,14 @@ class Division(BaseModel):
 
     test: str = Field(
         default="",
-        description="File or directory of the test split; for data without one. By default a part "
-        "of the data is held out.",
+        description="File or directory of the test split; for data without one. By default a "
+        "part is held out.",
     )
     test_size: Annotated[float, Field(gt=0, lt=1)] | None = Field(
         default=None,
-        description="Share of data without a test split that is held out as one; by default 0.25.",
+        description="Share to hold out as a test split; for data without one. By default 0.25.",
     )
-    split_seed: NonNegativeInt = Field(
-        default=0, description="Seed for splitting data that has no test split."
-    )
+    split_seed: NonNegativeInt = Field(default=0, description="Seed of this division.")
     merge_labels: bool = Field(
         default=False,
         description="Make one label of those that differ in case, spaces or accents only.",

@@ -20,8 +20,8 @@ from pydantic import (
 
 from zoo.config.settings import Execution, InitialModel, Pretraining, Training
 from zoo.config.sizes import Sizes
-from zoo.config.usual_names import option_hint
-from zoo.errors import ZooError, flag, nearest
+from zoo.config.usual_names import option_hint, spelt
+from zoo.errors import ZooError, nearest
 
 Phase = Literal["train", "cost"]
 Seed = Annotated[NonNegativeInt, Field(lt=2**32)]  # scikit-learn takes no larger ones
@@ -46,40 +46,42 @@ class Request(BaseModel):
 
     attention: str = Field(
         default="fused",
-        description="Attention components: a comma list, or all. a/b: layers take turns, as on the "
-        "next four axes.",
+        description="Attentions, a comma list or all. With a/b the layers take turns: the first "
+        "has a, the second b; so for the next four options.",
     )
-    pe: str = Field(default="rope", description="Positional encodings: a comma list, or all.")
-    norm: str = Field(default="layer", description="Norms: a comma list, or all.")
-    ffn: str = Field(default="gelu", description="Feed-forward networks: a comma list, or all.")
-    block: str = Field(default="pre", description="Blocks: a comma list, or all.")
-    pool: str = Field(default="mean", description="Pools: a comma list, or all.")
+    pe: str = Field(default="rope", description="Positional encodings, a comma list or all.")
+    norm: str = Field(default="layer", description="Norms, a comma list or all.")
+    ffn: str = Field(default="gelu", description="Feed-forward networks, a comma list or all.")
+    block: str = Field(default="pre", description="Blocks, a comma list or all.")
+    pool: str = Field(default="mean", description="Pools, a comma list or all.")
     baseline: str = Field(
         default="tfidf-logreg",
-        description="Baselines: a comma list, all that fit the task, or none. Where texts are cut, "
-        "one that reads texts has a second row, NAME(whole=True); with whole=True or =False it has "
-        "one. Where classes are unbalanced, there is the row majority.",
+        description="Baselines, all or none; a comma list. Where texts are cut, one that reads "
+        "texts has a second row, NAME(whole=True), which reads the whole of each "
+        "text; name whole=True or whole=False for one row. Where classes are "
+        "unbalanced, there is the row majority.",
     )
     design: Design = Field(
         default="factorial",
-        description="factorial: every combination; one-factor: the first choice of each axis, and "
-        "one change at a time.",
+        description="Cross all, or change one at a time. factorial: every combination of the "
+        "parts; one-factor: the first part of each option, and one change of it at "
+        "a time.",
     )
     data: str | None = Field(
         default=None,
-        description="A name, a path, or hub:owner/name; 'zoo list data' has the names. By default "
-        "the task's own.",
+        description="A name, a path, or hub:owner/name; by default the task's own. 'zoo list "
+        "data' has the names.",
     )
 
     tuned: dict[str, tuple[float, ...]] = {}
     tuning_seeds: PositiveInt = Field(
         default=1,
-        description="Seeds with which each setting is tried, where several values are given.",
+        description="Seeds to try each of several values with.",
     )
     tuning_share: Annotated[float, Field(gt=0, lt=1)] = Field(
         default=0.2,
-        description="Share of the training split that settings are chosen on, where several values "
-        "are given. Of data with a validation split they are chosen on that.",
+        description="Share of training texts to choose values on, where settings have several. "
+        "Of data with a validation split they are chosen on that.",
     )
 
     sizes: Sizes = Sizes()
@@ -97,49 +99,49 @@ class Request(BaseModel):
     )
     phases: Annotated[tuple[Phase, ...], Field(min_length=1)] = Field(
         default=("train", "cost"),
-        description="What is done: train (scores), cost (speed and memory).",
+        description="train (scores), cost (speed, memory) or both.",
     )
     reference: str = Field(
         default="",
-        description="The cell to compare speeds with; by default the first that can run. Its "
-        "choices on some axes are enough: fused+sin.",
+        description="The row that speeds are divided by; by default the first, of those that "
+        "can run. Some of its parts are enough: fused+sin.",
     )
     metric: str = Field(
         default="",
-        description="The metric that ranks rows, such as macro_f1; by default the task's first.",
+        description="The score that ranks rows; by default the task's first. Another is macro_f1.",
     )
     jobs: PositiveInt | None = Field(
         default=None,
-        description="Models trained at once; costs are measured alone. By default as many as the "
-        "cores have room for, one on a GPU or with --threads, and on a cluster as many as it has "
-        "room for.",
+        description="Models trained at once; by default as many as fit the cores, one on a GPU "
+        "or with --threads, and on a cluster as many as fit it. Speeds are measured "
+        "alone.",
     )
     threads: NonNegativeInt = Field(
         default=0,
         le=1024,  # of a million, torch ends the process
-        description="Threads of one job. 0: of a training its share of the cores, one where the "
-        "whole plan has as many trainings as cores, and of a cost on a CPU one; a container's "
-        "limit and OMP_NUM_THREADS count. On a cluster 0 is 1. Where zoo bench is given more, it "
-        "also measures speeds with so many, if nothing else has the cores.",
+        description="Threads of each model; 0: as the cores allow. A training then has its "
+        "share of the cores, one where the whole plan has as many trainings as "
+        "cores, and a measurement on a CPU has one; a container's limit and "
+        "OMP_NUM_THREADS count. On a cluster 0 is 1. Where zoo bench is given more, "
+        "it also measures speeds with so many, if nothing else has the cores.",
     )
     blocks: PositiveInt | None = Field(
         default=None,
-        description="Turns that each model has in a cost measurement, neither more nor fewer. By "
-        "default zoo bench measures 12, and up to 40 until every speed is known within 2% of the "
-        "reference's; zoo scale measures 6.",
+        description="Times that each model is timed; by default 12 to 40. zoo bench goes on "
+        "above 12 until every speed is known within 2% of the reference's; zoo "
+        "scale measures 6.",
     )
     timeout: PositiveFloat | None = Field(
         default=None,
-        description="Most seconds that one job may take; by default there is no limit.",
+        description="Most seconds per training or timing; by default no limit.",
     )
     memory_limit: NonNegativeInt = Field(
-        default=0, description="Most MiB of data that one process may hold; 0: no limit."
+        default=0, description="Most MiB of data in one process; 0: no limit."
     )
     save_models: Literal["none", "best", "all"] = Field(
         default="none",
-        description="Keep trained models under models/ in the run's directory, as zoo train writes "
-        "them. best: those of the row that the answer names, one a seed; all: those of every cell "
-        "and seed.",
+        description="Keep trained models, in models/ of the run's directory. best: those of the "
+        "row that the answer names, one a seed; all: those of every row and seed.",
     )
     plugins: tuple[str, ...] = ()
 
@@ -190,7 +192,8 @@ def validated(model: type[BaseModel], values: Mapping[str, Any]) -> Any:
             hint = option_hint(unknown, model.model_fields)
             raise ZooError(f"no option '{unknown}'{hint}") from None
         name = next((str(p) for p in reversed(first["loc"]) if isinstance(p, str)), "request")
-        raise ZooError(f"{flag(name)} {first['input']!r:.80}: {first['msg']}") from None
+        wrong = spelt(name, f"{first['input']!r:.80}")
+        raise ZooError(f"{wrong}: {first['msg']}") from None
 
 
 PUBLISHED = "published"  # a table for the page of published results; not an option

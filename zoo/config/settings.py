@@ -23,39 +23,39 @@ class Training(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     epochs: PositiveInt = Field(default=6, description="Training epochs.")
-    batch_size: PositiveInt = Field(default=32, description="Examples per training step.")
+    batch_size: PositiveInt = Field(default=32, description="Examples per step.")
     batching: Literal["length", "random"] = Field(
         default="length",
-        description="Which examples share a training step: those of similar length, which need "
-        "little padding, or random ones.",
+        description="Batches by similar length, or random. Texts of similar length need little "
+        "padding.",
     )
     lr: PositiveFloat = Field(default=3e-3, description="Peak learning rate.")
     weight_decay: NonNegativeFloat = Field(default=0.01, description="AdamW's weight decay.")
     dropout: Fraction = Field(
         default=0.1,
-        description="Dropout of embeddings, feed-forward networks, residual branches and the head.",
+        description="Dropout of all but attention weights. That is of embeddings, feed-forward "
+        "networks, residual branches and the head.",
     )
     # Above 0 it keeps torch from its fused attention kernel on a CPU.
     attention_dropout: Fraction = Field(default=0.0, description="Dropout of attention weights.")
     embedding_std: PositiveFloat = Field(
-        default=1.0, description="Standard deviation of the token embeddings before training."
+        default=1.0, description="Standard deviation of new token embeddings."
     )
     label_smoothing: Fraction = Field(
-        default=0.0, description="Share of the target probability spread over all classes."
+        default=0.0, description="Share of the target spread over all classes."
     )
     schedule: Literal["linear", "cosine", "constant"] = Field(
-        default="linear", description="How the learning rate falls after warm-up."
+        default="linear", description="How the learning rate falls."
     )
-    warmup: Fraction = Field(
-        default=0.1, description="Share of all steps over which the rate rises."
-    )
+    warmup: Fraction = Field(default=0.1, description="Share of the steps in which the rate rises.")
     max_grad_norm: NonNegativeFloat = Field(
         default=1.0, description="Largest gradient norm; 0: no clipping."
     )
     validation: Fraction = Field(
         default=0.0,
-        description="Hold out this share of the training split and score it instead of the test "
-        "split. Of data with a validation split, any share scores that, and nothing is held out.",
+        description="Score this share of the training split instead. It is held out, and the "
+        "test split is not scored. Of data with a validation split, any share "
+        "scores that, and nothing is held out.",
     )
 
     @property
@@ -73,7 +73,7 @@ class Execution(BaseModel):
         default="auto", description="Where to compute."
     )
     precision: Literal["auto", "fp32", "bf16"] = Field(
-        default="auto", description="Precision of the arithmetic; auto: bf16 on a GPU that has it."
+        default="auto", description="Of the arithmetic; auto: bf16 on a GPU that has it."
     )
     compile: bool = Field(default=False, description="Compile models with torch.compile.")
 
@@ -106,14 +106,15 @@ class Pretraining(BaseModel):
 
     init: str = Field(
         default="",
-        description="What encoders begin with: pretrain, for masked language modelling before each "
-        "training, or the directory of a masked language model; by default new weights.",
+        description="Begin with pretrain, or a saved masked language model; by default new "
+        "weights. pretrain is masked language modelling before each training; of a "
+        "saved model the directory is named.",
     )
     pretrain_data: str = Field(
         default="",
-        description="Texts to pretrain on: a file of plain text, a table with a column of texts, "
-        "or a directory of text files; by default those of the training split. Texts that are "
-        "scored are left out.",
+        description="Texts to pretrain on; by default those of the training split. A file of plain "
+        "text, a table with a column of texts, or a directory of text files. Texts that are scored "
+        "are left out.",
     )
     pretrain_epochs: PositiveInt = Field(
         default=20, description="Passes over the texts to pretrain on."
@@ -122,10 +123,10 @@ class Pretraining(BaseModel):
         default=3e-3, description="Peak learning rate of the pretraining."
     )
     pretrain_masked: Annotated[float, Field(gt=0, lt=1)] = Field(
-        default=0.3, description="Share of the word pieces that the pretraining masks."
+        default=0.3, description="Share of word pieces that it masks."
     )
     pretrain_whole_words: bool = Field(
-        default=False, description="Mask words as a whole in the pretraining."
+        default=False, description="Whether it masks words as a whole."
     )
 
     @property

@@ -21,4 +21,4 @@ class Sizes(BaseModel):
         le=2**20,  # more would take days a step, and tables of positions of gigabytes
         description="Most tokens of a text; special tokens count, and the rest is cut off.",
     )
-    vocab_size: PositiveInt = Field(default=4000, description="Entries of the vocabulary.")
+    vocab_size: PositiveInt = Field(default=4000, description="Vocabulary entries.")

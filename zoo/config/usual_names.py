@@ -56,6 +56,18 @@ NAMES = {
 }
 
 
+# What a command takes as --set NAME=VALUE; every other option has a flag of its own.
+SETTINGS = frozenset(
+    (
+        *("dim", "layers", "heads", "ffn_dim", "vocab_size", "head_hidden"),
+        *("batch_size", "batching", "weight_decay", "schedule", "warmup", "max_grad_norm"),
+        *("dropout", "attention_dropout", "token_dropout", "token_deletion", "label_smoothing"),
+        *("embedding_std", "tuning_seeds", "tuning_share", "ensemble", "all_positions", "causal"),
+        *("masked", "whole_words", "beam"),
+        *("pretrain_epochs", "pretrain_lr", "pretrain_masked", "pretrain_whole_words"),
+        *("precision", "compile", "blocks", "timeout", "memory_limit"),
+    )
+)
 # What options were called in records and saved models of earlier versions.
 OLD_NAMES = {
     "clip": "max_grad_norm",
@@ -64,7 +76,8 @@ OLD_NAMES = {
     "rounds": "blocks",
 }
 _RENAMED_IN = ("sizes", "training", "task_options", "base")  # parts of a config
-_OLD_FLAG = re.compile(rf" --({'|'.join(OLD_NAMES)}) ")
+_MOVED = "|".join(name.replace("_", "-") for name in (*OLD_NAMES, *sorted(SETTINGS)))
+_OLD_FLAG = re.compile(rf" --(no-)?({_MOVED})(?: (?!--)(\S+))?(?= |$)")
 
 
 def with_new_names(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -78,8 +91,24 @@ def with_new_names(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_new_flags(command: str) -> str:
-    """A record's command with the names that options have now."""
-    return _OLD_FLAG.sub(lambda found: f" --{OLD_NAMES[found[1]].replace('_', '-')} ", command)
+    """A record's command with the options as they are given now."""
+
+    def renewed(found: re.Match[str]) -> str:
+        no, name, value = found.groups()
+        name = name.replace("-", "_")
+        return f" {spelt(OLD_NAMES.get(name, name), value or ('no' if no else 'yes'))}"
+
+    return _OLD_FLAG.sub(renewed, command)
+
+
+def flag(option: str) -> str:
+    """An option as the command line has it: ``--max-length``, ``--set dim``."""
+    return f"--set {option}" if option in SETTINGS else f"--{option.replace('_', '-')}"
+
+
+def spelt(option: str, value: object) -> str:
+    """An option with its value: ``--max-length 64``, ``--set dim=128``."""
+    return f"{flag(option)}{'=' if option in SETTINGS else ' '}{value}"
 
 
 def zoo_name(name: str, known: Collection[str]) -> str | None:

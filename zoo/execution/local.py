@@ -48,7 +48,7 @@ class LocalExecutor(Executor):
     def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Generator[Event]:
         """Run ``limits.jobs`` jobs at once, and cost jobs alone, after all others."""
         if limits.memory_limit and sys.platform != "linux":  # elsewhere RLIMIT_DATA limits no mmap
-            raise ZooError("--memory-limit: this system cannot limit the memory of a process")
+            raise ZooError("--set memory_limit: this system cannot limit the memory of a process")
         return _with_workers(jobs, limits, directory)
 
 
@@ -62,7 +62,7 @@ class InlineExecutor(Executor):
             raise ZooError("--on inline runs one job at a time: leave out --jobs or use --on local")
         if training and (limits.timeout is not None or limits.memory_limit):
             raise ZooError(
-                "--on inline cannot stop a job: leave out --timeout and --memory-limit, or use "
+                "--on inline cannot stop a job: leave out timeout and memory_limit, or use "
                 "--on local"
             )
         return _one_by_one(jobs, limits, directory)

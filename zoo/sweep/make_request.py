@@ -15,11 +15,12 @@ from pydantic import BaseModel
 from zoo.config.places import portable
 from zoo.config.request import MOST_SEEDS, PARTS, Request, flat_fields, validated
 from zoo.config.settings import PRETRAIN, TUNABLE, Training
-from zoo.config.usual_names import option_hint
-from zoo.errors import ZooError, flag
+from zoo.config.usual_names import SETTINGS, flag, option_hint, spelt
+from zoo.errors import ZooError
 from zoo.execution.base import ModelSpec
 from zoo.registry import Registry
 from zoo.registry.catalog import split_list
+from zoo.sweep.options import as_text
 from zoo.tasks.base import Task, find_task
 from zoo.tasks.data_of_task import task_for
 
@@ -137,7 +138,7 @@ def refuse_several_values(request: Request, command: str) -> None:
     for name, values in request.tuned.items():
         listed = ",".join(f"{value:g}" for value in values)
         raise ZooError(
-            f"{flag(name)} {listed}: {command} takes one value; zoo bench chooses among several"
+            f"{spelt(name, listed)}: {command} takes one value; zoo bench chooses among several"
         )
 
 
@@ -233,13 +234,15 @@ def _settings(request: Request, task: Task) -> dict[str, Any]:
 
 def _command(name: str, request: Request, task: Task, options: Mapping[str, Any]) -> str:
     """A command with these options; one that is None is left out, one with several repeated."""
-    words = ["zoo", name]
+    words, settings = ["zoo", name], []
     if request.task != Request.model_fields["task"].default:
         words += ["--task", request.task]
     for option, value in options.items():
-        if isinstance(value, bool):
+        if option in SETTINGS:
+            settings += [] if value is None else [f"{option}={as_text(value)}"]
+        elif isinstance(value, bool):
             words.append(flag(option if value else f"no_{option}"))
         elif value is not None:
             for one in map(str, value if isinstance(value, tuple) else (value,)):
                 words += [flag(option), portable(one) if os.path.exists(one) else one]
-    return shlex.join(words)
+    return shlex.join([*words, *(["--set", ",".join(settings)] if settings else [])])

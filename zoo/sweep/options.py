@@ -50,9 +50,14 @@ class Option:
             return "float | Sequence[float]"
         return " | ".join(dict.fromkeys(_type(one.annotation) for one in self.fields))
 
+    @property
+    def default(self) -> str:
+        """The field's default, as it would be given; empty where there is none."""
+        return as_text(self.fields[0].default)
+
     def help(self, *, several: bool) -> str:
         """What it does and its defaults. several: whether one of several values is chosen."""
-        default = as_text(self.fields[0].default)
+        default = self.default
         others = "".join(f"; {label}: {as_text(value)}" for label, value in self.defaults.items())
         notes = filter(None, [self.only, f"default: {default}{others}" if default else ""])
         text = f"{self.fields[0].description or ''}{f' {OF_SEVERAL}' if several else ''}"
@@ -77,7 +82,7 @@ def request_options(registry: Registry, tasks: Mapping[str, Task]) -> Iterator[O
             if name not in shared:
                 found.setdefault(name, {})[label] = one
     for name, fields in found.items():
-        only = "" if len(fields) == len(tasks) else f"{' and '.join(fields)} only"
+        only = "" if len(fields) == len(tasks) else f"{', '.join(fields)} only"
         data = any(name in tasks[label].options.data_fields for label in fields)
         yield Option(name, list(fields.values()), only=only, data=data)
     for name, fields in executor_options(registry).items():

@@ -12,7 +12,8 @@ from pathlib import Path
 from zoo.config.metric_description import ranked_by
 from zoo.config.request import Design, Request
 from zoo.config.settings import Training
-from zoo.errors import ZooError, flag, nearest
+from zoo.config.usual_names import spelt
+from zoo.errors import ZooError, nearest
 from zoo.execution.base import ModelSpec
 from zoo.registry import AXES, BUILT_IN, Choice, Pattern, Registry
 from zoo.registry.cell import Cell
@@ -118,7 +119,7 @@ def make_plan(request: Request, registry: Registry) -> Plan:
     for patterns in DESIGNS[request.design](axes):
         cell = Cell(*patterns)
         if too_long := cell.too_long(request.sizes.layers):
-            raise ZooError(f"--{too_long} (--layers)")
+            raise ZooError(f"--{too_long} (--set layers)")
         reason = cell.refusal(request.sizes, needs) or _not_as_saved(request, cell)
         rows.append(PlanRow(cell, skip_reason=reason))
     if all(row.skip_reason for row in rows):
@@ -190,7 +191,7 @@ def _refuse_pretraining(request: Request) -> None:
     saved, asked = initial.sizes.model_dump(), request.sizes.model_dump()
     if differ := [name for name in saved if saved[name] != asked[name]]:
         theirs, here = (
-            " ".join(f"{flag(name)} {sizes[name]}" for name in differ) for sizes in (saved, asked)
+            " ".join(spelt(name, sizes[name]) for name in differ) for sizes in (saved, asked)
         )
         raise ZooError(
             f"--init {initial.directory}: its model has {theirs}, and this run {here}: sizes must "
@@ -219,7 +220,7 @@ def tuning_fits(request: Request, plan: Plan) -> Iterator[Fit]:
     seeds = request.seeds[: request.tuning_seeds]
     if len(seeds) < request.tuning_seeds:
         raise ZooError(
-            f"--tuning-seeds {request.tuning_seeds}: only {len(request.seeds)} in --seeds; "
+            f"--set tuning_seeds={request.tuning_seeds}: only {len(request.seeds)} in --seeds; "
             "ask for more there"
         )
     held_out = {"validation": request.tuning_share}

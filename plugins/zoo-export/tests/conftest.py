@@ -81,7 +81,7 @@ def model(trained: Path) -> TextClassifier:
 def ensemble(corpus: Path, tmp_path_factory: pytest.TempPathFactory, _environment: None) -> Path:
     """The directory of a deep ensemble of two."""
     directory = tmp_path_factory.mktemp("ensemble") / "model"
-    return train(directory, *TINY, "--data", str(corpus), "--ensemble", "2")
+    return train(directory, *TINY, "--data", str(corpus), "--set", "ensemble=2")
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def language_model(tmp_path_factory: pytest.TempPathFactory, _environment: None)
     """A language model of lines of the same words."""
     home = tmp_path_factory.mktemp("language_model")
     (home / "book.txt").write_text("the owl saw a fox run over hills till dawn\n" * 200)
-    options = ["--task", "lm", *GENERATOR, "--vocab-size", "300"]
+    options = ["--task", "lm", *GENERATOR, "--set", "vocab_size=300"]
     return train(home / "model", *options, "--data", str(home / "book.txt"))
 
 

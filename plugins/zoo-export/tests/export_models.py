@@ -6,11 +6,11 @@ import csv
 from pathlib import Path
 
 TINY = (
-    "--dim 16 --heads 2 --ffn-dim 32 --layers 2 --max-length 24 --vocab-size 160 --epochs 2 "
-    "--batch-size 8 --threads 1 --device cpu --on inline"
+    "--set dim=16,heads=2,ffn_dim=32,layers=2,vocab_size=160,batch_size=8 --max-length 24 "
+    "--epochs 2 --threads 1 --device cpu --on inline"
 ).split()
 GENERATOR = (
-    "--dim 16 --heads 2 --ffn-dim 32 --layers 1 --max-length 12 --epochs 1 --threads 1 "
+    "--set dim=16,heads=2,ffn_dim=32,layers=1 --max-length 12 --epochs 1 --threads 1 "
     "--device cpu --on inline"
 ).split()
 

@@ -20,8 +20,8 @@ WORDS = {
 }
 COMMON = "the a of and to in said on it was for with as at by from".split()
 TINY = (
-    "--dim 16 --heads 2 --ffn-dim 32 --layers 2 --max-length 24 --vocab-size 160 --epochs 1 "
-    "--batch-size 8 --threads 1 --device cpu --on inline"
+    "--set dim=16,heads=2,ffn_dim=32,layers=2,vocab_size=160,batch_size=8 --max-length 24 "
+    "--epochs 1 --threads 1 --device cpu --on inline"
 ).split()
 
 
@@ -94,13 +94,13 @@ def classifier(train: Train) -> Path:
 @pytest.fixture(scope="module")
 def ensemble(train: Train) -> Path:
     """A deep ensemble of two, with learned positions, so that its length is limited."""
-    return train("--pe", "learned", "--ensemble", "2")
+    return train("--pe", "learned", "--set", "ensemble=2")
 
 
 @pytest.fixture(scope="module")
 def tagger(train: Train) -> Path:
     """A tagger of made-up sequences."""
-    options = ("--task", "tag", "--head-hidden", "8", "--max-length", "100")
+    options = ("--task", "tag", "--set", "head_hidden=8", "--max-length", "100")
     return train(*options, data="recall(train=40,test=10)")
 
 

@@ -66,7 +66,7 @@ def pretrained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 SIZES = (
-    "--dim 12 --heads 2 --ffn-dim 20 --layers 2 --max-length 16 --vocab-size 120 --batch-size 8 "
+    "--set dim=12,heads=2,ffn_dim=20,layers=2,vocab_size=120,batch_size=8 --max-length 16 "
     "--epochs 2 --threads 1 --device cpu"
 ).split()
 

@@ -66,7 +66,7 @@ def test_a_missing_library_costs_its_own_rows(zoo_bench, monkeypatch: pytest.Mon
         monkeypatch.setitem(sys.modules, library, None)
     eager = "hf-bert(attn_implementation='eager')"
     names = ",".join([*PEERS, eager])
-    records, done = zoo_bench("--baseline", names, "--phases", "train", "--layers", "1")
+    records, done = zoo_bench("--baseline", names, "--phases", "train", "--set", "layers=1")
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     rows = {r["baseline"]: r for r in records if r["baseline"]}
@@ -104,7 +104,7 @@ def test_listing_and_importing_need_no_library():
 
 def test_a_refused_value_stops_the_run_before_it_starts(zoo_bench, pretrained):
     known = f"hf-bert(pretrained={str(pretrained)!r})"
-    records, done = zoo_bench("--baseline", known, "--dim", "16")
+    records, done = zoo_bench("--baseline", known, "--set", "dim=16")
     assert (records, done.returncode) == ([], 2)
     line = done.stderr.strip().splitlines()[-1]
-    assert "ask for --dim 12 --layers 2 --heads 2 --ffn-dim 20" in line
+    assert "of another size: --set dim=12,layers=2,heads=2,ffn_dim=20" in line

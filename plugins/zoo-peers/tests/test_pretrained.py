@@ -102,7 +102,7 @@ def test_all_of_it_goes_on_learning(pretrained):
 def test_a_model_of_another_size_is_refused(pretrained):
     large = SIZES.model_copy(update={"dim": 24, "layers": 4})
     with pytest.raises(
-        ValueError, match=r"another size: ask for --dim 12 --layers 2 --heads 2 --ffn-dim 20$"
+        ValueError, match=r"another size: --set dim=12,layers=2,heads=2,ffn_dim=20$"
     ):
         build(pretrained, sizes=large)
     with pytest.raises(ValueError, match="knows 32 positions, not 64: ask for --max-length 32"):

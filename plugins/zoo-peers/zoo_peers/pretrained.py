@@ -53,11 +53,11 @@ class Pretrained:
             "dim": (sizes.dim, self.config.hidden_size),
             "layers": (sizes.layers, self.config.num_hidden_layers),
             "heads": (sizes.heads, self.config.num_attention_heads),
-            "ffn-dim": (sizes.ffn_dim, self.config.intermediate_size),
+            "ffn_dim": (sizes.ffn_dim, self.config.intermediate_size),
         }
         if any(asked != has for asked, has in options.values()):
-            wanted = " ".join(f"--{name} {has}" for name, (_, has) in options.items())
-            raise ValueError(f"pretrained model {self.name!r} is of another size: ask for {wanted}")
+            wanted = ",".join(f"{name}={has}" for name, (_, has) in options.items())
+            raise ValueError(f"pretrained model {self.name!r} is of another size: --set {wanted}")
         longest = self.config.max_position_embeddings
         if sizes.max_length > longest:
             raise ValueError(

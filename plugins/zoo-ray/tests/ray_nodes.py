@@ -30,7 +30,7 @@ SMALL = {
     "heads": 2,
     "layers": 1,
     "max-length": 24,
-    "batch-size": 8,
+    "batch_size": 8,
     "epochs": 3,
     "seeds": 1,
     "baseline": "none",
@@ -128,7 +128,11 @@ class RayCluster:
 
 
 def bench(out: Path, environment: dict[str, str], **options: Any) -> subprocess.Popen[str]:
-    words = [f"--{name}={value}" for name, value in {**SMALL, "out": out, **options}.items()]
+    settings = {"dim", "heads", "layers", "batch_size"}
+    words = [
+        f"--set={name}={value}" if name in settings else f"--{name}={value}"
+        for name, value in {**SMALL, "out": out, **options}.items()
+    ]
     return subprocess.Popen(
         [sys.executable, "-m", "zoo", "bench", *words],
         env=environment,

@@ -137,7 +137,7 @@ def test_encodings_distinguish_the_orders_and_none_does_not(
     request = f"bench --data order --attention fused --pe {pe} --phases train --baseline none"
     options = ["--on", "inline", "--out", str(tmp_path / "run")]
     if pe != "alibi":  # which learns the orders at the default size alone
-        options += "--dim 32 --ffn-dim 64 --heads 2 --lr 0.01 --epochs 4".split()
+        options += "--set dim=32,ffn_dim=64,heads=2 --lr 0.01 --epochs 4".split()
     assert main([*request.split(), *options]) == 0
     lines = (tmp_path / "run" / "records.jsonl").read_text().splitlines()
     (accuracy,) = (json.loads(line)["metrics"]["accuracy"] for line in lines)

@@ -17,7 +17,7 @@ from zoo.registry import KINDS
 __all__ = ["WRITTEN_KINDS", "NewPlugin", "write_plugin"]
 
 # A first run takes seconds: no costs, one layer, and the beginning of each text.
-QUICK = "--data newswire --phases train --seeds 1 --layers 1 --max-length 64"
+QUICK = "--data newswire --phases train --seeds 1 --set layers=1 --max-length 64"
 MORE = "Without `--phases train` speed and memory are measured as well, which takes longer."
 ROWS = (
     "The last line trains a small model with it and one with the other, and prints one row for "
