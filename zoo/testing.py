@@ -19,6 +19,7 @@ from zoo.conformance.check import (
     CheckSettings,
     ComponentCheck,
     checks_for,
+    consequences,
     select_choices,
 )
 
@@ -52,7 +53,11 @@ class ComponentChecks:
             found.setdefault(result.status, []).append(result)
         if failed := found.get("failed"):
             title = f"{self.component} ({failed[0].owner}): {len(failed)} of {len(self.checks)}"
-            lines = [f"{title} checks failed", *map(_told, failed)]
+            others = consequences(failed)
+            lines = [f"{title} checks failed", *(_told(r) for r in failed if r not in others)]
+            if others:
+                names = ", ".join(result.check for result in others)
+                lines.append(f"{len(others)} of them probably for the same reason: {names}")
             pytest.fail("\n".join(lines), pytrace=False)
         if xfailed := found.get("xfailed"):
             pytest.xfail("; ".join(f"{result.check}: {result.message}" for result in xfailed))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import asdict
 
@@ -13,6 +14,7 @@ from zoo.conformance import (
     CheckResult,
     CheckSettings,
     checks_of,
+    consequences,
     counts,
     run_checks,
     select_choices,
@@ -98,21 +100,33 @@ def _reasons(expected: Iterable[str]) -> dict[str, str]:
 
 
 def _print(results: Iterable[CheckResult]) -> list[CheckResult]:
-    """Print each result as it comes, and return all."""
+    """Print each result as it comes, and return all. What follows from a failure is one line."""
     done: list[CheckResult] = []
-    for result in results:
-        if not done or done[-1].component != result.component:
-            click.echo(("\n" if done else "") + click.style(result.component, bold=True), nl=False)
-            click.echo(f"  {result.owner}")
-        done.append(result)
-        status = click.style(f"{result.status:<8}", **STYLES[result.status])
-        note = f": {printable(result.message)}" if result.message else ""
-        click.echo(f"  {status}{result.check}{note}")
-        if result.status == "failed":
-            click.echo(f"          must hold: {result.claim}")
-            click.echo(f"          owner:     {result.owner}")
-            click.echo(f"          repeat:    {result.repeat}")
+    for component, group in itertools.groupby(results, lambda result: result.component):
+        own: list[CheckResult] = []
+        for result in group:
+            if not own:
+                click.echo("\n" * bool(done) + click.style(component, bold=True), nl=False)
+                click.echo(f"  {result.owner}")
+            own.append(result)
+            if result not in consequences(own):
+                _print_one(result)
+        done += own
+        if others := [result.check for result in consequences(own)]:
+            status = click.style(f"{'failed':<8}", **STYLES["failed"])
+            many = f"{len(others)} others, probably" if len(others) > 1 else "one more, probably"
+            click.echo(f"  {status}{many} for the same reason: {', '.join(others)}")
     return done
+
+
+def _print_one(result: CheckResult) -> None:
+    status = click.style(f"{result.status:<8}", **STYLES[result.status])
+    note = f": {printable(result.message)}" if result.message else ""
+    click.echo(f"  {status}{result.check}{note}")
+    if result.status == "failed":
+        click.echo(f"          must hold: {result.claim}")
+        click.echo(f"          owner:     {result.owner}")
+        click.echo(f"          repeat:    {result.repeat}")
 
 
 def _list(as_json: bool) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from torch import Tensor
@@ -17,6 +18,17 @@ def must(holds: bool, what: str) -> None:
     """Fail with this message unless it holds."""
     if not holds:
         raise CheckFailed(what)
+
+
+@contextlib.contextmanager
+def likely(cause: Callable[[], str]) -> Iterator[None]:
+    """Add the likely cause to the message of a failure inside; empty: it cannot be told."""
+    try:
+        yield
+    except CheckFailed as failure:
+        if not (told := cause()):
+            raise
+        raise CheckFailed(f"{failure}; likely cause: {told}") from None
 
 
 def has_shape(actual: Tensor, shape: Sequence[int], what: str) -> None:

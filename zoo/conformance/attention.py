@@ -10,11 +10,20 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from zoo.components.attention.base import Attention, Cache, ProjectedAttention
+from zoo.components.attention.base import Attention, Cache, MultiHead, ProjectedAttention
 from zoo.components.layer_context import LayerContext
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
-from zoo.conformance.assertions import close, differ, finite, has_shape, largest, must, refusal
+from zoo.conformance.assertions import (
+    EXACT,
+    close,
+    differ,
+    finite,
+    has_shape,
+    largest,
+    must,
+    refusal,
+)
 from zoo.conformance.check import CheckFailed, CheckSkipped, check
 from zoo.conformance.reference import (
     Cancelling,
@@ -70,6 +79,16 @@ class AttentionSetup(ModuleSetup, kind="attention"):
     def encoding(self, module: Any) -> ReferenceEncoding:
         """The reference encoding with every declared slot."""
         return ReferenceEncoding(self.can("rotate"), self.can("bias"), heads=module.heads)
+
+    def fault(self, module: Any) -> str:
+        """Softmax over the queries: then it is their weights of a key that add up to one."""
+        if not isinstance(module, MultiHead):
+            return ""
+        q, k = self.normal(2, 1, module.heads, LENGTHS[0], module.head_dim)
+        out = module.attend(q, k, torch.ones_like(k), None, None)
+        by_query, whole = out - 1, out.sum(dim=-2) - LENGTHS[0]
+        over_queries = largest(by_query) > EXACT and largest(whole) < EXACT
+        return "softmax is over the queries, not over the keys (dim=-1)" if over_queries else ""
 
     def tokens(self, length: int, texts: slice = slice(None)) -> Tokens:
         """Padded, if it takes padding."""

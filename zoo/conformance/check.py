@@ -27,6 +27,11 @@ _WITH_CHECKS = (
     "whole_models baseline experiment"
 )
 CHECK_MODULES = tuple(f"zoo.conformance.{name}" for name in _WITH_CHECKS.split())
+# Run before the others, which fail too where one of these does.
+BASIC = (
+    *("contract", "shape-and-dtype", "exact"),
+    *("padding-invariance", "causality", "permutation"),
+)
 # What a component may raise when asked for something that it does not declare.
 REFUSALS = (ValueError, TypeError, NotImplementedError, ZooError)
 _CHECKS: dict[str, dict[str, Check]] = {kind: {} for kind in CAPABILITIES}
@@ -68,7 +73,8 @@ def checks_of(kind: str) -> dict[str, Check]:
     """The checks of a kind by name, in the order in which they are run; imports torch."""
     for module in CHECK_MODULES:
         importlib.import_module(module)
-    return _CHECKS[kind]
+    found = _CHECKS[kind]
+    return {name: found[name] for name in dict.fromkeys([*BASIC, *found]) if name in found}
 
 
 def check(
@@ -260,6 +266,18 @@ def run_checks(choices: Iterable[Choice], **options: Any) -> Iterator[CheckResul
     """Run the checks that ``checks_for`` gives for these choices and options."""
     checks = checks_for(choices, **options)  # at once, so that a wrong name runs nothing
     return (check.run() for check in checks)
+
+
+def consequences(results: Iterable[CheckResult]) -> list[CheckResult]:
+    """The failures that follow a failed basic check of their component."""
+    wrong: set[str] = set()
+    found = []
+    for result in results:
+        if result.status == "failed" and result.component in wrong:
+            found.append(result)
+        elif result.status == "failed" and result.check in BASIC:
+            wrong.add(result.component)
+    return found
 
 
 def counts(results: Iterable[CheckResult]) -> dict[str, int]:

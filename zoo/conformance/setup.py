@@ -127,6 +127,10 @@ class ModuleSetup(Setup, ABC):
         """What it gives for texts x whose tokens these are."""
         raise NotImplementedError
 
+    def fault(self, module: Any) -> str:
+        """The likely cause of what fails; empty where it cannot be told."""
+        return ""
+
     def text(self, length: int, seed: int = 0) -> Tensor:
         """A batch of texts, as ``call`` takes them."""
         return self.normal(BATCH, length, DIM, seed=seed)

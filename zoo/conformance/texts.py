@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from zoo.components.tokens import Tokens
-from zoo.conformance.assertions import close, differ, finite, largest, must
+from zoo.conformance.assertions import close, differ, finite, largest, likely, must
 from zoo.conformance.attention import BLOCK, AttentionSetup, attend
 from zoo.conformance.check import check
 from zoo.conformance.modules import autocast, of_modules
@@ -90,10 +90,16 @@ def padding_invariance(setup: ModuleSetup) -> None:
         def same(found: Tensor, expected: Tensor, how: str) -> None:
             close(found, expected, f"{what}: {how}", tolerance=setup.tolerance)  # noqa: B023
 
-        for text, alone in unpadded(x, real):
-            expected = setup.call(module, alone, Tokens.whole(alone.shape[1]), causal=causal)[0]
-            found = out[text] if setup.per_text else out[text, real[text]]
-            same(found, expected, f"text {text} against unpadded{hint}")
+        def cause() -> str:
+            bare = Tokens(None, tokens.positions)  # noqa: B023
+            ignored = torch.equal(setup.call(module, x, bare, causal=causal), out)  # noqa: B023
+            return "the mask is ignored" if ignored else setup.fault(module)  # noqa: B023
+
+        with likely(cause):
+            for text, alone in unpadded(x, real):
+                expected = setup.call(module, alone, Tokens.whole(len(alone[0])), causal=causal)[0]
+                found = out[text] if setup.per_text else out[text, real[text]]
+                same(found, expected, f"text {text} against unpadded{hint}")
         for dirty, which in setup.dirty(x, real):
             again = setup.call(module, dirty, tokens, causal=causal)
             same(again if setup.per_text else again[real], kept, f"{which} in padding")
@@ -139,7 +145,13 @@ def causality(setup: ModuleSetup) -> None:
             future = torch.arange(length) > now
             changed = torch.where(future[:, None], 10 * torch.randn_like(x), x.detach())
             again = setup.call(module, changed, whole, causal=True)
-            close(again[:, seen], out[:, seen], f"{what} after changing the future")
+
+            def cause() -> str:
+                ignored = torch.equal(setup.call(module, x, whole), out)  # noqa: B023
+                return "the causal mask is ignored" if ignored else setup.fault(module)  # noqa: B023
+
+            with likely(cause):
+                close(again[:, seen], out[:, seen], f"{what} after changing the future")
             alone = setup.call(module, x[:, seen], whole[seen], causal=True)
             close(alone, out[:, seen], f"{what} without a future")
             (leak,) = torch.autograd.grad(out[:, seen].sum(), x, retain_graph=True)

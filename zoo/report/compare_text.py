@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import asdict
 from typing import Any
 
@@ -9,21 +11,32 @@ from zoo.config.metric_description import MetricDescription
 from zoo.report.compare_costs import REFERENCE, Change
 from zoo.report.compare_runs import ComparedRow, Comparison
 from zoo.report.stats.intervals import Interval
-from zoo.report.tables.text import bullets, line, plain, ratio, tabulated
+from zoo.report.tables.text import bullets, line, listed, plain, ratio, tabulated
 from zoo.report.tables.words import said
 
 HEADS = {"train speed": "× train", "inference speed": "× infer", "memory": "× memory"}
 
 
 def comparison_text(comparison: Comparison, before: str, after: str, markdown: bool = False) -> str:
-    """The table of what changed, the rows that only one run has, and what the marks mean."""
+    """The table of what changed, the rows that only one run has, and what the marks mean.
+
+    A reason that several rows have is said once, below the table.
+    """
     one_line = line if markdown else plain
-    rows = _table(comparison)
+    found = defaultdict(list)
+    for row in comparison.rows:
+        found[row.verdict, row.why].append(row.name)
+    shared = {pair: names for pair, names in found.items() if pair[1] and len(names) > 1}
+    rows = _table(comparison, [why for _, why in shared])
     heads = [head for head in rows[0] if any(row[head] for row in rows)] if rows else []
     cells = [[row[head] for head in heads] for row in rows]
     table = tabulated(cells, heads, "github" if markdown else "simple")
     sides = [one_line(f"before: {before}"), one_line(f"after: {after}")]
-    notes = _notes(comparison)
+    notes = [
+        f"{verdict}{'' if len(found) == 1 else f' ({listed(names, 3)})'}: {why}"
+        for (verdict, why), names in shared.items()
+    ]
+    notes += _notes(comparison)
     lines = bullets([line(one) for one in notes]) if markdown else "\n".join(map(plain, notes))
     parts = (("  \n" if markdown else "\n").join(sides), table, lines)
     return "\n\n".join(part for part in parts if part)
@@ -45,14 +58,16 @@ def comparison_data(comparison: Comparison, before: str, after: str) -> dict[str
     }
 
 
-def _table(comparison: Comparison) -> list[dict[str, str]]:
+def _table(comparison: Comparison, shared: Collection[str]) -> list[dict[str, str]]:
     cells = [row.cell for row in comparison.rows if not row.baseline]
     known = list(cells[0]) if cells else ["attention"]
     axes = [axis for axis in known if len({cell[axis] for cell in cells}) > 1] or known[:2]
-    return [_line(row, axes, comparison.metric) for row in comparison.rows]
+    return [_line(row, axes, comparison.metric, shared) for row in comparison.rows]
 
 
-def _line(row: ComparedRow, axes: list[str], metric: MetricDescription) -> dict[str, str]:
+def _line(
+    row: ComparedRow, axes: list[str], metric: MetricDescription, shared: Collection[str]
+) -> dict[str, str]:
     shown = {axis: row.cell.get(axis, "") for axis in axes}
     if row.baseline:
         shown[axes[0]] = row.baseline
@@ -67,7 +82,8 @@ def _line(row: ComparedRow, axes: list[str], metric: MetricDescription) -> dict[
     shown["change"] = difference_text(metric, scored)
     for quantity, head in HEADS.items():
         shown[head] = _ratio(changes.get(quantity, Change(quantity)))
-    shown["verdict"] = f"{row.verdict}: {row.why}" if row.why else row.verdict
+    own = row.why and row.why not in shared
+    shown["verdict"] = f"{row.verdict}: {row.why}" if own else row.verdict
     return shown
 
 

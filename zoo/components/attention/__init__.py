@@ -17,7 +17,7 @@ def zoo_register(register: Register) -> None:
         "attention",
         "single",
         f"{here}.split:Single",
-        summary="one head as wide as the model",
+        summary="one head as wide as the model, whatever the number of heads",
         source=_VASWANI,
         capabilities=(*_EXACT, "one-head"),
     )
@@ -25,10 +25,10 @@ def zoo_register(register: Register) -> None:
         (
             "naive",
             "naive:Naive",
-            "a linear layer per head and projection, looped, explicit softmax",
+            "exact attention head by head in a loop, each with linear layers of its own",
         ),
-        ("split", "split:Split", "three linear layers, heads by a view, explicit softmax"),
-        ("packed", "split:Packed", "one QKV linear layer, explicit softmax"),
+        ("split", "split:Split", "exact attention, with a linear layer each for Q, K and V"),
+        ("packed", "split:Packed", "exact attention, with one linear layer for Q, K and V"),
     ):
         register(
             "attention",
@@ -42,7 +42,7 @@ def zoo_register(register: Register) -> None:
         "attention",
         "fused",
         f"{here}.fused:Fused",
-        summary="one QKV linear layer and torch's scaled_dot_product_attention",
+        summary="as packed, with PyTorch's kernel scaled_dot_product_attention",
         source="Dao et al. 2022, FlashAttention, https://arxiv.org/abs/2205.14135",
         capabilities=_EXACT,
     )
@@ -50,7 +50,7 @@ def zoo_register(register: Register) -> None:
         "attention",
         "torch",
         f"{here}.torch_mha:TorchMultiHead",
-        summary="torch.nn.MultiheadAttention, unchanged",
+        summary="exact attention: torch.nn.MultiheadAttention, unchanged",
         source="https://docs.pytorch.org/docs/stable/generated/torch.nn.MultiheadAttention.html",
         capabilities=("bias", "padding", "causal", "cross", "exact", "map"),
     )

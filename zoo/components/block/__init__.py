@@ -14,7 +14,7 @@ def zoo_register(register: Register) -> None:
         "block",
         "pre",
         f"{here}.pre:Pre",
-        summary="norm before each sub-layer, inside the residual; a final norm after the stack",
+        summary="norm before each sub-layer, whose input is added after it; a final norm",
         source="Xiong et al. 2020, figure 1b, https://arxiv.org/abs/2002.04745",
         capabilities=("residual", "cross"),
     )
@@ -22,7 +22,7 @@ def zoo_register(register: Register) -> None:
         "block",
         "post",
         f"{here}.post:Post",
-        summary="norm after each residual",
+        summary="norm after each addition of a sub-layer's input, as in 2017",
         source="Vaswani et al. 2017, section 3.1, https://arxiv.org/abs/1706.03762",
         capabilities=("residual", "cross"),
     )
@@ -30,7 +30,7 @@ def zoo_register(register: Register) -> None:
         "block",
         "res-post",
         f"{here}.res_post:ResPost",
-        summary="norm of each sub-layer's output; a final norm after the stack",
+        summary="norm of each sub-layer's output, before its input is added; a final norm",
         source="Liu et al. 2022, section 3.2, https://arxiv.org/abs/2111.09883",
         capabilities=("residual", "cross"),
     )
@@ -38,6 +38,6 @@ def zoo_register(register: Register) -> None:
         "block",
         "bare",
         f"{here}.bare:Bare",
-        summary="the sub-layers alone, no residual",
+        summary="norm and sub-layer alone, without the addition of the input",
         capabilities=("cross",),
     )

@@ -38,9 +38,9 @@ def zoo_register(register: Register) -> None:
         "ffn",
         "swiglu",
         f"{here}.swiglu:SwiGLU",
-        summary="SiLU-gated linear unit with as many parameters as the plain ones",
+        summary="gated by SiLU, with as many parameters as the others",
         source="Shazeer 2020, equation 6, https://arxiv.org/abs/2002.05202",
         capabilities=("gated",),
         parameters={"matched": True},
     )
-    register("ffn", "none", f"{here}.none:no_ffn", summary="no feed-forward sub-layer")
+    register("ffn", "none", f"{here}.none:no_ffn", summary="no feed-forward network")

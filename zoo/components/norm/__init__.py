@@ -16,7 +16,7 @@ def zoo_register(register: Register) -> None:
         "norm",
         "layer",
         f"{here}.layer:LayerNorm",
-        summary="zero mean, unit variance, learned scale and shift",
+        summary="layer norm: zero mean, unit variance, learned scale and shift",
         source=_BA,
         capabilities=("scale-invariant", "unit-variance"),
         parameters={"eps": 1e-5},
@@ -25,7 +25,7 @@ def zoo_register(register: Register) -> None:
         "norm",
         "layer-plain",
         f"{here}.layer:PlainLayerNorm",
-        summary="zero mean, unit variance, nothing learned",
+        summary="layer norm without the learned scale and shift",
         source=_BA,
         capabilities=("scale-invariant", "unit-variance"),
         parameters={"eps": 1e-5},
@@ -34,7 +34,7 @@ def zoo_register(register: Register) -> None:
         "norm",
         "layer-std",
         f"{here}.layer_std:StdLayerNorm",
-        summary="divides by the unbiased standard deviation plus epsilon",
+        summary="layer norm by the standard deviation over D - 1, plus epsilon",
         source="Rush 2018, The Annotated Transformer, https://aclanthology.org/W18-2509",
         capabilities=("scale-invariant", "unbiased"),
         parameters={"eps": 1e-6},
@@ -43,9 +43,9 @@ def zoo_register(register: Register) -> None:
         "norm",
         "rms",
         f"{here}.rms:RMSNorm",
-        summary="unit root mean square, learned scale",
+        summary="RMSNorm: unit root mean square, learned scale, no mean taken",
         source="Zhang and Sennrich 2019, equation 4, https://arxiv.org/abs/1910.07467",
         capabilities=("scale-invariant", "unit-rms"),
         parameters={"eps": 1e-6},
     )
-    register("norm", "none", f"{here}.none:NoNorm", summary="the identity")
+    register("norm", "none", f"{here}.none:NoNorm", summary="no norm: the input as it is")

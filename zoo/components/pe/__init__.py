@@ -10,7 +10,7 @@ from zoo.registry.hookspecs import hookimpl
 def zoo_register(register: Register) -> None:
     """Register the built-in encodings."""
     here = "zoo.components.pe"
-    register("pe", "none", f"{here}.none:NoPositions", summary="no positions: a bag of tokens")
+    register("pe", "none", f"{here}.none:NoPositions", summary="no positions: the order of the tokens is not known")
     register(
         "pe",
         "sin",
@@ -33,7 +33,7 @@ def zoo_register(register: Register) -> None:
         "pe",
         "rope",
         f"{here}.rope:Rotary",
-        summary="queries and keys rotated by their position",
+        summary="rotary: queries and keys rotated by their position",
         source="Su et al. 2021, RoFormer, equation 34, https://arxiv.org/abs/2104.09864",
         capabilities=("rotate", "order"),
         parameters={"base": 10000.0},
@@ -42,7 +42,7 @@ def zoo_register(register: Register) -> None:
         "pe",
         "alibi",
         f"{here}.alibi:Alibi",
-        summary="scores lowered in proportion to distance (symmetric)",
+        summary="attention scores lowered in proportion to distance, on both sides",
         source="Press et al. 2022, section 3, https://arxiv.org/abs/2108.12409",
         capabilities=("bias", "order"),
     )

@@ -14,14 +14,14 @@ def zoo_register(register: Register) -> None:
         "pool",
         "mean",
         f"{here}.mean:Mean",
-        summary="the mean over real tokens",
+        summary="the mean of all tokens, without padding",
         source="Reimers and Gurevych 2019, section 3, https://arxiv.org/abs/1908.10084",
     )
     register(
         "pool",
         "cls",
         f"{here}.cls:Cls",
-        summary="the first token's vector",
+        summary="the vector of the first token, [CLS]",
         source="Devlin et al. 2019, section 3.1, https://arxiv.org/abs/1810.04805",
         capabilities=("first",),
     )
