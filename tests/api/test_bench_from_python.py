@@ -30,14 +30,14 @@ def test_lists_become_comma_lists_and_the_table_is_a_data_frame(folder: Path) ->
         ("naive", "rope"),
         ("naive", "sin"),
     ]
-    assert set(table["status"]) == {"ok"}
+    assert set(result.details["status"]) == {"ok"}
     assert "Undecided: " in result.answer
     few = "One more seed would tell whether the cells differ; run with --seeds 3."
     assert result.answer.endswith(few)
     assert result.directory == Path("out")
     assert {record.seed for record in RecordFile(folder / "out").read()} == {0, 3}
     written = pd.read_csv(folder / "out" / "table.csv")
-    assert sorted(written.columns) == sorted(table.columns)
+    assert sorted(written.columns) == sorted(result.details.columns)
     again = zoo.bench("fused,naive", "rope,sin", out=Path("out"), **{**RUN, "seeds": (0, 3)})
     pd.testing.assert_frame_equal(again.table, table)
     assert again.answer == result.answer
@@ -96,7 +96,7 @@ def test_a_failure_is_a_row_and_progress_is_told_of_every_job(plugins: Any, fold
     found = zoo.bench(["fused", "raises"], plugins=plugins, out="out", progress=progress, **RUN)
     status = dict(zip(found.table["attention"], found.table["status"], strict=True))
     assert status == {"fused": "ok", "raises": "crashed"}
-    assert "no such luck" in str(found.table["reason"].tolist())
+    assert "no such luck" in str(found.details["reason"].tolist())
     assert progress.phases[0] == ("train", 2)
     assert sum(isinstance(event, Started) for event in progress.events) == 2
     ended = [event.result.status for event in progress.events if isinstance(event, Ended)]

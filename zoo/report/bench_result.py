@@ -15,22 +15,24 @@ from zoo.report.run_report import RunReport
 from zoo.report.write import report_text
 
 SHOWN_FIRST = (
-    *("seeds", "params", "train_tokens_per_s", "infer_tokens_per_s", "latency_ms"),
-    *("peak_memory_mib", "train_seconds", "status", "model"),
+    *("seeds", "params", "train_tokens_per_s", "peak_memory_mib", "train_seconds"),
+    *("infer_tokens_per_s", "latency_ms", "status", "model"),
 )
+COLUMNS = 10  # of the short table
+WHOLE = 1_000  # characters of a name
 
 
 @dataclass(frozen=True, repr=False)
 class BenchResult:
     """The outcome of a run.
 
-    table: one line for each row, or for each row on each data set; the columns that most readers
-    want come first, and the rest as in ``table.csv``. answer: what the table says, in at most four
-    lines. notes: what the numbers mean. directory: of records, tables and kept models. best:
-    the name of the cell that the answer calls the best; empty where there is none, or where the
-    run is on several data sets. models: the directories of the models that were kept
-    (``save_models``), by row and seed, for ``zoo.load``. text: what a terminal shows; shown: the
-    table in it.
+    table: one line for each row, or for each row on each data set, in the ten columns that most
+    readers want. details: the same with every column of ``table.csv``; what is unknown is NaN.
+    answer: what the table says, in at most four lines. notes: what the numbers mean. directory: of
+    records, tables and kept models. best: the cell that the answer calls the best, by the name that
+    the answer has for it; empty where there is none, or where the run is on several data sets.
+    models: the directories of the models that were kept (``save_models``), by such a name and the
+    seed, for ``zoo.load``. text: what a terminal shows; shown: the table in it.
     """
 
     table: pd.DataFrame
@@ -41,6 +43,7 @@ class BenchResult:
     models: dict[tuple[str, int], Path] = field(default_factory=dict)
     text: str = ""
     shown: pd.DataFrame = field(default_factory=pd.DataFrame)
+    details: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     @classmethod
     def of(cls, report: RunReport | Profile, directory: Path) -> Self:
@@ -49,19 +52,23 @@ class BenchResult:
             heads, rows = scores_table(report)
             return cls(
                 table=report.table,
+                details=report.table,
                 answer=" ".join(profile_answer(report)),
                 directory=directory,
                 text=report_text(report),
                 shown=pd.DataFrame(rows, columns=heads),
             )
+        details = _short_first(report)
+        told = details.loc[:, details.notna().any()]
         return cls(
-            table=_short_first(report),
+            table=told.iloc[:, :COLUMNS],
+            details=details,
             answer="\n".join(report.answer),
             directory=directory,
             notes=report.notes,
-            best=report.best.name if report.best else "",
+            best=report.short_name(report.best, WHOLE) if report.best else "",
             models={
-                (record.name, record.seed or 0): directory / record.model
+                (report.short_name(row, WHOLE), record.seed or 0): directory / record.model
                 for row in report.rows
                 for record in row.trained.values()
                 if record.model
@@ -90,6 +97,10 @@ def _short_first(report: RunReport) -> pd.DataFrame:
     table, names = report.table, report.axis_names
     varying = [axis for axis in names if axis == names[0] or axis in report.axes]
     score = [f"{report.metric.name}_{part}" for part in ("mean", "low", "high")]
-    wanted = dict.fromkeys([*varying, *score, "rank", *SHOWN_FIRST])
+    failed = ["status"] if (table["status"] != "ok").any() else []
+    others = [f"{metric.name}_mean" for metric in report.metrics[1:]]
+    wanted = dict.fromkeys([*varying, *score, *failed, *others, "rank", *SHOWN_FIRST])
     first = [column for column in wanted if column in table.columns]
-    return table[[*first, *(column for column in table.columns if column not in wanted)]]
+    found = table[[*first, *(column for column in table.columns if column not in wanted)]]
+    unknown = [name for name in found if found[name].dtype == object and found[name].isna().all()]
+    return found.astype(dict.fromkeys(unknown, float))

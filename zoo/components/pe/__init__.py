@@ -10,7 +10,12 @@ from zoo.registry.hookspecs import hookimpl
 def zoo_register(register: Register) -> None:
     """Register the built-in encodings."""
     here = "zoo.components.pe"
-    register("pe", "none", f"{here}.none:NoPositions", summary="no positions: the order of the tokens is not known")
+    register(
+        "pe",
+        "none",
+        f"{here}.none:NoPositions",
+        summary="no positions: the order of the tokens is not known",
+    )
     register(
         "pe",
         "sin",
