@@ -14,7 +14,7 @@ from zoo.errors import ZooError
 @click.argument("before", metavar="A", type=click.Path(path_type=Path))
 @click.argument("after", metavar="B", type=click.Path(path_type=Path))
 @click.option(
-    "--reference", metavar="CELL", default="", help="The cell speeds are divided by: fused+sin."
+    "--reference", metavar="ROW", default="", help="The row speeds are divided by: fused+sin."
 )
 @metric_option
 @click.option(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     "directories", metavar="DIR [DIR…]", nargs=-1, required=True, type=click.Path(path_type=Path)
 )
 @click.option(
-    "--reference", metavar="CELL", default="", help="The cell others are compared with: fused+sin."
+    "--reference", metavar="ROW", default="", help="The row others are compared with: fused+sin."
 )
 @metric_option
 @click.option(
