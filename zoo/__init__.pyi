@@ -149,6 +149,9 @@ def bench(
     tuning_seeds: Seeds to try each of several values with.  [default: 1]
     tuning_share: Share of training texts to choose values on, where settings have several.
         Of data with a validation split they are chosen on that.  [default: 0.2]
+    minutes: Train as many seeds as fit; by default --seeds decides. Costs are counted in.
+        How many seeds fit is said before the start where earlier runs tell how long a
+        training takes, else once every row is trained with one.
     phases: train (scores), cost (speed, memory) or both.  [default: train,cost]
     reference: The row that speeds are divided by; by default the first, of those that can
         run. Some of its parts are enough: fused+sin.
@@ -207,11 +210,13 @@ def bench(
     pretrain_lr: Peak learning rate of the pretraining.  [default: 0.003]
     pretrain_masked: Share of word pieces that it masks.  [default: 0.3]
     pretrain_whole_words: Whether it masks words as a whole.  [default: no]
-    test: File or directory of the test split; for data without one. By default a part is
-        held out.  [classify, tag only]
+    test: Test split, a file or directory; for data without one. By default a part is held
+        out.  [classify, tag only]
     test_size: Share to hold out as a test split; for data without one. By default 0.25.
         [classify, tag only]
     split_seed: Seed of this division.  [classify, tag only; default: 0]
+    merge_labels: Make one label of those that differ in case, spaces or accents only.
+        [classify, tag only; default: no]
     encoding: Encoding of text files; by default UTF-8 or a guess. latin-1 is one. It is
         guessed where a file is not UTF-8, and named.
     drop_bad_rows: Leave out, and name, rows that cannot be used. Otherwise they are errors.
@@ -445,11 +450,13 @@ def train(
     pretrain_lr: Peak learning rate of the pretraining.  [default: 0.003]
     pretrain_masked: Share of word pieces that it masks.  [default: 0.3]
     pretrain_whole_words: Whether it masks words as a whole.  [default: no]
-    test: File or directory of the test split; for data without one. By default a part is
-        held out.  [classify, tag only]
+    test: Test split, a file or directory; for data without one. By default a part is held
+        out.  [classify, tag only]
     test_size: Share to hold out as a test split; for data without one. By default 0.25.
         [classify, tag only]
     split_seed: Seed of this division.  [classify, tag only; default: 0]
+    merge_labels: Make one label of those that differ in case, spaces or accents only.
+        [classify, tag only; default: no]
     encoding: Encoding of text files; by default UTF-8 or a guess. latin-1 is one. It is
         guessed where a file is not UTF-8, and named.
     drop_bad_rows: Leave out, and name, rows that cannot be used. Otherwise they are errors.

@@ -91,7 +91,7 @@ def test_quiet_prints_the_answer_and_the_page_alone(
 def test_scores_are_shown_before_their_costs_are_measured(
     place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    costs = ["--phases", "train,cost", "--blocks", "1"]
+    costs = ["--phases", "train,cost", "--set", "blocks=1"]
     out, err = printed(place, monkeypatch, capsys, *costs)
     scores, _, rest = err.partition("cost: 1 to run")
     assert "train: 2 there already" in scores

@@ -214,9 +214,9 @@ def test_a_terminal_of_another_encoding_gets_question_marks(
 ) -> None:
     stream = io.TextIOWrapper(io.BytesIO(), encoding="latin-1")
     monkeypatch.setattr(sys, "stdout", stream)
-    assert main(["bench", "--help"]) == 0
+    assert main(["bench", "--help-all"]) == 0
     stream.seek(0)
-    assert "--set NAME=VALUE[,?]" in stream.read()
+    assert "--lr X[,X?]" in stream.read()
 
 
 def test_a_new_plug_in_is_written_and_the_next_commands_are_printed(

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from zoo import __version__
-from zoo.errors import DataError, StoppedError, ZooError, flag, nearest, one_line
+from zoo.config.usual_names import flag
+from zoo.errors import DataError, StoppedError, ZooError, nearest, one_line
 from zoo.files import full_disk
 from zoo.registry.hookspecs import hookimpl
 

@@ -217,7 +217,7 @@ def _set_option(settings: Sequence[Setting]) -> click.Option:
     return SectionOption(
         ["--set"],
         section=TRAINING,
-        metavar="NAME=VALUE[,…]",
+        metavar="NAME=VALUE",
         multiple=True,
         expose_value=False,
         shell_complete=complete,

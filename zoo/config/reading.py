@@ -138,8 +138,8 @@ class Division(BaseModel):
 
     test: str = Field(
         default="",
-        description="File or directory of the test split; for data without one. By default a "
-        "part is held out.",
+        description="Test split, a file or directory; for data without one. By default a part is "
+        "held out.",
     )
     test_size: Annotated[float, Field(gt=0, lt=1)] | None = Field(
         default=None,

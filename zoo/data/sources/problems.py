@@ -8,9 +8,10 @@ from itertools import chain
 from statistics import mean
 from typing import Any, TypeVar
 
+from zoo.config.usual_names import flag
 from zoo.data.sources.splits import Advice
 from zoo.data.sources.tables import JSON_LINES, Placed, Row
-from zoo.errors import DataError, ZooError, flag, nearest
+from zoo.errors import DataError, ZooError, nearest
 
 LONG = 40  # characters of a column's name that an error shows
 ALMOST = 0.8  # how alike names are of which one is likely to be a misspelling

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
 from zoo.config.reading import Division, Reading, TextReading, given_flags
+from zoo.config.usual_names import flag
 from zoo.data.sources.corpus import (
     IGNORED,
     TEST,
@@ -26,7 +27,7 @@ from zoo.data.sources.problems import find_columns, read_or_explain
 from zoo.data.sources.splits import TEST_SHARE, Advice, ScoringNotice, files_of_splits, read_folder
 from zoo.data.sources.tables import Placed, Row, listed, read_rows, usable
 from zoo.data.sources.text_file import DataFile, within
-from zoo.errors import DataError, ZooError, flag
+from zoo.errors import DataError, ZooError
 from zoo.registry.catalog import split_list
 
 C = TypeVar("C", Corpus, TaggedCorpus)
