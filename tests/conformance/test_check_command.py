@@ -60,6 +60,20 @@ def test_json_holds_every_result_and_the_counts(capsys: pytest.CaptureFixture[st
     assert broken["repeat"].startswith("zoo check pool/first-in-name-alone --only first")
 
 
+def test_what_follows_from_a_failure_is_one_line_and_counts(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    names = ("dropout-scale", "causality", "padding-invariance", "both-padded")
+    only = [word for name in names for word in ("--only", name)]
+    scores = str(HERE / "broken" / "attention_scores.py")
+    assert main(["check", "attention/mask-ignored", "--plugin", scores, *only]) == 1
+    printed = capsys.readouterr().out
+    assert "likely cause: the mask is ignored\n" in printed
+    assert printed.count("must hold:") == 1
+    assert "  failed  2 others, probably for the same reason: causality, both-padded\n" in printed
+    assert printed.endswith("1 component: 1 passed, 3 failed, 0 skipped\n")
+
+
 def test_a_run_that_only_skips_does_not_pass(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "attention/torch", "--only", "rotation"]) == 1
     assert capsys.readouterr().out.endswith("1 component: 0 passed, 0 failed, 1 skipped\n")

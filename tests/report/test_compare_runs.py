@@ -139,6 +139,7 @@ def test_what_cannot_be_compared_says_why(part, values, reason):
     comparison = compare(before, with_config(before, part, **values))
     assert {row.verdict for row in comparison.rows} == {"not comparable"}
     assert reason in only_row(comparison, pe="sin").why
+    assert comparison_text(comparison, "a", "b").count(reason) == 1, "said once, of several rows"
     assert failure_reason(comparison, "worse") == "nothing could be compared"
 
 
