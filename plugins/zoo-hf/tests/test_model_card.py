@@ -46,7 +46,7 @@ def test_a_card_is_written_that_the_hubs_client_reads(copied: Path):
 
 
 def test_it_says_what_a_model_without_a_score_was_trained_on(train: Callable[..., Path]):
-    stage = ("--init", "pretrain", "--pretrain-epochs", "1", "--all-data")
+    stage = ("--init", "pretrain", "--set", "pretrain_epochs=1", "--all-data")
     (file,) = zoo_hf.write_model_card(train(*stage))
     text = file.read_text()
     assert "trained on all of data" in text
