@@ -232,9 +232,11 @@ def _worded(error: click.ClickException) -> str:
     params = context.command.get_params(context) if context is not None else []
     flags = [f for p in params for f in (*p.opts, *p.secondary_opts) if f.startswith("--")]
     known = {flag[2:].replace("-", "_"): flag for flag in flags}
-    settings = {p.name: p.example for p in params if isinstance(p, Setting) and p.name}
-    known |= settings
+    known |= {p.name: p.example for p in params if isinstance(p, Setting) and p.name}
     asked = error.option_name.removeprefix("--set ").lstrip("-").replace("-", "_")
+    for param in params:  # a value of an option, as in --onnx
+        if isinstance(param.type, click.Choice) and asked in param.type.choices:
+            known.setdefault(asked, f"{param.opts[0]} {asked}")
     name = asked if asked in known else asked.removeprefix("no_")
     found = zoo_name(asked, known) if name not in known else name
     every = "--help-all" if "help_all" in known else "--help"
