@@ -25,7 +25,7 @@ from zoo.report.tables.columns import table_text
 from zoo.report.tables.effects_text import sentence
 from zoo.report.tables.scaling_table import as_text as scaling_text
 from zoo.report.tables.scaling_table import axis
-from zoo.report.tables.text import bullets, code, escaped, line
+from zoo.report.tables.text import bullets, code, escaped, line, plain
 from zoo.report.write import NAMES, PLOTS, write_file, write_scale
 from zoo.sweep.keys import stale_rows
 from zoo.sweep.records import SCALE_FILE, Record, RecordFile
@@ -325,7 +325,7 @@ def write_scale_page(run: ScaleRun, directory: Path) -> None:
         f"![{line(run.title)}](scale.svg)",
         scaling_text(run.records, "github"),
         currency(run.records, {}),
-        f"Every record has the command that repeats it, such as\n\n    {line(command)}"
+        f"Every record has the command that repeats it, such as\n\n    {plain(command)}"
         if command
         else "",
         " · ".join(link(label, name) for label, name in files),

@@ -54,10 +54,12 @@ def pretrained(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def request_of(command: str) -> Any:
     """The request that a command line makes, without what is only shown."""
     words = shlex.split(command)[2:]
-    given: dict[str, Any] = {
-        flag.removeprefix("--").replace("-", "_"): value
-        for flag, value in zip(words[::2], words[1::2], strict=True)
-    }
+    given: dict[str, Any] = {}
+    for flag, value in zip(words[::2], words[1::2], strict=True):
+        if flag == "--set":
+            given |= dict(setting.split("=") for setting in value.split(","))
+        else:
+            given[flag.removeprefix("--").replace("-", "_")] = value
     given["seeds"] = (int(given.pop("seed")),)
     return make_request(given, load().registry)
 
