@@ -49,7 +49,7 @@ def test_what_is_in_the_way_of_an_entry_is_removed(tmp_path: Path) -> None:
 
 
 WITHOUT_LOCKS = """
-import errno, fcntl, sys, time
+import errno, fcntl, os, sys, time
 from pathlib import Path
 
 def flock(*_):
@@ -57,12 +57,13 @@ def flock(*_):
         raise OSError(getattr(errno, sys.argv[1]), "no locks here")
 
 fcntl.flock = flock
-from zoo.data.cache import cache_directory, entry
+from zoo.data.cache import entry
 
 def build(directory):
     (directory / "file").write_text("whole")
-    end = time.monotonic() + 20
-    while len(list(cache_directory().glob(".key.*.draft"))) < 2 and time.monotonic() < end:
+    Path(f"writes-{os.getpid()}").touch()
+    end = time.monotonic() + 60
+    while len(list(Path().glob("writes-*"))) < 2 and time.monotonic() < end:
         time.sleep(0.01)  # until the other process writes, too
     return {}
 
@@ -78,7 +79,9 @@ def test_two_writers_both_have_the_entry_where_locks_do_not_work(
     if damaged:
         (entry("key", write) / "file").write_text("half")
     words = [sys.executable, "-c", WITHOUT_LOCKS, lock_raises]
-    both = [subprocess.Popen(words, stdout=PIPE, stderr=PIPE, text=True) for _ in range(2)]
+    both = [
+        subprocess.Popen(words, stdout=PIPE, stderr=PIPE, text=True, cwd=tmp_path) for _ in range(2)
+    ]
     assert [process.communicate() for process in both] == [("whole\n", "")] * 2
     root = tmp_path / "zoo-cache"
     assert {path.name for path in root.iterdir()} == {"key", "key.lock"}

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_runs import CLASSIFY, FAILING, bench, flags, zoo
+from small_runs import CLASSIFY, FAILING, bench, flags
 
+from zoo.cli import main
 from zoo.sweep.records import Record, RecordFile
 
 TIMEOUT = 10  # seconds
@@ -90,14 +91,13 @@ def test_a_cost_measurement_that_fails_leaves_the_others_measured(
 
 @pytest.mark.parametrize("on", ["inline", "local"])
 def test_a_full_disk_stops_the_run_at_once_and_the_same_command_goes_on(
-    on: str, small: dict[str, Any], small_disk: Path
+    on: str, small: dict[str, Any], small_disk: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """No later job trains up to its first checkpoint, and none is recorded as crashed."""
     options = {**small, "pe": "sin,rope", "dim": 64, "phases": "train", "out": small_disk}
     words = ["bench", *flags({"seeds": 1, **options}), "--on", on, "--quiet"]
-    stopped = zoo(*words)
-    assert stopped.returncode == 1
-    (said,) = stopped.stderr.splitlines()
+    assert main(words) == 1
+    (said,) = capsys.readouterr().err.splitlines()
     expected = (
         r"error: cannot write .*checkpoint\.safetensors: No space left on device; it takes "
         r"[\d.]+ KiB, and [\d.]+ KiB are free there; .*; the same command goes on from there"
@@ -105,6 +105,5 @@ def test_a_full_disk_stops_the_run_at_once_and_the_same_command_goes_on(
     assert re.search(expected, said), said
     assert {record.status for record in RecordFile(small_disk).read()} <= {"ok"}
     subprocess.run(["mount", "-o", "remount,size=4m", str(small_disk)], check=True)
-    done = zoo(*words)
-    assert done.returncode == 0, done.stderr
+    assert main(words) == 0, capsys.readouterr().err
     assert [record.status for record in RecordFile(small_disk).read()] == ["ok"] * 3

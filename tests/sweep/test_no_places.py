@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
-from small_runs import ENV, FAILING
+from small_runs import FAILING
 
+from zoo.cli import main
 from zoo.config.places import portable, without_places
 from zoo.sweep.records import Record, RecordFile
 
@@ -23,26 +24,23 @@ ROWS = "text,label\n" + "".join(f"text {'ab'[n % 2]} {n},{'ab'[n % 2]}\n" for n 
 NAME = "geheim"
 
 
-def zoo(here: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command in a process whose home and temporary folder have the name too."""
-    home = here.parent / f"{NAME}-home"
-    places = {"HOME": str(home), "TMPDIR": str(home), "ENCODER_ZOO_CACHE": str(home / "cache")}
-    words = [sys.executable, "-m", "zoo", *arguments]
-    return subprocess.run(
-        words, cwd=here, env={**ENV, **places}, capture_output=True, text=True, check=False
-    )
-
-
 def written(*folders: Path) -> dict[str, bytes]:
     """Every file in the folders; Python's own copies of code are no results."""
     files = (file for folder in folders for file in folder.rglob("*") if file.suffix != ".pyc")
     return {str(file): file.read_bytes() for file in files if file.is_file()}
 
 
-def test_no_file_that_is_written_names_a_place_of_this_machine(tmp_path: Path) -> None:
+def test_no_file_that_is_written_names_a_place_of_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The home and the temporary folder have the name too."""
     here, home = tmp_path / NAME / "project", tmp_path / NAME / f"{NAME}-home"
     for folder in (here / "data", home):
         folder.mkdir(parents=True)
+    for variable, place in {"HOME": home, "TMPDIR": home, "ZOO_CACHE": home / "cache"}.items():
+        monkeypatch.setenv(variable, str(place))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.chdir(here)
     (here / "data" / "rows.csv").write_text(ROWS + "no label\n")
     (here.parent / "elsewhere.csv").write_text(ROWS.replace("text ", "other "))
     lines = (f"line {n} has some words to begin with, and then many more\n" for n in range(60))
@@ -50,22 +48,14 @@ def test_no_file_that_is_written_names_a_place_of_this_machine(tmp_path: Path) -
     for place in (here / "broken.py", here.parent / "outside.py"):
         shutil.copy(FAILING, place)
     within = ["--data", str(here / "data" / "rows.csv"), "--plugin", str(here / "broken.py")]
-    done = zoo(
-        here,
-        *("bench", "--attention", "fused,raises,exits", *within, "--drop-bad-rows", *SMALL),
-        *("--jobs", "1", "--save-models", "all", "--out"),
-        str(here / "runs" / "within"),
-    )
-    assert done.returncode == 1, done.stderr
+    bench = ["bench", "--attention", "fused,raises,exits", *within, "--drop-bad-rows", *SMALL]
+    bench += ["--jobs", "1", "--save-models", "all", "--out", str(here / "runs" / "within")]
+    assert main(bench) == 1, capsys.readouterr().err
     outside = ["--data", str(here.parent / "elsewhere.csv"), "--init", "pretrain"]
     outside += ["--pretrain-data", str(home / "plain.txt"), "--set", "pretrain_epochs=1"]
     outside += ["--plugin", str(here.parent / "outside.py"), "--test", str(here / "data/rows.csv")]
-    done = zoo(
-        here,
-        *("bench", "--attention", "fused,raises", *outside, "--drop-bad-rows", *SMALL),
-        *("--on", "inline", "--out", "runs/outside"),
-    )
-    assert done.returncode == 1, done.stderr
+    bench = ["bench", "--attention", "fused,raises", *outside, "--drop-bad-rows", *SMALL]
+    assert main([*bench, "--on", "inline", "--out", "runs/outside"]) == 1, capsys.readouterr().err
     for file, content in written(here / "runs").items():
         for place in (NAME, str(tmp_path), sys.prefix, str(FAILING.parents[2])):
             assert place.encode() not in content, (file, content[content.index(place.encode()) :])
@@ -80,19 +70,18 @@ def test_no_file_that_is_written_names_a_place_of_this_machine(tmp_path: Path) -
         assert words in record.command
 
     # What is within can be repeated, trained again, and reported where nothing else is.
-    again = zoo(here, *repeated(records["fused"]), "--out", "again")
-    assert again.returncode == 0, again.stderr
+    again = [*repeated(records["fused"]), "--on", "inline", "--out", "again"]
+    assert main(again) == 0, capsys.readouterr().err
     (repeat,) = RecordFile(here / "again").read()
     assert repeat.metrics["accuracy"] == records["fused"].metrics["accuracy"]
     assert repeat.key == records["fused"].key
-    done = zoo(here, "train", "--from", "runs/within", "--save", "model")
-    assert done.returncode == 0, done.stderr
-    done = zoo(here, "train", "--from", "runs/outside", "--save", "other")
-    assert done.returncode == 0, done.stderr
+    for run, model in (("runs/within", "model"), ("runs/outside", "other")):
+        assert main(["train", "--from", run, "--save", model]) == 0, capsys.readouterr().err
     assert not any(NAME.encode() in content for content in written(here / "model").values())
     moved = tmp_path / "moved"
     shutil.copytree(here / "runs" / "outside", moved / "run")
-    assert zoo(moved, "report", "run").returncode == 0
+    monkeypatch.chdir(moved)
+    assert main(["report", "run"]) == 0
 
 
 def repeated(record: Record) -> list[str]:

@@ -40,13 +40,15 @@ class Notes(Fused):
 def zoo_register(register):
     register("attention", "notes", Notes, summary="", capabilities=("padding", "rotate", "bias"))
 """
-# Each job in a process that has done nothing else; torch is imported once for all of them.
+# Each job in a process that has done nothing else; what is not ours is imported once for all.
 PROGRAM = """
 import os
 import pickle
 import sys
 from pathlib import Path
 
+import sklearn.linear_model
+import sklearn.metrics
 import torch._dynamo
 
 for here in map(Path, sys.argv[1:]):
