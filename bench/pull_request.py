@@ -20,7 +20,7 @@ from zoo.config.request import Request
 from zoo.registry import AXES
 
 ROOT = Path(__file__).parents[1]
-OPTIONS = ("--design", "one-factor", "--data", "newswire", "--layers", "1", "--max-length", "64")
+OPTIONS = "--design one-factor --data newswire --set layers=1 --max-length 64".split()
 COMMENT = "comment.md"
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "session.md"
 WIDTH = 100  # columns of the terminal
-SMALL = "--data newswire --phases train --layers 1 --max-length 64"
+SMALL = "--data newswire --phases train --set layers=1 --max-length 64"
 # What is said, and the command.
 STEPS = (
     ("What attentions are there, and what is one of them?", "zoo list attention"),

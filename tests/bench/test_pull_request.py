@@ -18,8 +18,9 @@ from bench.pull_request import changed_parts
 ROOT = Path(__file__).parents[2]
 WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "bench.yml").read_text())
 TINY = (
-    "--data 'newswire(train=60,test=30)' --dim 16 --heads 2 --ffn-dim 32 --max-length 16 "
-    "--vocab-size 300 --epochs 1 --batch-size 16 --phases train --seeds 2 --baseline none"
+    "--data 'newswire(train=60,test=30)' --max-length 16 --epochs 1 "
+    "--set dim=16,heads=2,ffn_dim=32,vocab_size=300,batch_size=16 --phases train --seeds 2 "
+    "--baseline none"
 )
 
 
