@@ -82,7 +82,6 @@ def test_nothing_is_said_of_splits_where_all_the_data_are_trained_on(
     said = capsys.readouterr().err
     assert "rows.csv has no test split" in said
     assert "dropped from training" in said
-    assert "training texts" in said
     assert main([*arguments, str(tmp_path / "whole"), "--all-data"]) == 0
     first, last = capsys.readouterr().err.splitlines()
     assert (first, last.startswith("train 1/1")) == ("train: 1 to run", True)
@@ -118,7 +117,7 @@ def test_what_bench_returned_can_be_trained_from_where_its_data_have_not_changed
     options["seeds"] = 1
     result = zoo.bench("fused", "sin", data=str(copied), out=tmp_path / "out", **options)
     model: Any = zoo.train(from_=result, save=tmp_path / "model", on="inline")
-    assert model.card.cell == result.best
+    assert model.card.cell.startswith(f"{result.best}+")
     again: Any = zoo.load(tmp_path / "model")
     assert torch.equal(again.logits(["the goal"]), model.logits(["the goal"]))
     with (copied / "train.csv").open("a") as file:
