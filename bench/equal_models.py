@@ -34,7 +34,7 @@ from zoo.execution.machine import own_cores
 from zoo.measure.turns import CONTENDED, PHASES, contention, log_ratios
 from zoo.report.stats.ratios import Ratio, Session, combined
 from zoo.report.tables.notes import machine_summary
-from zoo.report.write import PAGE, write_file
+from zoo.report.write import write_file
 
 LINES = "lines.jsonl"
 COSTS = "costs"  # their folder among the published results
@@ -167,7 +167,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for _ in range(left):
             text += json.dumps({"busy": given.busy, **measured()}) + "\n"
             write_file(file, text)
-    write_file(given.out / PAGE, page(file))
+    write_file(given.out / "README.md", page(file))
     print(page(file))
     return 0
 
