@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from small_runs import QUICK, prepared
 
 from zoo.components.attention.fused import Fused
 from zoo.registry import Component, Owner, Registry, code_hash
@@ -99,6 +100,16 @@ def test_every_input_of_a_result_is_in_its_key(kind: str, change: dict[str, Any]
     assert result_key(**same) == result_key(**same)
     assert result_key(**{**same, **change}) != result_key(**same)
     assert len({result_key(*same.values(), more) for more in (0, 1, "reference")}) == 3
+
+
+@pytest.mark.parametrize("given", [{}, {"token_dropout": 0.2, "head_hidden": 8}])
+def test_options_at_their_defaults_are_in_no_key(given: dict[str, Any]) -> None:
+    """A release with one more option reuses what the one before has trained."""
+    run = prepared({**QUICK, "keep_duplicates": False, **given})
+    keyed, recorded = run.keyed(run.request.training), run.config["task_options"]
+    assert keyed["task_options"] == given
+    assert recorded.items() >= {"keep_duplicates": False, **given}.items()
+    assert {**keyed, "task_options": recorded} == run.config_of(run.request.training)
 
 
 @pytest.mark.parametrize("field", ["device", "device_name", "threads", "precision"])

@@ -66,7 +66,7 @@ def key_of_cost(run: Run, row: PlanRow, training: Training) -> str:
     """The key of the record of a row's cost."""
     model, code = model_id(row.model), run.code("cost", row)
     more = run.plan.reference, run.request.blocks, run.threaded
-    return result_key("cost", model, run.config_of(training), code, run.cost_environment, *more)
+    return result_key("cost", model, run.keyed(training), code, run.cost_environment, *more)
 
 
 def cost_groups(rows: Sequence[PlanRow], reference: str) -> list[list[PlanRow]]:
@@ -185,7 +185,8 @@ def _scale_to(run: Run, over: str, value: int, stopped: dict[str, str]) -> None:
         model = {"cell": dict(row.model.cell)}
         code = run.code("scale", row)
         more = value, reasons[row.name], blocks
-        return result_key("scale", model, run.config, code, run.environment, *more)
+        config = run.keyed(request.training)
+        return result_key("scale", model, config, code, run.environment, *more)
 
     def record(row: PlanRow, result: Result) -> None:
         config = {**run.config, "value": value, "limits": limits}

@@ -160,6 +160,16 @@ class Run:
         """The config of a record whose model has these training settings."""
         return {**self.config, "training": training.model_dump()}
 
+    def keyed(self, training: Training) -> dict[str, Any]:
+        """That config without options at their defaults: a new option changes no key.
+
+        What a default does is in the code of the task, or in the fingerprint of the data.
+        """
+        defaults = self.plan.task.options().model_dump(mode="json")
+        options = self.config["task_options"].items()
+        given = {name: value for name, value in options if value != defaults.get(name)}
+        return {**self.config_of(training), "task_options": given}
+
     def code(self, kind: Kind, row: PlanRow) -> dict[str, str]:
         """The code that a record of this kind depends on; of a cost also that of the reference."""
         rows = [each for each in self.plan.rows if each.name == self.plan.reference]

@@ -113,7 +113,7 @@ def _train(run: Run, kind: Literal["tune", "train"], fits: Iterable[Fit], only_k
 
 def key_of_training(run: Run, fit: Fit) -> str:
     """The key of a training's record."""
-    model, config = model_id(fit.row.model), run.config_of(fit.training)
+    model, config = model_id(fit.row.model), run.keyed(fit.training)
     code = run.code("train", fit.row)
     return result_key("train", model, config, code, run.environment, fit.seed)
 
