@@ -138,7 +138,7 @@ ANSWERS = {
     r"Best baseline: ": '"Use A: …"',
     r"Undecided: .*, the baseline ": '"Undecided: A has …, the baseline B …"',
     r"Undecided: .* has the best ": '"Undecided: A has the best …"',
-    r"[a-z]+( and [a-z]+)*: undecided": '"attention and pe: undecided"',
+    r"[a-z]+(, [a-z]+)*: undecided": '"attention, pe: undecided"',
     r"Not told apart from ": '"Not told apart from A"',
     r"\S+ has ": '"A has …"',
     r".* compute the same[:,]": '"A and B compute the same"',
