@@ -32,7 +32,7 @@ def test_lists_become_comma_lists_and_the_table_is_a_data_frame(folder: Path) ->
     ]
     assert set(result.details["status"]) == {"ok"}
     assert "Undecided: " in result.answer
-    few = "Three more seeds would tell whether the cells differ; run with --seeds 5."
+    few = "Three more seeds would allow a test; run with --seeds 5."
     assert result.answer.endswith(few)
     assert result.directory == Path("out")
     assert {record.seed for record in RecordFile(folder / "out").read()} == {0, 3}

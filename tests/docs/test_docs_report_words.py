@@ -146,7 +146,7 @@ ANSWERS = {
     r"Of (the cells that tie|all cells), .* trains fastest": '"Of the cells that tie, A trains fas',
     r"Of .* none trains measurably faster": '"none trains measurably faster than the others"',
     r"Try a task": '"Try a task on which the order of words decides',
-    r"(One|Two|Three|Four) more seed": '"Two more seeds would tell whether the cells differ"',
+    r"(One|Two|Three|Four) more seed": '"Two more seeds would allow a test"',
 }
 # The same of a report on several data sets, its answer and its notes.
 PROFILE = {

@@ -88,7 +88,7 @@ def test_with_three_seeds_a_task_that_is_solved_or_not_has_no_verdict() -> None:
     three = RunReport(records_of("luck", (0.99, 0.70, 0.70), seeds=3))
     assert three.table["rank"].isna().all()
     assert not any("significantly" in line for line in three.answer)
-    assert three.next_step.endswith("would tell whether the cells differ; run with --seeds 5.")
+    assert three.next_step.endswith("would allow a test; run with --seeds 5.")
     assert any(line.startswith("Not ranked: a task that is solved or not") for line in three.notes)
     profile = Profile([DataSet("luck", "luck", three)])
     assert profile.effects == {}

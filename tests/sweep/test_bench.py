@@ -310,7 +310,10 @@ def test_a_combination_that_cannot_work_is_a_skipped_row_with_its_reason(
     skipped = table[table.attention == "torch"].iloc[0]
     assert skipped.status == "skipped"
     assert skipped.reason == "torch cannot rotate queries and keys, which rope needs"
-    assert "torch cannot rotate" in capsys.readouterr().out
+    printed = capsys.readouterr()
+    assert "torch cannot rotate" in printed.out
+    said = f"1 row skipped: {skipped.reason}\n"
+    assert 0 <= printed.err.find(said) < printed.err.find("train: ")
     assert command(options, tmp_path) == 0  # and it is recorded once
     assert [r.status for r in RecordFile(tmp_path).read()].count("skipped") == 1
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from zoo.config.request import Request
-from zoo.errors import ZooError
+from zoo.errors import ZooError, counted
 from zoo.execution.base import Result
 from zoo.registry import Choice
 from zoo.registry.loading import Zoo
@@ -26,6 +27,7 @@ from zoo.sweep.records import FILE, Record, RecordFile, differing
 from zoo.sweep.run import Run, model_id, open_executor, prepare_run
 from zoo.sweep.train_rows import train_rows
 
+MOST_REASONS = 3  # of skipped rows, that are said
 # What data sets of one task share in one directory, so that they can be in one profile.
 SETTINGS = ("sizes", "training", "tuning", "execution", "pretraining")
 
@@ -88,7 +90,12 @@ def _fit_seeds(run: Run, past: PastTimes) -> None:
 
 
 def _skipped(run: Run) -> None:
-    """A record for every row that cannot run."""
+    """A record for every row that cannot run; why is said before anything is trained."""
+    reasons = Counter(row.skip_reason for row in run.plan.rows if row.skip_reason)
+    for reason, rows in reasons.most_common(MOST_REASONS):
+        run.progress.notice(f"{counted(rows, 'row')} skipped: {reason}")
+    if len(reasons) > MOST_REASONS:
+        run.progress.notice("rows are skipped for other reasons too: --plan lists them")
     for row in run.plan.rows:
         if row.skip_reason:
             key = digest(["skipped", model_id(row.model), row.skip_reason, run.config])

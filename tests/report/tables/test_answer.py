@@ -27,7 +27,7 @@ def test_with_few_seeds_the_answer_names_the_best_of_all(seeds):
     more = {1: "Two more seeds", 2: "One more seed"}[seeds]
     better = answer(range(100))
     assert better.startswith("Use the baseline words: accuracy 0.900. Best transformer: 0.")
-    assert f"{more} would tell whether the cells differ; run with --seeds 3." in better
+    assert f"{more} would allow a test; run with --seeds 3." in better
     close = answer([*range(12, 500), *range(900, 910)])
     assert close.startswith("Undecided: rope has accuracy 0.")
     assert ", the baseline words 0.502." in close
@@ -70,7 +70,7 @@ def test_without_a_ranked_cell_no_baseline_is_ranked(seeds):
     assert [row.baseline for row in run.recorded_rows if row.deterministic] == ["words", "majority"]
     assert run.table["rank"].isna().all()
     assert {score.best for score in DataSet("a", "a", run).scores.values()} == {None}
-    assert run.next_step.endswith("would tell whether the cells differ; run with --seeds 3.")
+    assert run.next_step.endswith("would allow a test; run with --seeds 3.")
 
 
 STEADY = [1.0, 1.001, 0.999, 1.0, 1.001, 1.0] * 2

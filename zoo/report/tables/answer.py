@@ -189,7 +189,7 @@ def next_step(run: RunReport) -> str:
     lacking = enough - len(cells[0].values)
     if lacking > 0 and not run.verdicts.pairs:
         lacking = lacking if cells[1:] or baselines else 0
-        values = {"lacking": lacking, "enough": enough, "several": len(cells) > 1}
+        values = {"lacking": lacking, "enough": enough}
         return " ".join(said("next_step", **values, unbeaten=False))
     beaten = [run.verdicts.verdict(row.name, one.name) for row in cells for one in baselines[:1]]
     unbeaten = 1 not in beaten and any(verdict is not None for verdict in beaten)
