@@ -100,6 +100,12 @@ def test_version(capsys: Capture) -> None:
         (["info", "none"], "zoo info: error: 'none' is several: pe/none, norm/none, ffn/none"),
         (["list", "--plugin", "no.py"], "zoo list: error: plug-in file "),
         (["bench", "--atention", "x"], "zoo bench: error: no option '--atention'; did you mean"),
+        (["bench", "--set", "dim=8,dim=16"], "zoo bench: error: --set dim is given twice"),
+        (["bench", "--set", "=3"], "zoo bench: error: --set =3: write --set NAME=VALUE"),
+        (
+            ["bench", "--set", "layers=1, dim=wide"],
+            "zoo bench: error: Invalid value for '--set dim",
+        ),
         (["bench", "--set", "dim=wide"], "zoo bench: error: Invalid value for '--set dim': 'wide'"),
     ],
 )

@@ -57,7 +57,8 @@ def test_a_record_of_an_earlier_version_has_the_names_of_today(tmp_path: Path):
     }
     old = record(
         config=config,
-        command="zoo bench --hidden 16 --clip 0.5 --members 2 --whole-words --no-compile --dim 8",
+        command="zoo bench --data 'a --dim 3' --hidden 16 --clip 0.5 --members 2 --whole-words "
+        "--no-compile --dim 8",
     )
     with (file := RecordFile(tmp_path)).lock():
         file.append(old)
@@ -69,8 +70,8 @@ def test_a_record_of_an_earlier_version_has_the_names_of_today(tmp_path: Path):
         "training": {"max_grad_norm": 0.5},
     }
     assert read.command == (
-        "zoo bench --set ffn_dim=16 --set max_grad_norm=0.5 --set ensemble=2 --set whole_words=yes "
-        "--set compile=no --set dim=8"
+        "zoo bench --data 'a --dim 3' --set ffn_dim=16 --set max_grad_norm=0.5 --set ensemble=2 "
+        "--set whole_words=yes --set compile=no --set dim=8"
     )
 
 

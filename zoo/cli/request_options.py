@@ -199,11 +199,16 @@ def _with_settings(args: Sequence[str]) -> Iterator[str]:
         if option != "--set" or (not joined and (setting := next(words, "")) == ""):
             yield word
             continue
-        for one in re.split(r",(?=[\w-]+=)", setting):
-            name, equals, value = one.partition("=")
-            if not equals:
+        given = set[str]()
+        for one in re.split(r",(?=\s*[\w-]+\s*=)", setting):
+            name, equals, value = map(str.strip, one.partition("="))
+            name = name.replace("-", "_")
+            if not (equals and name):
                 raise click.UsageError(f"--set {one}: write --set NAME=VALUE")
-            yield f"--set {name.replace('-', '_')}={value}"
+            if name in given:
+                raise click.UsageError(f"--set {name} is given twice")
+            given.add(name)
+            yield f"--set {name}={value}"
 
 
 def _set_option(settings: Sequence[Setting]) -> click.Option:

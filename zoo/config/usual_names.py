@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
@@ -77,7 +78,7 @@ OLD_NAMES = {
 }
 _RENAMED_IN = ("sizes", "training", "task_options", "base")  # parts of a config
 _MOVED = "|".join(name.replace("_", "-") for name in (*OLD_NAMES, *sorted(SETTINGS)))
-_OLD_FLAG = re.compile(rf" --(no-)?({_MOVED})(?: (?!--)(\S+))?(?= |$)")
+_OLD_FLAG = re.compile(rf"--(no-)?({_MOVED})")
 
 
 def with_new_names(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -92,13 +93,21 @@ def with_new_names(config: Mapping[str, Any]) -> dict[str, Any]:
 
 def with_new_flags(command: str) -> str:
     """A record's command with the options as they are given now."""
-
-    def renewed(found: re.Match[str]) -> str:
-        no, name, value = found.groups()
-        name = name.replace("-", "_")
-        return f" {spelt(OLD_NAMES.get(name, name), value or ('no' if no else 'yes'))}"
-
-    return _OLD_FLAG.sub(renewed, command)
+    if not _OLD_FLAG.search(command):
+        return command
+    words, renewed = shlex.split(command), list[str]()
+    while words:
+        word = words.pop(0)
+        if found := _OLD_FLAG.fullmatch(word):
+            no, name = found.groups()
+            name = name.replace("-", "_")
+            value = "no" if no else "yes"
+            if words and not words[0].startswith("--"):
+                value = words.pop(0)
+            renewed += spelt(OLD_NAMES.get(name, name), value).split(" ", 1)
+        else:
+            renewed.append(word)
+    return shlex.join(renewed)
 
 
 def flag(option: str) -> str:

@@ -163,7 +163,7 @@ class Run:
     def keyed(self, training: Training) -> dict[str, Any]:
         """That config without options at their defaults: a new option changes no key.
 
-        What a default does is in the code of the task, or in the fingerprint of the data.
+        Where a default changes, the hash of the task's code changes, or the data's fingerprint.
         """
         defaults = self.plan.task.options().model_dump(mode="json")
         options = self.config["task_options"].items()
