@@ -129,7 +129,8 @@ def test_other_spellings_of_the_models_labels_are_merged_when_asked_to(
     path = write_csv(tmp_path / "other.csv", rows)
     options = [str(trained), "--data", str(path), "--split", "all"]
     assert main(["evaluate", *options]) == 2
-    capsys.readouterr()
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert "which the model was not trained for; --merge-labels makes it 'sport'" in last
     assert evaluated(capsys, *options, "--merge-labels")["classes"][2]["support"] == 9
 
 

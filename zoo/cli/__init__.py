@@ -157,8 +157,9 @@ def run(command: click.Command, arguments: list[str]) -> int:
         status = _fail(name, first, debug)
         for problem in others:
             click.echo(f"  also: {problem}", err=True)
-        if error.options:
-            click.echo(f"Corrected: {_with(arguments, error.options)}", err=True)
+        corrected = _with(arguments, error.options)
+        if error.options and corrected.isprintable():
+            click.echo(f"Corrected: {corrected}", err=True)
         return status
     except ZooError as error:
         status = FAILED if isinstance(error, StoppedError) else USAGE

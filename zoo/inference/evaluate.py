@@ -14,6 +14,7 @@ from zoo.config.reading import Division
 from zoo.config.settings import Execution
 from zoo.data.encoding import windows
 from zoo.data.sources.corpus import IGNORED
+from zoo.data.sources.labels import MERGE, plain_label
 from zoo.data.sources.load_data import load_texts
 from zoo.data.tokenizer import Vocabulary
 from zoo.errors import ZooError, nearest
@@ -98,9 +99,10 @@ def evaluate(
     }
     for label in itertools.chain.from_iterable(labels) if is_tagger else labels:
         if label not in numbers:
+            alike = [name for name in names if plain_label(name) == plain_label(label)]
+            hint = f"; {MERGE} makes it '{alike[0]}'" if len(alike) == 1 else nearest(label, names)
             raise ZooError(
-                f"these data have a class '{label}', which the model was not trained for"
-                f"{nearest(label, names)}"
+                f"these data have a class '{label}', which the model was not trained for{hint}"
             )
     predictions: Sequence[Any] = model.predict(texts)
     if is_tagger:

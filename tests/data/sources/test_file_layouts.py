@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reading import read, rows, texts_of
 
-from zoo.config.reading import TextReading
+from zoo.config.reading import Reading, TextReading
+from zoo.data.sources.load_data import read_texts
 from zoo.data.sources.text_file import read_text
 from zoo.errors import ZooError
 
@@ -192,6 +193,54 @@ def test_of_a_tar_archive_files_alone_are_read_and_none_that_is_too_large(tmp_pa
         archive.add(tmp_path / "some", "some")
     with pytest.raises(ZooError, match=r"train.csv has \d\.\d MiB; the limit is 1 MiB"):
         read(path, size_limit=1)
+
+
+def write_tar(path: Path, *members: tuple[str, bytes]) -> Path:
+    """A tar archive with these names as they are, one after the other."""
+    with tarfile.open(path, "w:gz") as archive:
+        for name, content in members:
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return path
+
+
+def test_names_in_a_tar_archive_that_lead_out_of_it_are_read_as_tar_unpacks_them(
+    tmp_path: Path,
+) -> None:
+    train, test = rows().encode(), b"text,label\nanother,a\n"
+    path = write_tar(tmp_path / "x.tgz", ("d/train.csv", train), ("../d/test.csv", test))
+    corpus, _ = read(path)
+    assert (len(corpus.train_texts), corpus.test_texts) == (8, ["another"])
+    for name in ("/etc/ok.csv", "../../ok.csv", "a/../b.csv"):
+        assert len(texts_of(write_tar(path, (name, train)))) == 8
+    write_tar(path, ("train.csv", train), ("../train.csv", test))
+    with pytest.raises(ZooError, match=r"'train.csv' and '../train.csv', both for 'train.csv'"):
+        read(path)
+
+
+def test_the_limit_of_a_tar_archive_is_for_what_is_read(tmp_path: Path) -> None:
+    path, part = tmp_path / "x.tgz", b"text,label\n" + b"x,a\ny,b\n" * 80_000  # 0.6 MiB
+    write_tar(path, ("other.bin", bytes(3 << 20)), ("train.csv", rows().encode()))
+    assert len(texts_of(path, size_limit=1)) == 8
+    write_tar(path, ("train.csv", part), ("test.csv", part))
+    with pytest.raises(ZooError, match=r"x.tgz has more than 1 MiB, the limit; a larger --size"):
+        read(path, size_limit=1)
+    assert len(read(path, size_limit=2)[0].train_texts) == 160_000
+    write_tar(path, ("a.png", part), ("train.csv", part))  # nobody reads the picture
+    assert len(texts_of(path, size_limit=1)) == 160_000
+    path = write_tar(tmp_path / "y.tgz", ("lines.txt", bytes(3 << 20)))
+    with pytest.raises(ZooError, match=r"y.tgz/lines.txt has 3.0 MiB; the limit is 1 MiB"):
+        list(read_texts(str(path), reading=Reading(size_limit=1, encoding="utf-8")))
+
+
+@pytest.mark.filterwarnings("error:Duplicate name")
+def test_a_file_that_was_added_to_a_tar_archive_again_is_the_last_of_its_name(
+    tmp_path: Path,
+) -> None:
+    new = b"text,label\nnew,a\nnewer,b\n"
+    path = write_tar(tmp_path / "x.tgz", ("a.csv", rows().encode()), ("./a.csv", new))
+    assert texts_of(path) == [("new", "a"), ("newer", "b")]
 
 
 def test_an_encrypted_archive_is_refused(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from reading import reader
 from zoo.cli import main
 from zoo.data.sources.corpus import Corpus
 from zoo.data.sources.in_memory import stored
+from zoo.data.sources.labels import Example, spelled_as
 from zoo.data.sources.load_data import load_data
 from zoo.errors import DataError, ZooError
 from zoo.registry import Registry
@@ -108,6 +109,22 @@ def test_the_columns_that_seem_to_be_meant(tmp_path: Path) -> None:
     assert caught.value.options["text_column"] == "nr,body"
 
 
+def test_no_command_is_proposed_that_cannot_name_the_column(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.csv"
+    rows = [f"{n},a longer text number {n},{'uv'[n % 2]}" for n in range(9)]
+    for name, option in (("the,body", "text"), ("a\x1bkind", "label")):
+        header = f'nr,"{name}",label' if option == "text" else f"nr,text,{name}"
+        path.write_text("\n".join([header, *rows]))
+        assert main(["bench", "--data", str(path), "--plan"]) == 2
+        said = capsys.readouterr().err
+        assert said.count("has no column") == 1
+        assert f"no column '{option}' (--{option}-column)" in said
+        assert name not in said.partition("Corrected: ")[2]
+    assert "Corrected" not in said  # an escape character cannot be copied
+
+
 @pytest.mark.parametrize("header", ["id,Text,LABEL", "id, text ,Label"])
 def test_a_column_whose_name_differs_in_case_only_is_read(tmp_path: Path, header: str) -> None:
     rows = [[f"{n}", f"text {n}", "ab"[n % 2]] for n in range(8)]
@@ -179,3 +196,11 @@ def test_a_spelling_that_only_test_has_is_mended_by_merging(tmp_path: Path) -> N
     assert caught.value.options == {"merge_labels": True}
     corpus, _ = load(tmp_path, merge_labels=True)
     assert corpus.test_labels == [0, 1]
+
+
+def test_labels_that_a_model_tells_apart_are_never_merged() -> None:
+    examples = [Example("a text", "neg"), Example("a text", " POS")]
+    merged = spelled_as(examples, ["NEG", "pos"])
+    assert [one.label for one in merged] == ["NEG", "pos"]
+    with pytest.raises(ZooError, match=r"--merge-labels cannot be used: .* tells 'NEG' from 'neg'"):
+        spelled_as(examples, ["NEG", "POS", "neg", "pos"])

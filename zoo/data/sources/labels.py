@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from zoo.errors import ZooError
+
 MERGE = "--merge-labels"
 ACCENTS = range(0x300, 0x370)  # of Latin, Greek and Cyrillic letters, in Unicode
 
@@ -70,8 +72,14 @@ def told_apart(alike: Iterable[Mapping[str, int]], *, merged: bool = False) -> s
 
 
 def spelled_as(examples: Iterable[Example], names: Iterable[str]) -> list[Example]:
-    """The examples with these names in place of labels that differ from one in spelling only."""
-    known = {plain_label(name): name for name in names}
+    """The examples with these names in place of labels that differ from one in spelling only.
+
+    Raises ZooError where two of the names differ in spelling only.
+    """
+    known: dict[str, str] = {}
+    for name in names:
+        if (other := known.setdefault(plain_label(name), name)) != name:
+            raise ZooError(f"{MERGE} cannot be used: the model tells '{other}' from '{name}'")
 
     def spelled(label: Any) -> Any:
         if isinstance(label, list):

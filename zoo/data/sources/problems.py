@@ -62,7 +62,8 @@ def _joined(
     first = errors[0]
     if len(errors) > 1 or (advice and isinstance(first, DataError)):
         problems = [e.problems if isinstance(e, DataError) else [str(e)] for e in errors]
-        return DataError([*chain.from_iterable(problems), *advice], options)
+        every = dict.fromkeys([*chain.from_iterable(problems), *advice])
+        return DataError([*every], options)
     if isinstance(first, DataError):
         first.options = dict(options)
     return first
@@ -126,7 +127,9 @@ def _meant(option: str, name: str, rows: Sequence[Row], taken: Collection[str]) 
     """
     values: dict[str, list[str]] = {}
     for column, value in chain.from_iterable(row.items() for row in rows):
-        if column not in taken and isinstance(value, str | int) and str(value).strip():
+        if column in taken or (option == "text_column" and "," in column):  # which divides names
+            continue
+        if isinstance(value, str | int) and str(value).strip():
             values.setdefault(column, []).append(str(value))
     for word in (name, *USUAL.get(option, ())):
         for found in difflib.get_close_matches(word, values, n=1, cutoff=ALMOST):

@@ -11,6 +11,7 @@ import contextlib
 import gzip
 import io
 import lzma
+import mimetypes
 import string
 import sys
 import tarfile
@@ -30,6 +31,7 @@ DataFile = Path | zipfile.Path
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 ENCRYPTED = 0x1  # a flag of a member of a zip: APPNOTE.TXT, 4.4.4
 ASIDE = ("readme", "license", "licence", "__macosx", ".")  # what archives hold besides data
+NO_TEXT = ("image/", "audio/", "video/", "application/octet-stream")
 UTF8 = "utf-8-sig"  # a byte order mark is no part of the text
 WIDE = ("utf-16", "utf-32")  # in these a newline is more than one byte
 MARKS = {
@@ -82,22 +84,53 @@ def within(path: Path, reading: TextReading = USUAL) -> DataFile:
 def _as_zip(path: Path, reading: TextReading) -> zipfile.ZipFile:
     """A tar archive, packed or not, as a ZIP archive of its files, without its links.
 
-    It is in a file without a name, since of a packed one no member can be read alone. Raises
-    ZooError where a member is larger than is allowed.
+    It is in a file without a name, since of a packed one no member can be read alone. A file that
+    was added again is the last of its name. One that no longer fits into the limit, which is for
+    all together, is there without its bytes, and ``opened`` refuses it. Raises ZooError where two
+    files would have one name.
     """
     file = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the archive is read
+    left_out: dict[str, int] = {}
+    left = reading.most_bytes
     with tarfile.open(path, errors="replace") as archive, zipfile.ZipFile(file, "w") as made:
+        members: dict[str, tarfile.TarInfo] = {}
         for member in archive:
-            name = str(PurePosixPath(member.name))
-            content = archive.extractfile(member) if member.isfile() else None
-            if content is None:
+            name = zipfile.ZipInfo(_safe_name(member.name)).filename
+            if not member.isfile() or not name:
                 continue
-            if member.size > reading.most_bytes:
-                raise too_large(f"{path}/{name}", member.size, reading, parts=1)
-            made.writestr(name, content.read())
+            before = members.get(name, member).name
+            if PurePosixPath(before) != PurePosixPath(member.name):
+                raise ZooError(f"{path} has '{before}' and '{member.name}', both for '{name}'")
+            members[name] = member
+
+        def what_is_read_first(item: tuple[str, tarfile.TarInfo]) -> tuple[bool, int]:
+            kind = mimetypes.guess_type(item[0])[0] or ""
+            return kind.startswith(NO_TEXT), item[1].offset  # a packed file is read forwards
+
+        for name, member in sorted(members.items(), key=what_is_read_first):
+            content = archive.extractfile(member)
+            if content is None or member.size > left:
+                left_out[name] = member.size
+                made.writestr(name, b"")
+            else:
+                left -= member.size
+                made.writestr(name, content.read())
     found = zipfile.ZipFile(file)
     found.filename = str(path)
+    for name, size in left_out.items():
+        found.getinfo(name).file_size = size
     return found
+
+
+def _safe_name(name: str) -> str:
+    """A name in a tar archive that leads nowhere else, as GNU tar makes it when it unpacks.
+
+    Without what comes before the last ``..`` in it, and without a slash at the beginning.
+    """
+    parts = [part for part in name.split("/") if part not in ("", ".")]
+    while ".." in parts:
+        del parts[: parts.index("..") + 1]
+    return "/".join(parts)
 
 
 @contextlib.contextmanager
@@ -112,14 +145,21 @@ def explained(file: DataFile) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def opened(file: DataFile) -> Iterator[BinaryIO]:
+def opened(file: DataFile, reading: TextReading) -> Iterator[BinaryIO]:
     """The bytes of a file, unpacked while they are read; raises as ``explained`` does.
 
-    Where it is a pipe that nobody has written to and closed yet, this is said after a while.
+    Raises ZooError for a file of a tar archive that is beyond the limit. Where it is a pipe that
+    nobody has written to and closed yet, this is said after a while.
     """
     says = f"waiting for what writes to {file} to be done; Ctrl-C stops the waiting"
     word = threading.Timer(PATIENCE, print, [says], {"file": sys.stderr, "flush": True})
     word.daemon = True
+    if isinstance(file, zipfile.Path):
+        its = file.root.getinfo(file.at)
+        if its.compress_type == zipfile.ZIP_STORED and its.compress_size < its.file_size:
+            if its.file_size > reading.most_bytes:
+                raise too_large(str(file), its.file_size, reading, parts=1)
+            raise too_large(str(file.root.filename), 0, reading, parts=1)
     with explained(file), contextlib.ExitStack() as closing:
         if not file.is_file():
             word.start()
@@ -135,7 +175,7 @@ def read_bytes(file: DataFile, reading: TextReading = USUAL) -> bytes:
     How much a packed file or a pipe holds is not known before it is read: no more is read of it.
     """
     member = file if isinstance(file, zipfile.Path) else None
-    with opened(file) as stream:
+    with opened(file, reading) as stream:
         if not member and file.is_file() and _suffix(file.name) not in OPENERS:
             return stream.read()
         content = bytearray()
@@ -223,12 +263,12 @@ def text_lines(file: DataFile, reading: TextReading, notices: list[str]) -> Iter
     given = reading.encoding
     plain = bool(given) and not codecs.lookup(given).name.startswith(WIDE)
     if not given and file.is_file():  # a pipe can be read only once
-        with opened(file) as stream:
+        with opened(file, reading) as stream:
             plain = all(_is_utf8(line) for line in limited_lines(str(file), stream, reading))
     if not plain:
         yield from io.StringIO(read_text(file, reading, notices), newline="\n")
         return
-    with opened(file) as stream:
+    with opened(file, reading) as stream:
         yield from decoded_lines(str(file), stream, reading)
 
 
