@@ -26,6 +26,21 @@ RUN = [
 ]
 
 
+# It can be built, and no training with it ends well.
+GIVES_UP = """
+from zoo import hookimpl
+from zoo.components.attention.fused import Fused
+
+
+class GivesUp(Fused):
+    def attend(self, *arguments):
+        raise RuntimeError("it gives up")
+
+
+@hookimpl
+def zoo_register(register):
+    register("attention", "gives-up", GivesUp, summary="s", capabilities=("padding", "rotate"))
+"""
 PAGE = str(Path("out", "report.html"))
 
 
@@ -116,7 +131,9 @@ def test_minutes_are_seeds_by_what_earlier_runs_took(
     timed += ["--minutes", "0.05"]
     later = "--minutes 0.05: how many seeds fit is known once every row is trained with one"
     assert main([*timed, "--plan"]) == 0
-    assert later in capsys.readouterr().out
+    plan = capsys.readouterr().out
+    assert later in plan
+    assert re.search(r"^2 trainings; .*\nand then what fits$", plan, re.MULTILINE)
     assert main(timed) == 0
     err = capsys.readouterr().err
     known = re.search(r"^--minutes 0.05: (\d+) seeds? of each row", err, re.MULTILINE)
@@ -124,8 +141,41 @@ def test_minutes_are_seeds_by_what_earlier_runs_took(
     assert err.index(later) < err.index("train 2/2") < known.start()
     seeds = [record.seed for record in RecordFile(Path("timed")).read()]
     assert sorted(seeds) == sorted(2 * [*range(int(known[1]))]), "each once"
+    same = f"{known[0]}, as before"
     assert main([*timed, "--plan"]) == 0
-    plan = capsys.readouterr().out
-    assert re.search(r"^--minutes 0.05: \d+ seeds? of each row", plan, re.MULTILINE)
-    assert main([*RUN, "--minutes", "3"]) == 2
-    assert "--seeds says how many: use one" in capsys.readouterr().err
+    assert same in capsys.readouterr().out.splitlines()
+    assert main(timed) == 0
+    assert same in capsys.readouterr().err.splitlines()
+    assert len(RecordFile(Path("timed")).read()) == len(seeds), "nothing is trained again"
+    for minutes, more in (("0.0001", 0), ("0.2", 1)):
+        assert main([*timed, "--minutes", minutes]) == 0
+        err = capsys.readouterr().err
+        found = re.search(rf"^--minutes {minutes}: (\d+) seeds? of each row", err, re.MULTILINE)
+        assert found is not None
+        assert int(found[1]) >= int(known[1]) + more, "what is there takes no time"
+
+
+def test_minutes_without_seeds_to_train_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    for words, said in (
+        (RUN, "--seeds says how many: use one"),
+        (["bench", "--phases", "cost"], "--minutes 3 has no effect without train in --phases"),
+    ):
+        assert main([*words, "--minutes", "3"]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert said in line
+
+
+def test_nothing_is_timed_where_every_training_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One seed of each row is tried, and no table of scores is shown."""
+    monkeypatch.chdir(tmp_path)
+    Path("gives_up.py").write_text(GIVES_UP)
+    at = RUN.index("--seeds")
+    failing = [*RUN[:at], *RUN[at + 2 :], "--plugin", "gives_up.py", "--attention", "gives-up"]
+    assert main([*failing, "--phases", "train,cost", "--minutes", "1"]) == 1
+    err = capsys.readouterr().err
+    assert err.count("--minutes 1: no training ended well, so nothing could be timed") == 1
+    assert "Speed and memory follow." not in err
+    records = [record for record in RecordFile(Path("out")).read() if record.kind == "train"]
+    assert [(record.status, record.seed) for record in records] == 2 * [("crashed", 0)]

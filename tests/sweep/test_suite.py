@@ -90,3 +90,15 @@ def test_the_suites_that_ship_with_the_zoo_can_be_planned():
 def test_a_suite_that_does_not_exist_names_those_that_do():
     with pytest.raises(ZooError, match=r"no suite 'diagnostic'.*did you mean 'diagnostics'"):
         load_suite("diagnostic")
+
+
+def test_seeds_or_minutes_on_the_command_line_replace_the_other_in_a_suite(
+    suite: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert bench(suite, "--minutes", "1", "--plan") == 0
+    assert "--minutes 1: how many seeds fit is known once" in capsys.readouterr().out
+    suite.write_text(suite.read_text().replace("seeds = 2", "minutes = 1"))
+    assert bench(suite, "--seeds", "4", "--plan") == 0
+    found = capsys.readouterr().out
+    assert "--minutes" not in found
+    assert "8 trainings" in found

@@ -162,8 +162,10 @@ def _print_plans(
             click.echo(f"{request.data} (--task {request.task})\n")
         _print_plan(plan)
         past = PastTimes.of(records, request, nodes is not None)
-        request, fitting = with_fitting_seeds(request, plan, nodes, past, jobs)
+        request, fitting = with_fitting_seeds(request, plan, nodes, past, jobs, out)
         lines = time_lines(all_to_do(request, plan), request, nodes, past, jobs)
+        if fitting and not past.training:
+            lines.append("and then what fits")
         click.echo("\n".join(filter(None, [fitting, *lines])))
     if nodes is None and not requests[0].threads and (note := limits_note()):
         click.echo(note)

@@ -94,8 +94,9 @@ class Request(BaseModel):
     minutes: PositiveFloat | None = Field(
         default=None,
         description="Train as many seeds as fit; by default --seeds decides. Costs are counted "
-        "in. How many seeds fit is said before the start where earlier runs tell how long a "
-        "training takes, else once every row is trained with one.",
+        "in, and each of several data sets has so many minutes. How many seeds fit is said before "
+        "the start where earlier runs tell how long a training takes, else once every row is "
+        "trained with one. The same command again trains no more.",
     )
     phases: Annotated[tuple[Phase, ...], Field(min_length=1)] = Field(
         default=("train", "cost"),

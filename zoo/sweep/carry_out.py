@@ -16,6 +16,8 @@ from zoo.sweep.cost import measure_rows
 from zoo.sweep.keys import digest, slug
 from zoo.sweep.plan_time import (
     PastTimes,
+    fitted_before,
+    keep_fitted,
     left_to_do,
     past_records,
     seconds_of,
@@ -57,19 +59,19 @@ def run(
 def carry_out(run: Run, trained: Callable[[], None] = lambda: None) -> None:
     """Train and measure every row, in the directory that is open.
 
-    trained: called once all trainings have ended, where costs are still to be measured.
+    trained: called once all trainings have ended, where one has a score and costs are still to be
+    measured.
     """
     phases = run.request.phases
     _skipped(run)
     past = _past(run, past_records(run.directory))
-    _fit_seeds(run, past)
+    known = _fit_seeds(run, past)
     _say_how_long(run, past)
-    known = past.training or not run.request.minutes
-    fit = None if known else lambda: _fit_seeds(run, _past(run, run.records))
     # A phase that was not asked for shows what is already there.
-    chosen = train_rows(run, "train" not in phases, fit)
+    chosen = train_rows(run, "train" not in phases, None if known else lambda: _fit_again(run))
     run.progress.expect(0.0)
-    if "train" in phases and left_to_do(run).groups:
+    scored = any(record.kind == "train" and record.status == "ok" for record in run.records)
+    if scored and "train" in phases and left_to_do(run).groups:
         trained()
     measure_rows(run, chosen, "cost" not in phases)
 
@@ -81,12 +83,30 @@ def _past(run: Run, records: Sequence[Record]) -> PastTimes:
     return PastTimes.of(records, run.request, on_cluster, device)
 
 
-def _fit_seeds(run: Run, past: PastTimes) -> None:
-    """Set the seeds to as many as fit, where minutes are given and it is known; say how many."""
+def _fit_seeds(run: Run, past: PastTimes) -> bool:
+    """Set the seeds to as many as fit, where minutes are given, and say how many.
+
+    Whether there are to be no more.
+    """
     nodes, jobs = run.executor.nodes(), run.limits.jobs
-    run.request, said = with_fitting_seeds(run.request, run.plan, nodes, past, jobs)
+    directory = None if run.fresh else run.directory
+    known = bool(past.training) or fitted_before(run.request, directory) > 0
+    run.request, said = with_fitting_seeds(run.request, run.plan, nodes, past, jobs, directory, run)
     if said:
         run.progress.notice(said)
+    if said and known:
+        keep_fitted(run)
+    return known or not said
+
+
+def _fit_again(run: Run) -> None:
+    """Set the seeds by how long those of this run took that every row is trained with first."""
+    past = _past(run, run.records)
+    if past.training:
+        _fit_seeds(run, past)
+    else:
+        minutes = f"--minutes {run.request.minutes:g}"
+        run.progress.notice(f"{minutes}: no training ended well, so nothing could be timed")
 
 
 def _skipped(run: Run) -> None:

@@ -41,7 +41,11 @@ def make_requests(
     wanted = _tables(given.pop("data", None))
     requests = []
     for own in _matched(wanted, known) or known or [{}]:
-        options = {**suite, **own, **given}
+        options = {**suite, **own}
+        for one, other in (("seeds", "minutes"), ("minutes", "seeds")):
+            if one in given:
+                options.pop(other, None)
+        options |= given
         options["data"] = options.pop("name", None)
         options["task"] = options.get("task") or task_for(registry, options["data"])
         requests.append(make_request(options, registry))
@@ -130,6 +134,8 @@ def make_request(options: Mapping[str, Any], registry: Registry) -> Request:
     made: Request = validated(
         Request, {**request, **parts, "tuned": tuned, "task_options": task_options}
     )
+    if made.minutes and "train" not in made.phases:
+        raise ZooError(f"--minutes {made.minutes:g} has no effect without train in --phases")
     return made
 
 

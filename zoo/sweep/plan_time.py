@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import bisect
-import itertools
+import json
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tabulate import tabulate
@@ -16,7 +16,9 @@ from tabulate import tabulate
 from zoo.config.request import Request
 from zoo.errors import counted
 from zoo.execution.base import Node
+from zoo.files import replacing
 from zoo.sweep.cost import cost_groups, key_of_cost
+from zoo.sweep.keys import digest
 from zoo.sweep.plan import Fit, Plan, PlanRow, all_fits
 from zoo.sweep.progress import about
 from zoo.sweep.records import FILE, Record, RecordFile
@@ -24,6 +26,7 @@ from zoo.sweep.run import Run
 from zoo.sweep.train_rows import key_of_training
 
 LATEST = 20  # runs whose records tell how long work takes
+FITTED = "minutes.json"  # in a run's directory: the seeds that --minutes has trained there
 MOST_FITTED = 100  # seeds that --minutes trains; more decide little
 COST_SECONDS = 10.0  # of a model, where no record tells: blocks of 0.28 s, and memory by itself
 SAMPLE = 8  # records at the beginning and at the end of each that are read
@@ -59,20 +62,39 @@ class ToDo:
 
 def all_to_do(request: Request, plan: Plan) -> ToDo:
     """Everything that a plan has, at most: nothing of it is known to be there already."""
-    return _to_do(request, plan, *all_fits(request, plan), plan.runnable)
+    return _to_do(request, plan, *_work(request, plan))
 
 
 def left_to_do(run: Run) -> ToDo:
-    """What of a run is not there already; with settings that are still to be chosen, at most."""
-    request, plan = run.request, run.plan
-    known: Collection[str] = () if run.fresh else run.known
+    """What of a run is not there already."""
+    return _to_do(run.request, run.plan, *_work(run.request, run.plan, run))
+
+
+def _work(
+    request: Request, plan: Plan, run: Run | None = None
+) -> tuple[list[Fit], list[Fit], list[PlanRow]]:
+    """Trainings that choose settings, those with chosen ones, and rows whose costs are measured.
+
+    run: what it has already is left out. As long as settings are to be chosen, that is what it has
+    with any of their values.
+    """
     tuning, trainings = all_fits(request, plan)
-    tuning = [fit for fit in tuning if key_of_training(run, fit) not in known]
-    rows = plan.runnable
-    if not request.tuned:
-        trainings = [fit for fit in trainings if key_of_training(run, fit) not in known]
-        rows = [row for row in rows if key_of_cost(run, row, request.training) not in known]
-    return _to_do(request, plan, tuning, trainings, rows)
+    rows = list(plan.runnable)
+    if run is None or run.fresh or not run.known:
+        return tuning, trainings, rows
+
+    def there(fit: Fit) -> bool:
+        settings = [fit.training] if fit.training.validation else request.trainings()
+        return any(key_of_training(run, replace(fit, training=t)) in run.known for t in settings)
+
+    def measured(row: PlanRow) -> bool:
+        return any(key_of_cost(run, row, training) in run.known for training in request.trainings())
+
+    return (
+        [fit for fit in tuning if not there(fit)],
+        [fit for fit in trainings if not there(fit)],
+        [row for row in rows if not measured(row)],
+    )
 
 
 def _to_do(
@@ -96,13 +118,13 @@ def past_records(out: Path | None = None, runs: Path = Path("runs")) -> list[Rec
 
 
 def _alike(record: Record, request: Request) -> bool:
-    """Whether it has these sizes and settings, on these data."""
+    """Whether it has these sizes and settings, or one of those to choose from, on these data."""
     # A file or directory has its own name in records, and the default data one that is not known.
     names = {request.data, Path(request.data).name} if request.data else None
     return (
         record.task == request.task
         and record.config.get("sizes") == request.sizes.model_dump()
-        and record.config.get("training") == request.training.model_dump()
+        and record.config.get("training") in [t.model_dump() for t in request.trainings()]
         and (names is None or record.config["data"]["name"] in names)
     )
 
@@ -199,34 +221,72 @@ def _places(request: Request, nodes: Sequence[Node] | None, at_once: int) -> tup
 
 
 def with_fitting_seeds(
-    request: Request, plan: Plan, nodes: Sequence[Node] | None, past: PastTimes, at_once: int
+    request: Request,
+    plan: Plan,
+    nodes: Sequence[Node] | None,
+    past: PastTimes,
+    at_once: int,
+    directory: Path | None = None,
+    run: Run | None = None,
 ) -> tuple[Request, str]:
     """The request with as many seeds as fit into its ``minutes``, and a line that says how many.
 
-    There is one at least. Without past trainings it is the request, and the line says when more is
-    known; without ``minutes`` the line is empty. The rest is as for ``time_lines``.
+    There is one at least, and never fewer than every row has already. Without past trainings there
+    are no more, and the line says when more is known; without ``minutes`` the line is empty.
+
+    directory: where the same request has its earlier number of seeds. run: what it has already
+    takes no time. The rest is as for ``time_lines``.
     """
     if request.minutes is None:
         return request, ""
-    said = f"--minutes {request.minutes:g}: "
+    most = request.model_copy(update={"seeds": tuple(range(MOST_FITTED))})
+    tuning, trainings, rows = _work(most, plan, run)
+    there = min((fit.seed for fit in trainings), default=MOST_FITTED)
+    least = max(there, request.tuning_seeds if request.tuned else 1)
+
+    def with_seeds(count: int, how: str) -> tuple[Request, str]:
+        said = f"--minutes {request.minutes:g}: {counted(count, 'seed')} of each row{how}"
+        return request.model_copy(update={"seeds": tuple(range(count))}), said
+
+    if before := fitted_before(request, directory):
+        return with_seeds(max(least, before), ", as before")
     if not past.training:
-        return request, f"{said}how many seeds fit is known once every row is trained with one"
+        later = "how many seeds fit is known once every row is trained with one"
+        return with_seeds(least, "")[0], f"--minutes {request.minutes:g}: {later}"
     slots, machines = _places(request, nodes, at_once)
     usual, cost = map(statistics.median, (past.training, past.cost or [COST_SECONDS]))
-    left = 60 * request.minutes - all_to_do(request, plan).cost_turns(machines) * cost
-
-    def with_seeds(count: int) -> Request:
-        return request.model_copy(update={"seeds": tuple(range(count))})
+    left = 60 * request.minutes - _to_do(request, plan, [], [], rows).cost_turns(machines) * cost
 
     def too_long(count: int) -> bool:
-        fits = itertools.chain(*all_fits(with_seeds(count), plan))
+        fits = [*tuning, *(fit for fit in trainings if fit.seed < count)]
         return sum(past.rows.get(fit.row.name, usual) for fit in fits) > left * max(1, slots)
 
-    least = request.tuning_seeds if request.tuned else 1
     longer = range(least + 1, MOST_FITTED + 1)
     seeds = least + bisect.bisect_left(longer, True, key=too_long)
-    how = ", which take longer" if too_long(seeds) else " fit"
-    return with_seeds(seeds), f"{said}{counted(seeds, 'seed')} of each row{how}"
+    return with_seeds(seeds, ", which take longer" if too_long(seeds) else " fit")
+
+
+def fitted_before(request: Request, directory: Path | None) -> int:
+    """How many seeds the same request has had in a run's directory; 0 where it was not there."""
+    return _fitted(directory).get(_without_seeds(request), 0) if directory else 0
+
+
+def keep_fitted(run: Run) -> None:
+    """Write how many seeds the request has: the same one has as many again."""
+    fitted = {**_fitted(run.directory), _without_seeds(run.request): len(run.request.seeds)}
+    text = json.dumps(fitted)
+    with replacing(run.directory / FITTED, len(text)) as unfinished:
+        unfinished.write_text(text)
+
+
+def _fitted(directory: Path) -> dict[str, int]:
+    file = directory / FITTED
+    return dict(json.loads(file.read_text())) if file.exists() else {}
+
+
+def _without_seeds(request: Request) -> str:
+    """What is the same for requests that differ in their seeds alone."""
+    return digest(request.model_dump(mode="json", exclude={"seeds"}))
 
 
 def _timed(work: str, turns: int, past: Sequence[float]) -> str:
