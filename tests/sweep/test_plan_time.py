@@ -8,16 +8,19 @@ from typing import Any
 
 import pytest
 
+from zoo.errors import ZooError
 from zoo.execution.base import Node
 from zoo.registry import Registry
 from zoo.sweep.make_request import make_request
 from zoo.sweep.plan import make_plan
 from zoo.sweep.plan_time import (
+    FITTED,
     SAMPLE,
     PastTimes,
     ToDo,
     all_to_do,
     as_table,
+    fitted_before,
     past_records,
     time_lines,
     with_fitting_seeds,
@@ -189,3 +192,10 @@ def test_the_nodes_of_a_plan(registry: Registry) -> None:
     lines = [line.split() for line in as_table(NODES, request).splitlines()]
     assert lines[0] == ["node", "cores", "GPUs", "at", "once"]
     assert lines[2:] == [["gpu-1", "8", "2", "2"], ["old", "4", "0", "2"]]
+
+
+@pytest.mark.parametrize("content", ["", "{", "3"])
+def test_a_damaged_number_of_seeds_is_named(tmp_path: Path, registry: Registry, content: str):
+    (tmp_path / FITTED).write_text(content)
+    with pytest.raises(ZooError, match=rf"{FITTED} is damaged; remove it"):
+        fitted_before(make_request({"minutes": 1}, registry), tmp_path)

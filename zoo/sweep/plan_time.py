@@ -14,7 +14,7 @@ from pathlib import Path
 from tabulate import tabulate
 
 from zoo.config.request import Request
-from zoo.errors import counted
+from zoo.errors import ZooError, counted
 from zoo.execution.base import Node
 from zoo.files import replacing
 from zoo.sweep.cost import cost_groups, key_of_cost
@@ -281,7 +281,10 @@ def keep_fitted(run: Run) -> None:
 
 def _fitted(directory: Path) -> dict[str, int]:
     file = directory / FITTED
-    return dict(json.loads(file.read_text())) if file.exists() else {}
+    try:
+        return dict(json.loads(file.read_text())) if file.exists() else {}
+    except (TypeError, ValueError) as error:
+        raise ZooError(f"{file} is damaged; remove it, and the seeds are counted anew") from error
 
 
 def _without_seeds(request: Request) -> str:
