@@ -88,11 +88,12 @@ TASKS = [
 
 
 def refused(arguments: list[str], out: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    """The one line that such a run ends with."""
+    """The line that such a run ends with; of data, what else is wrong may follow."""
     assert main(["bench", "--on", "inline", "--out", str(out), *arguments]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
-    (line,) = printed.err.strip().splitlines()
+    line, *more = printed.err.rstrip().splitlines()
+    assert all(one.startswith(("  also: ", "Corrected: zoo bench ")) for one in more)
     assert not list(out.glob("*.jsonl"))
     return line
 

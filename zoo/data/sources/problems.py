@@ -39,9 +39,11 @@ def read_or_explain(
         try:
             data, notices = read(options)
         except ZooError as error:
-            errors.append(error)
             helping = error.options if isinstance(error, DataError) else {}
-            if not again or helping.items() <= options.items():
+            # A column that was chosen for one file and is not in another: that helps nobody.
+            if not (options and helping and helping.keys() <= options.keys()):
+                errors.append(error)
+            if not again or helping.keys() <= options.keys():
                 raise _joined(errors, advice, {}) from None
         else:
             if not errors:
@@ -50,9 +52,9 @@ def read_or_explain(
             helping = {n: v for notice in advised for n, v in notice.options.items()}
             # Of what these options mend nothing else is to be said.
             advice += [notice for notice in advised if notice.options or not helping]
-            if not helping:
+            if helping.keys() <= options.keys():
                 raise _joined(errors, advice, options)
-        options |= helping
+        options = {**options, **helping, **options}  # in the order in which they were found
 
 
 def _joined(
