@@ -126,7 +126,7 @@ def scores(
         for setting in settings:
             options = {**suite, **parse_setting(setting), **shared, "data": place / "data"}
             directory = place / (slug(setting) if setting else "suite")
-            table = zoo.bench(**options, out=directory, phases="train").table
+            table = zoo.bench(**options, out=directory, phases="train").details
             if (cells := int((table["baseline"] == "").sum())) != 1:
                 raise ZooError(f"--try {setting or 'suite'}: {cells} cells; one is scored")
             for _, row in table.iterrows():
