@@ -43,8 +43,10 @@ def disagreements(run: RunReport) -> list[str]:
             continue
         difference = effect.difference
         quoted = effect.metric.format_difference(difference.mean, difference.half)
-        tie = sentence(effect).partition(quoted)[2].startswith(" (tie)")
-        if tie == (difference.real or difference.equal):
+        rest = sentence(effect).partition(quoted)[2]
+        # Undecided: significant by itself, and not among so many comparisons.
+        word = " (undecided)" if abs(difference.mean) > difference.half else " (tie)"
+        if rest.startswith(word) == (difference.real or difference.equal):
             found.append(f"{sentence(effect)}: real is {effect.difference.real}")
         pair = _pair_of(effect, run)
         if pair and pair <= set(rows):
