@@ -40,6 +40,6 @@ def test_each_trains_for_an_epoch(task, documents, tmp_path, monkeypatch):
         on="inline",
         out=tmp_path / "out",
         **OPTIONS,
-    ).table
+    ).details
     assert list(table["status"]) == ["ok"] * (1 + 12 + 4 + 5)
     assert table["balance_loss"].notna().sum() == 1
