@@ -138,7 +138,7 @@ def bench(
     ffn: Feed-forward networks, a comma list or all.  [default: gelu]
     block: Blocks, a comma list or all.  [default: pre]
     pool: Pools, a comma list or all.  [default: mean]
-    baseline: Baselines, all or none; a comma list. Where texts are cut, one that reads
+    baseline: Baselines, a comma list, all or none. Where texts are cut, one that reads
         texts has a second row, NAME(whole=True), which reads the whole of each text; name
         whole=True or whole=False for one row. Where classes are unbalanced, there is the
         row majority.  [default: tfidf-logreg; tag: window-logreg; lm: ngram; mlm:
@@ -179,7 +179,7 @@ def bench(
         [default: 256; lm: 128; seq2seq: 32]
     vocab_size: Vocabulary entries.  [default: 4000; lm: 1000; seq2seq: 1000]
     epochs: Training epochs.  [default: 6; classify: 2; lm: 2; seq2seq: 12]
-    batch_size: Examples per step.  [default: 32; classify: 8; lm: 8]
+    batch_size: Examples per training step.  [default: 32; classify: 8; lm: 8]
     batching: Batches by similar length, or random. Texts of similar length need little
         padding.  [default: length]
     lr: Peak learning rate. Of several, one is chosen for each row on held-out training
@@ -199,7 +199,8 @@ def bench(
         split is not scored. Of data with a validation split, any share scores that, and
         nothing is held out.  [default: 0.0]
     device: Where to compute.  [default: auto]
-    precision: Of the arithmetic; auto: bf16 on a GPU that has it.  [default: auto]
+    precision: Precision of the arithmetic; auto: bf16 on a GPU that has it.  [default:
+        auto]
     compile: Compile models with torch.compile.  [default: no]
     init: Begin with pretrain, or a saved masked language model; by default new weights.
         pretrain is masked language modelling before each training; of a saved model the
@@ -209,34 +210,35 @@ def bench(
         are scored are left out.
     pretrain_epochs: Passes over the texts to pretrain on.  [default: 20]
     pretrain_lr: Peak learning rate of the pretraining.  [default: 0.003]
-    pretrain_masked: Share of word pieces that it masks.  [default: 0.3]
-    pretrain_whole_words: Whether it masks words as a whole.  [default: no]
+    pretrain_masked: Share of word pieces masked in pretraining.  [default: 0.3]
+    pretrain_whole_words: Mask whole words in pretraining.  [default: no]
     test: Test split, a file or directory; for data without one. By default a part is held
         out.  [classify, tag only]
     test_size: Share to hold out as a test split; for data without one. By default 0.25.
         [classify, tag only]
-    split_seed: Seed of this division.  [classify, tag only; default: 0]
+    split_seed: Seed for splitting data without a test split.  [classify, tag only; default:
+        0]
     merge_labels: Make one label of those that differ in case, spaces or accents only.
         [classify, tag only; default: no]
-    encoding: Encoding of text files; by default UTF-8 or a guess. latin-1 is one. It is
-        guessed where a file is not UTF-8, and named.
-    drop_bad_rows: Leave out, and name, rows that cannot be used. Otherwise they are errors.
-        [default: no]
+    encoding: Encoding of text files; by default UTF-8 or a guess. Where a file is not
+        UTF-8, its encoding is guessed and named. An example is latin-1.
+    drop_bad_rows: Leave out rows that cannot be used, and name them; otherwise they are
+        errors.  [default: no]
     size_limit: Most MiB of an unpacked file, and of a pipe. A line, or a text, may have a
         sixteenth of that. 0: no limit.  [default: 256]
-    follow_links: Read what links lead to outside a directory; by default they are errors.
+    follow_links: Follow links that lead out of a directory; otherwise they are errors.
         [default: no]
     file_format: Format of the files; auto: by their endings, and of other endings by what
         is in them. label-text: the first word of every line is its label.  [classify, lm,
         mlm only; default: auto]
     delimiter: What divides columns; by default tab or comma, as in TSV and CSV, or what
-        else divides every line alike. A character, or tab, comma, semicolon, pipe, space.
-        [classify, lm, mlm only]
+        else divides every line alike. Give a character, or one of the words tab, comma,
+        semicolon, pipe and space.  [classify, lm, mlm only]
     header: Whether the first line names the columns; without it they are numbered.
         [classify, lm, mlm only; default: yes]
-    quotes: Whether double quotes enclose fields; by default if all fit. Otherwise they are
-        plain characters. In tables that tabs do not divide they enclose fields in any case.
-        [classify, lm, mlm only]
+    quotes: Whether double quotes enclose fields; by default yes. In tables divided by tabs
+        they do only if all of them fit, and are plain characters otherwise.  [classify, lm,
+        mlm only]
     group_column: Column of the texts' groups (language, year), in files and Hub data, by
         which scores are reported too; by default there are none.  [classify, tag only]
     keep_duplicates: Train also on documents that are in the test split.  [classify, tag,
@@ -419,7 +421,7 @@ def train(
         [default: 256; lm: 128; seq2seq: 32]
     vocab_size: Vocabulary entries.  [default: 4000; lm: 1000; seq2seq: 1000]
     epochs: Training epochs.  [default: 6; classify: 2; lm: 2; seq2seq: 12]
-    batch_size: Examples per step.  [default: 32; classify: 8; lm: 8]
+    batch_size: Examples per training step.  [default: 32; classify: 8; lm: 8]
     batching: Batches by similar length, or random. Texts of similar length need little
         padding.  [default: length]
     lr: Peak learning rate. Of several, one is chosen for each row on held-out training
@@ -439,7 +441,8 @@ def train(
         split is not scored. Of data with a validation split, any share scores that, and
         nothing is held out.  [default: 0.0]
     device: Where to compute.  [default: auto]
-    precision: Of the arithmetic; auto: bf16 on a GPU that has it.  [default: auto]
+    precision: Precision of the arithmetic; auto: bf16 on a GPU that has it.  [default:
+        auto]
     compile: Compile models with torch.compile.  [default: no]
     init: Begin with pretrain, or a saved masked language model; by default new weights.
         pretrain is masked language modelling before each training; of a saved model the
@@ -449,34 +452,35 @@ def train(
         are scored are left out.
     pretrain_epochs: Passes over the texts to pretrain on.  [default: 20]
     pretrain_lr: Peak learning rate of the pretraining.  [default: 0.003]
-    pretrain_masked: Share of word pieces that it masks.  [default: 0.3]
-    pretrain_whole_words: Whether it masks words as a whole.  [default: no]
+    pretrain_masked: Share of word pieces masked in pretraining.  [default: 0.3]
+    pretrain_whole_words: Mask whole words in pretraining.  [default: no]
     test: Test split, a file or directory; for data without one. By default a part is held
         out.  [classify, tag only]
     test_size: Share to hold out as a test split; for data without one. By default 0.25.
         [classify, tag only]
-    split_seed: Seed of this division.  [classify, tag only; default: 0]
+    split_seed: Seed for splitting data without a test split.  [classify, tag only; default:
+        0]
     merge_labels: Make one label of those that differ in case, spaces or accents only.
         [classify, tag only; default: no]
-    encoding: Encoding of text files; by default UTF-8 or a guess. latin-1 is one. It is
-        guessed where a file is not UTF-8, and named.
-    drop_bad_rows: Leave out, and name, rows that cannot be used. Otherwise they are errors.
-        [default: no]
+    encoding: Encoding of text files; by default UTF-8 or a guess. Where a file is not
+        UTF-8, its encoding is guessed and named. An example is latin-1.
+    drop_bad_rows: Leave out rows that cannot be used, and name them; otherwise they are
+        errors.  [default: no]
     size_limit: Most MiB of an unpacked file, and of a pipe. A line, or a text, may have a
         sixteenth of that. 0: no limit.  [default: 256]
-    follow_links: Read what links lead to outside a directory; by default they are errors.
+    follow_links: Follow links that lead out of a directory; otherwise they are errors.
         [default: no]
     file_format: Format of the files; auto: by their endings, and of other endings by what
         is in them. label-text: the first word of every line is its label.  [classify, lm,
         mlm only; default: auto]
     delimiter: What divides columns; by default tab or comma, as in TSV and CSV, or what
-        else divides every line alike. A character, or tab, comma, semicolon, pipe, space.
-        [classify, lm, mlm only]
+        else divides every line alike. Give a character, or one of the words tab, comma,
+        semicolon, pipe and space.  [classify, lm, mlm only]
     header: Whether the first line names the columns; without it they are numbered.
         [classify, lm, mlm only; default: yes]
-    quotes: Whether double quotes enclose fields; by default if all fit. Otherwise they are
-        plain characters. In tables that tabs do not divide they enclose fields in any case.
-        [classify, lm, mlm only]
+    quotes: Whether double quotes enclose fields; by default yes. In tables divided by tabs
+        they do only if all of them fit, and are plain characters otherwise.  [classify, lm,
+        mlm only]
     group_column: Column of the texts' groups (language, year), in files and Hub data, by
         which scores are reported too; by default there are none.  [classify, tag only]
     keep_duplicates: Train also on documents that are in the test split.  [classify, tag,

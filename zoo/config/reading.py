@@ -77,12 +77,12 @@ class TextReading(BaseModel):
 
     encoding: Annotated[str, AfterValidator(_encoding)] = Field(
         default="",
-        description="Encoding of text files; by default UTF-8 or a guess. latin-1 is one. It is "
-        "guessed where a file is not UTF-8, and named.",
+        description="Encoding of text files; by default UTF-8 or a guess. Where a file is not "
+        "UTF-8, its encoding is guessed and named. An example is latin-1.",
     )
     drop_bad_rows: bool = Field(
         default=False,
-        description="Leave out, and name, rows that cannot be used. Otherwise they are errors.",
+        description="Leave out rows that cannot be used, and name them; otherwise they are errors.",
     )
     size_limit: NonNegativeInt = Field(
         default=256,
@@ -91,7 +91,7 @@ class TextReading(BaseModel):
     )
     follow_links: bool = Field(
         default=False,
-        description="Read what links lead to outside a directory; by default they are errors.",
+        description="Follow links that lead out of a directory; otherwise they are errors.",
     )
 
     @property
@@ -116,8 +116,8 @@ class Reading(TextReading):
     delimiter: Annotated[str, AfterValidator(_delimiter)] = Field(
         default="",
         description="What divides columns; by default tab or comma, as in TSV and CSV, or what "
-        "else divides every line alike. A character, or tab, comma, semicolon, "
-        "pipe, space.",
+        "else divides every line alike. Give a character, or one of the words tab, comma, "
+        "semicolon, pipe and space.",
     )
     header: bool = Field(
         default=True,
@@ -125,14 +125,13 @@ class Reading(TextReading):
     )
     quotes: bool | None = Field(
         default=None,
-        description="Whether double quotes enclose fields; by default if all fit. Otherwise "
-        "they are plain characters. In tables that tabs do not divide they enclose "
-        "fields in any case.",
+        description="Whether double quotes enclose fields; by default yes. In tables divided by "
+        "tabs they do only if all of them fit, and are plain characters otherwise.",
     )
 
 
 class Division(BaseModel):
-    """Where the test split of data comes from that have none, and which labels are one."""
+    """Where data without a test split get one, and whether labels are merged."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -145,7 +144,9 @@ class Division(BaseModel):
         default=None,
         description="Share to hold out as a test split; for data without one. By default 0.25.",
     )
-    split_seed: NonNegativeInt = Field(default=0, description="Seed of this division.")
+    split_seed: NonNegativeInt = Field(
+        default=0, description="Seed for splitting data without a test split."
+    )
     merge_labels: bool = Field(
         default=False,
         description="Make one label of those that differ in case, spaces or accents only.",

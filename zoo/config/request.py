@@ -56,7 +56,7 @@ class Request(BaseModel):
     pool: str = Field(default="mean", description="Pools, a comma list or all.")
     baseline: str = Field(
         default="tfidf-logreg",
-        description="Baselines, all or none; a comma list. Where texts are cut, one that reads "
+        description="Baselines, a comma list, all or none. Where texts are cut, one that reads "
         "texts has a second row, NAME(whole=True), which reads the whole of each "
         "text; name whole=True or whole=False for one row. Where classes are "
         "unbalanced, there is the row majority.",

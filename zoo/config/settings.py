@@ -23,7 +23,7 @@ class Training(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     epochs: PositiveInt = Field(default=6, description="Training epochs.")
-    batch_size: PositiveInt = Field(default=32, description="Examples per step.")
+    batch_size: PositiveInt = Field(default=32, description="Examples per training step.")
     batching: Literal["length", "random"] = Field(
         default="length",
         description="Batches by similar length, or random. Texts of similar length need little "
@@ -73,7 +73,7 @@ class Execution(BaseModel):
         default="auto", description="Where to compute."
     )
     precision: Literal["auto", "fp32", "bf16"] = Field(
-        default="auto", description="Of the arithmetic; auto: bf16 on a GPU that has it."
+        default="auto", description="Precision of the arithmetic; auto: bf16 on a GPU that has it."
     )
     compile: bool = Field(default=False, description="Compile models with torch.compile.")
 
@@ -123,10 +123,10 @@ class Pretraining(BaseModel):
         default=3e-3, description="Peak learning rate of the pretraining."
     )
     pretrain_masked: Annotated[float, Field(gt=0, lt=1)] = Field(
-        default=0.3, description="Share of word pieces that it masks."
+        default=0.3, description="Share of word pieces masked in pretraining."
     )
     pretrain_whole_words: bool = Field(
-        default=False, description="Whether it masks words as a whole."
+        default=False, description="Mask whole words in pretraining."
     )
 
     @property

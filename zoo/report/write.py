@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,8 +51,12 @@ def report_text(report: RunReport | Profile, width: int | None = None) -> str:
 
 
 def scores_text(report: RunReport) -> str:
-    """What is shown while costs are measured: the scores that have room, and what they say."""
-    table = table_text(report, width=shutil.get_terminal_size().columns)
+    """What is shown while costs are measured: the scores and what they say.
+
+    Columns are left out where stderr, where it is shown, is a terminal without room for them.
+    """
+    is_terminal = sys.stderr is not None and sys.stderr.isatty()
+    table = table_text(report, width=shutil.get_terminal_size().columns if is_terminal else None)
     return "\n".join(["", table, "", *report.answer[:2], "Speed and memory follow.", ""])
 
 

@@ -46,7 +46,7 @@ class RayOptions(ExecutorOptions):
 
     address: str = Field(
         default="",
-        description="HOST:PORT of a Ray cluster that runs already; by default RAY_ADDRESS and, "
+        description="HOST:PORT of a Ray cluster that runs already; by default RAY_ADDRESS, and "
         "where that is not set, a Ray of this machine's own, which ends with the run.",
     )
 
