@@ -19,6 +19,8 @@ from typing import Any
 
 import psutil
 
+from zoo.config.usual_names import spelt
+
 TOKEN = "0123456789abcdef0123456789abcdef"
 PATIENCE = 300  # seconds for what takes a few on a machine that is not busy
 TIMES = {"seconds", "train_seconds", "evaluate_seconds"}
@@ -128,11 +130,8 @@ class RayCluster:
 
 
 def bench(out: Path, environment: dict[str, str], **options: Any) -> subprocess.Popen[str]:
-    settings = {"dim", "heads", "layers", "batch_size"}
-    words = [
-        f"--set={name}={value}" if name in settings else f"--{name}={value}"
-        for name, value in {**SMALL, "out": out, **options}.items()
-    ]
+    given = {**SMALL, "out": out, **options}
+    words = [word for name, value in given.items() for word in spelt(name, value).split(" ", 1)]
     return subprocess.Popen(
         [sys.executable, "-m", "zoo", "bench", *words],
         env=environment,
