@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
@@ -78,7 +77,8 @@ OLD_NAMES = {
 }
 _RENAMED_IN = ("sizes", "training", "task_options", "base")  # parts of a config
 _MOVED = "|".join(name.replace("_", "-") for name in (*OLD_NAMES, *sorted(SETTINGS)))
-_OLD_FLAG = re.compile(rf"--(no-)?({_MOVED})")
+# What is in quotes is matched first, and stays; then an option, and its value where it has one.
+_OLD_FLAG = re.compile(rf"""'[^']*'|"[^"]*"|--(no-)?({_MOVED})(?!\S)(?: (?!--)(\S+))?""")
 
 
 def with_new_names(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -93,21 +93,15 @@ def with_new_names(config: Mapping[str, Any]) -> dict[str, Any]:
 
 def with_new_flags(command: str) -> str:
     """A record's command with the options as they are given now."""
-    if not _OLD_FLAG.search(command):
-        return command
-    words, renewed = shlex.split(command), list[str]()
-    while words:
-        word = words.pop(0)
-        if found := _OLD_FLAG.fullmatch(word):
-            no, name = found.groups()
-            name = name.replace("-", "_")
-            value = "no" if no else "yes"
-            if words and not words[0].startswith("--"):
-                value = words.pop(0)
-            renewed += spelt(OLD_NAMES.get(name, name), value).split(" ", 1)
-        else:
-            renewed.append(word)
-    return shlex.join(renewed)
+
+    def renewed(found: re.Match[str]) -> str:
+        no, old, value = found.groups()
+        if old is None:
+            return found[0]
+        name = old.replace("-", "_")
+        return spelt(OLD_NAMES.get(name, name), value or ("no" if no else "yes"))
+
+    return _OLD_FLAG.sub(renewed, command)
 
 
 def flag(option: str) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 import filelock
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from zoo.config.metric_description import MetricDescription
 from zoo.config.reading import Division, Reading
@@ -64,7 +64,7 @@ class Record(BaseModel):
     exact: bool = False
     seed: Seed | None = None
     key: str
-    config: dict[str, Any]
+    config: Annotated[dict[str, Any], AfterValidator(with_new_names)]
     metrics: dict[str, Any] = {}
     metric_descriptions: tuple[MetricDescription, ...] = ()
     curve: list[dict[str, float]] = []
@@ -72,7 +72,7 @@ class Record(BaseModel):
     environment: dict[str, Any] = {}
     plugins: dict[str, str] = {}
     code: dict[str, str] = {}
-    command: str = ""
+    command: Annotated[str, AfterValidator(with_new_flags)] = ""
     started: str = ""
     traceback: str = ""
     model: str = ""
@@ -276,10 +276,6 @@ def _parse(line: bytes, where: str) -> Record:
                 f"{where}: written by {age} zoo (schema {version}; this one reads "
                 f"{SCHEMA_VERSION}): {advice}"
             )
-        if isinstance(value, dict) and isinstance(value.get("config"), dict):
-            value["config"] = with_new_names(value["config"])
-        if isinstance(value, dict) and isinstance(value.get("command"), str):
-            value["command"] = with_new_flags(value["command"])
         return Record.model_validate(value)
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
