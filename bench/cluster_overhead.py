@@ -18,9 +18,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from zoo.api import run_bench
 from zoo.execution.base import Ended, Event
 from zoo.registry.loading import load
-from zoo.sweep.carry_out import run
 from zoo.sweep.make_request import make_request
 from zoo.sweep.progress import Silent
 
@@ -59,7 +59,8 @@ def seconds_a_training(on: str, trainings: int) -> float:
     zoo, ends = load(), Ends()
     request = make_request({**OPTIONS, "seeds": trainings + 1}, zoo.registry)
     with tempfile.TemporaryDirectory() as out:
-        outcome = run(request, zoo, ends, on=on, out=Path(out))
+        executor = zoo.registry.choose("executor", on)
+        outcome = run_bench([request], zoo, ends, name="", on=executor, out=Path(out), fresh=False)
     assert not outcome.failed, outcome.failed[0].reason
     return (ends.times[-1] - ends.times[0]) / trainings
 

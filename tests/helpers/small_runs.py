@@ -22,7 +22,7 @@ from zoo.execution.base import Event, ModelSpec
 from zoo.inference.requests import with_saved_encoders
 from zoo.registry import AXES
 from zoo.registry.loading import load
-from zoo.sweep.carry_out import run
+from zoo.sweep.carry_out import carry_out, place_of
 from zoo.sweep.make_request import make_request
 from zoo.sweep.progress import Progress, Silent
 from zoo.sweep.records import Record
@@ -112,7 +112,7 @@ def bench(
     on: str = "inline",
     plugins: tuple[Path, ...] = (),
     progress: Progress | None = None,
-    **more: Any,
+    fresh: bool = False,
 ) -> Run:
     """``zoo bench`` in this process, with one seed unless more are given, without tables."""
     loaded = load(plugins)
@@ -120,7 +120,11 @@ def bench(
         {"seeds": 1, **options, "plugins": tuple(map(str, plugins))}, loaded.registry
     )
     (request,) = with_saved_encoders([request], loaded.registry)
-    return run(request, loaded, progress or Silent(), on=on, out=out, **more)
+    with open_executor(loaded, on) as executor:
+        made = prepare_run(request, loaded, executor, progress or Silent())
+        with made.at(place_of(made, out), fresh=fresh):
+            carry_out(made)
+    return made
 
 
 def zoo(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:

@@ -7,53 +7,27 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from zoo.config.request import Request
 from zoo.errors import ZooError, counted
 from zoo.execution.base import Result
-from zoo.registry import Choice
-from zoo.registry.loading import Zoo
 from zoo.sweep.cost import measure_rows
 from zoo.sweep.keys import digest, slug
 from zoo.sweep.plan_time import (
     PastTimes,
+    all_to_do,
     fitted_before,
     keep_fitted,
-    left_to_do,
     past_records,
     seconds_of,
     time_lines,
     with_fitting_seeds,
 )
-from zoo.sweep.progress import Progress
 from zoo.sweep.records import FILE, Record, RecordFile, differing
-from zoo.sweep.run import Run, model_id, open_executor, prepare_run
+from zoo.sweep.run import Run, model_id
 from zoo.sweep.train_rows import train_rows
 
 MOST_REASONS = 3  # of skipped rows, that are said
 # What data sets of one task share in one directory, so that they can be in one profile.
 SETTINGS = ("sizes", "training", "tuning", "execution", "pretraining")
-
-
-def run(
-    request: Request,
-    zoo: Zoo,
-    progress: Progress,
-    *,
-    on: str | Choice = "local",
-    out: Path | None = None,
-    fresh: bool = False,
-) -> Run:
-    """Carry out a request and return the run with its records; nothing is made of them.
-
-    on: the executor. out: the directory of the records; by default one of its own for these data
-    and settings, under ``runs``. fresh: as of ``Run.at``. Raises ZooError for anything
-    asked for that cannot be had.
-    """
-    with open_executor(zoo, on) as executor:
-        made = prepare_run(request, zoo, executor, progress)
-        with made.at(place_of(made, out), fresh=fresh):
-            carry_out(made)
-        return made
 
 
 def carry_out(run: Run, trained: Callable[[], None] = lambda: None) -> None:
@@ -71,7 +45,7 @@ def carry_out(run: Run, trained: Callable[[], None] = lambda: None) -> None:
     chosen = train_rows(run, "train" not in phases, None if known else lambda: _fit_again(run))
     run.progress.expect(0.0)
     scored = any(record.kind == "train" and record.status == "ok" for record in run.records)
-    if scored and "train" in phases and left_to_do(run).groups:
+    if scored and "train" in phases and all_to_do(run.request, run.plan, run).groups:
         trained()
     measure_rows(run, chosen, "cost" not in phases)
 
@@ -126,7 +100,8 @@ def _skipped(run: Run) -> None:
 
 def _say_how_long(run: Run, past: PastTimes) -> None:
     """How much there is to do, and how long it takes, from records of earlier runs."""
-    request, nodes, to_do = run.request, run.executor.nodes(), left_to_do(run)
+    request, nodes = run.request, run.executor.nodes()
+    to_do = all_to_do(request, run.plan, run)
     trains = to_do.tuning + to_do.trainings > 0
     if past.training or (past.cost and not trains):  # else it is said after the first steps
         for line in time_lines(to_do, request, nodes, past, run.limits.jobs):

@@ -19,7 +19,7 @@ from zoo.execution.base import Node
 from zoo.files import replacing
 from zoo.sweep.cost import cost_groups, key_of_cost
 from zoo.sweep.keys import digest
-from zoo.sweep.plan import Fit, Plan, PlanRow, all_fits
+from zoo.sweep.plan import Fit, Plan, all_fits
 from zoo.sweep.progress import about
 from zoo.sweep.records import FILE, Record, RecordFile
 from zoo.sweep.run import Run
@@ -60,52 +60,33 @@ class ToDo:
         return sum(sorted(self.groups, reverse=True)[:turns])
 
 
-def all_to_do(request: Request, plan: Plan) -> ToDo:
-    """Everything that a plan has, at most: nothing of it is known to be there already."""
-    return _to_do(request, plan, *_work(request, plan))
-
-
-def left_to_do(run: Run) -> ToDo:
-    """What of a run is not there already."""
-    return _to_do(run.request, run.plan, *_work(run.request, run.plan, run))
+def all_to_do(request: Request, plan: Plan, run: Run | None = None) -> ToDo:
+    """What there is to run of a plan, at most. run: what it has already is left out."""
+    tuning, trainings, groups = _work(request, plan, run)
+    return ToDo(len(tuning), len(trainings), groups)
 
 
 def _work(
-    request: Request, plan: Plan, run: Run | None = None
-) -> tuple[list[Fit], list[Fit], list[PlanRow]]:
-    """Trainings that choose settings, those with chosen ones, and rows whose costs are measured.
+    request: Request, plan: Plan, run: Run | None
+) -> tuple[list[Fit], list[Fit], tuple[int, ...]]:
+    """Trainings that choose settings, those with chosen ones, and the sizes of cost groups.
 
     run: what it has already is left out. As long as settings are to be chosen, that is what it has
     with any of their values.
     """
     tuning, trainings = all_fits(request, plan)
-    rows = list(plan.runnable)
-    if run is None or run.fresh or not run.known:
-        return tuning, trainings, rows
+    rows = plan.runnable if "cost" in request.phases else []
+    if run is not None and run.known and not run.fresh:
+        known, values = run.known, request.trainings()
 
-    def there(fit: Fit) -> bool:
-        settings = [fit.training] if fit.training.validation else request.trainings()
-        return any(key_of_training(run, replace(fit, training=t)) in run.known for t in settings)
+        def there(fit: Fit) -> bool:
+            settings = [fit.training] if fit.training.validation else values
+            return any(key_of_training(run, replace(fit, training=t)) in known for t in settings)
 
-    def measured(row: PlanRow) -> bool:
-        return any(key_of_cost(run, row, training) in run.known for training in request.trainings())
-
-    return (
-        [fit for fit in tuning if not there(fit)],
-        [fit for fit in trainings if not there(fit)],
-        [row for row in rows if not measured(row)],
-    )
-
-
-def _to_do(
-    request: Request,
-    plan: Plan,
-    tuning: Sequence[Fit],
-    trainings: Sequence[Fit],
-    rows: Sequence[PlanRow],
-) -> ToDo:
-    groups = cost_groups(rows if "cost" in request.phases else [], plan.reference)
-    return ToDo(len(tuning), len(trainings), tuple(len(group) + 2 for group in groups))
+        tuning, trainings = ([fit for fit in its if not there(fit)] for its in (tuning, trainings))
+        rows = [r for r in rows if not any(key_of_cost(run, r, t) in known for t in values)]
+    groups = cost_groups(rows, plan.reference)
+    return tuning, trainings, tuple(len(group) + 2 for group in groups)
 
 
 def past_records(out: Path | None = None, runs: Path = Path("runs")) -> list[Record]:
@@ -240,7 +221,7 @@ def with_fitting_seeds(
     if request.minutes is None:
         return request, ""
     most = request.model_copy(update={"seeds": tuple(range(MOST_FITTED))})
-    tuning, trainings, rows = _work(most, plan, run)
+    tuning, trainings, groups = _work(most, plan, run)
     there = min((fit.seed for fit in trainings), default=MOST_FITTED)
     least = max(there, request.tuning_seeds if request.tuned else 1)
 
@@ -255,7 +236,7 @@ def with_fitting_seeds(
         return with_seeds(least, "")[0], f"--minutes {request.minutes:g}: {later}"
     slots, machines = _places(request, nodes, at_once)
     usual, cost = map(statistics.median, (past.training, past.cost or [COST_SECONDS]))
-    left = 60 * request.minutes - _to_do(request, plan, [], [], rows).cost_turns(machines) * cost
+    left = 60 * request.minutes - ToDo(groups=groups).cost_turns(machines) * cost
 
     def too_long(count: int) -> bool:
         fits = [*tuning, *(fit for fit in trainings if fit.seed < count)]

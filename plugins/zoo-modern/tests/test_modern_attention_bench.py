@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from mixers_helpers import CAUSAL_ONLY, NAMES
 
+from zoo.api import run_bench
 from zoo.registry.loading import load
-from zoo.sweep.carry_out import run
 from zoo.sweep.make_request import make_request
 from zoo.sweep.plan import make_plan
 from zoo.sweep.progress import Silent
+from zoo.sweep.records import RecordFile
 
 SIZES = {"dim": 16, "heads": 2, "ffn_dim": 32, "layers": 2, "threads": 1, "device": "cpu"}
 OPTIONS = {
@@ -45,8 +46,11 @@ def test_every_attention_is_trained_and_scored(
         options["baseline"] = "none"
     loaded = load()
     request = make_request(options, loaded.registry)
-    outcome = run(request, loaded, Silent(), on="inline", out=tmp_path / "out")
-    records = {record.cell["attention"]: record for record in outcome.records if record.cell}
+    inline = loaded.registry.choose("executor", "inline")
+    out = tmp_path / "out"
+    run_bench([request], loaded, Silent(), name="", on=inline, out=out, fresh=False)
+    found = RecordFile(out).read()
+    records = {record.cell["attention"]: record for record in found if record.cell}
     assert list(records) == list(attentions)
     for name, record in records.items():
         assert record.status == "ok", f"{name}: {record.reason}"
