@@ -142,10 +142,7 @@ def run_scale(
             "over": over,
             "base": _base(request, over),
             "training": {"dropout": request.training.dropout},
-            "execution": {
-                "precision": environment["precision"],
-                "compile": request.execution.compile,
-            },
+            "execution": setup.execution.model_dump(exclude={"device"}),
         }
         run = Run(
             *(request, zoo, plan, executor, progress, setup, limits, limits),

@@ -122,9 +122,7 @@ def make_plan(request: Request, registry: Registry) -> Plan:
             raise ZooError(f"--{too_long} (--set layers)")
         reason = cell.refusal(request.sizes, needs) or _not_as_saved(request, cell)
         rows.append(PlanRow(cell, skip_reason=reason))
-    if all(row.skip_reason for row in rows):
-        raise ZooError(f"nothing can run: {'; '.join(sorted({row.skip_reason for row in rows}))}")
-    reference = _reference([row for row in rows if not row.skip_reason], request.reference)
+    reference = _reference(_able(rows), request.reference)
     if request.baseline.strip() not in ("", "none"):
         given = _baselines(request, registry, task)
         names = {str(choice) for choice in given}
@@ -165,6 +163,13 @@ def _baselines(request: Request, registry: Registry, task: Task) -> list[Choice]
         f"--baseline {other} cannot be compared with {task.model_name} (--task {request.task}); "
         f"there is: {', '.join([*known, 'none'])}"
     )
+
+
+def _able(cells: Sequence[PlanRow]) -> list[PlanRow]:
+    """The cells that can run; ZooError where none can."""
+    if able := [row for row in cells if not row.skip_reason]:
+        return able
+    raise ZooError(f"nothing can run: {'; '.join(sorted({row.skip_reason for row in cells}))}")
 
 
 def _reference(rows: Sequence[PlanRow], wanted: str) -> str:
@@ -273,10 +278,7 @@ def with_refusals(plan: Plan, refused: Mapping[str, str]) -> Plan:
     for row in plan.rows:
         reasons = (refused[probe.name] for probe in _probes(row) if probe.name in refused)
         rows.append(replace(row, skip_reason=row.skip_reason or next(reasons, "")))
-    cells = [row for row in rows if row.cell is not None]
-    able = [row.name for row in cells if not row.skip_reason]
-    if not able:
-        raise ZooError(f"nothing can run: {'; '.join(sorted({row.skip_reason for row in cells}))}")
+    able = [row.name for row in _able([row for row in rows if row.cell is not None])]
     reference = plan.reference if plan.reference in able else able[0]
     return replace(plan, rows=tuple(rows), reference=reference)
 

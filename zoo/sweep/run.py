@@ -41,13 +41,7 @@ from zoo.sweep.make_request import repeat_command
 from zoo.sweep.plan import Plan, PlanRow, all_fits, make_plan, probe_models, with_refusals
 from zoo.sweep.pretraining_data import with_pretraining
 from zoo.sweep.progress import Progress
-from zoo.sweep.records import (
-    REUSABLE,
-    Kind,
-    Record,
-    RecordFile,
-    refuse_other_settings,
-)
+from zoo.sweep.records import REUSABLE, Kind, Record, RecordFile, refuse_other_settings
 from zoo.tasks.base import Loaded
 from zoo.tasks.data_of_task import refuse_missing, small_files
 
@@ -318,21 +312,13 @@ def prepare_run(
     setup = replace(job_setup(request, plan, zoo, data), pretraining=pretraining)
     alone = job_limits(request, executor)
     environment, setup, refused = inspect(
-        executor,
-        setup,
-        alone,
-        progress,
-        plan.runnable,
-        probe_models(plan),
+        executor, setup, alone, progress, plan.runnable, probe_models(plan)
     )
     limits = training_limits(request, plan, executor, setup.execution.device)
     on_cpu = setup.execution.device == "cpu"
     cost_limits = replace(alone, threads=1) if on_cpu else alone
     config = recorded_config(request, loaded)
-    config["execution"] = {
-        "precision": environment["precision"],
-        "compile": request.execution.compile,
-    }
+    config["execution"] = setup.execution.model_dump(exclude={"device"})
     if pretraining.init:
         config["pretraining"] = pretraining.model_dump()
     return Run(
