@@ -48,7 +48,7 @@ class TrackedProgress(Progress):
     def __init__(self, shown: Progress, trackers: Sequence[TrackerProcess]) -> None:
         self.shown, self.trackers = shown, list(trackers)
         self.directory, self.config = Path(), dict[str, Any]()
-        self.phase_name = ""
+        self.phase_name, self.resting = "", False
         self.running: set[str] = set()
         self.measured: set[str] = set()  # models whose cost has been shown
         self.held: list[tuple[Any, ...]] = []
@@ -62,8 +62,8 @@ class TrackedProgress(Progress):
         self.shown.begins(directory, config)
 
     def phase(self, name: str, total: int) -> None:
-        self.phase_name = name
-        if name == COST and total:
+        self.phase_name, self.resting = name, name == COST and total > 0
+        if self.resting:
             self._each(TrackerProcess.wait)
             self._warn()
         else:
@@ -132,7 +132,7 @@ class TrackedProgress(Progress):
         self._send("end", key, result.status, numbers(result.metrics))
 
     def _send(self, *message: Any) -> None:
-        if self.phase_name == COST:
+        if self.resting:
             self.held.append(message)
             return
         for tracker in self.trackers:
@@ -140,10 +140,10 @@ class TrackedProgress(Progress):
 
     def _release(self) -> None:
         """Give the trackers what was held back."""
-        self.phase_name, phase = "", self.phase_name
+        self.resting = False
         for message in self.held:
             self._send(*message)
-        self.held, self.phase_name = [], phase
+        self.held.clear()
 
     def _each(self, work: Callable[[TrackerProcess, float], None]) -> None:
         """Do it with every tracker; all of them share the seconds of ``PATIENCE``."""
