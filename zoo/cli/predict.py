@@ -99,7 +99,7 @@ def predict(
 
 def _conll_texts(source: Source, path: Path) -> Iterator[list[str]]:
     from zoo.config.reading import TextReading, given_flags
-    from zoo.data.sources.tables import usable
+    from zoo.data.sources.problems import usable
     from zoo.data.sources.tagged_texts import read_conll, usual_columns
 
     if source.column is not None:

@@ -14,10 +14,10 @@ from zoo.config.reading import TABLES_ONLY, Reading, TextReading, given_flags
 from zoo.data.sources.corpus import Corpus, Pair, Pairs, Texts, plain_words
 from zoo.data.sources.in_memory import given_as
 from zoo.data.sources.labelled_texts import LabelledTexts, joined_text
-from zoo.data.sources.problems import find_columns, read_or_explain
+from zoo.data.sources.problems import find_columns, read_or_explain, usable
 from zoo.data.sources.row_reader import C, RowReader, column_names
 from zoo.data.sources.splits import read_folder, stratified
-from zoo.data.sources.tables import FORMATS, listed, numbered, read_rows, usable
+from zoo.data.sources.tables import FORMATS, listed, numbered, read_rows
 from zoo.data.sources.text_file import (
     data_suffix,
     decoded_lines,

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from statistics import mean
 from typing import Any, TypeVar
 
+from zoo.config.reading import TextReading
 from zoo.config.usual_names import flag
 from zoo.data.sources.splits import Advice
-from zoo.data.sources.tables import JSON_LINES, Placed, Row
+from zoo.data.sources.tables import JSON_LINES, Placed, Row, listed
+from zoo.data.sources.text_file import too_large
 from zoo.errors import DataError, ZooError, nearest
 
 LONG = 40  # characters of a column's name that an error shows
@@ -20,7 +22,10 @@ USUAL = {
     "text_column": "text body message content description comment review title".split(),
     "label_column": "label category class topic target intent sentiment section".split(),
 }
+EXAMPLES = 5  # rows with one problem that are named
 D = TypeVar("D")
+X = TypeVar("X")
+Y = TypeVar("Y")
 
 
 def read_or_explain(
@@ -141,3 +146,69 @@ def _meant(option: str, name: str, rows: Sequence[Row], taken: Collection[str]) 
     different = {column: len(set(its)) for column, its in values.items()}
     few = [c for c, count in different.items() if 1 < count <= len(values[c]) / 2]
     return min(few, key=different.__getitem__, default="") if option in USUAL else ""
+
+
+def usable(
+    source: str,
+    placed: Iterable[tuple[str, X | ZooError]],
+    parse: Callable[[str, X], Y],
+    reading: TextReading,
+    notices: list[str],
+    *,
+    at_once: bool = False,
+) -> Iterator[Y]:
+    """What ``parse`` makes of every row, given where it is and what it holds.
+
+    Broken rows, those with too large a text, and those that ``parse`` raises ZooError for, are left
+    out where ``reading`` says so; a notice then says which, after the last row. Otherwise a
+    DataError names all of them after the last row, or with at_once the first where it is met.
+    source: what an error names.
+    """
+    bad: dict[str, ZooError] = {}
+    count = 0
+    for place, row in placed:
+        count += 1
+        try:
+            if isinstance(row, ZooError):
+                raise row
+            if (size := _largest(row)) > reading.longest:
+                raise too_large(f"{source}, {place}", size, reading)
+            parsed = parse(f"{source}, {place}", row)
+        except ZooError as error:
+            bad[place] = error
+            if at_once and not reading.drop_bad_rows:
+                break
+        else:
+            if reading.drop_bad_rows or not bad:
+                yield parsed
+    problems = _problems(source, bad, count)
+    if bad and not reading.drop_bad_rows:
+        raise DataError(problems, {"drop_bad_rows": True})
+    notices += [f"{problem}; left out" for problem in problems]
+
+
+def _problems(source: str, bad: Mapping[str, ZooError], count: int) -> list[str]:
+    """A line for each problem that rows have, of those of a table with so many rows."""
+    places: dict[str, list[str]] = {}
+    for place, error in bad.items():
+        what = str(error).removeprefix(f"{source}, {place}").lstrip(": ")
+        places.setdefault(what, []).append(place)
+    found = []
+    for what, its in places.items():
+        shown = listed(its[:EXAMPLES] + [f"{len(its) - EXAMPLES} more"] * (len(its) > EXAMPLES))
+        for word in ("line", "row"):  # "lines 3, 5 and 7"
+            if shown.startswith(f"{word} "):
+                shown = f"{word}s {shown.replace(f'{word} ', '')}"
+        several = f"{source}: {what}, in {len(its)} of {count} rows ({shown})"
+        found.append(several if len(its) > 1 else str(bad[its[0]]))
+    others = len(found) - EXAMPLES
+    return found[:EXAMPLES] + [f"{source}: {others} more problems in rows"] * (others > 0)
+
+
+def _largest(row: Any) -> int:
+    """The characters of the largest text in a row; a list is one text."""
+    if isinstance(row, dict):
+        return max(map(_largest, row.values()), default=0)
+    if isinstance(row, list):
+        return sum(map(_largest, row))
+    return len(row) if isinstance(row, str) else 0

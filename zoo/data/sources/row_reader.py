@@ -23,9 +23,9 @@ from zoo.data.sources.corpus import (
     content_digest,
 )
 from zoo.data.sources.labels import MERGE, Example, ordered, spelled_as, spellings, told_apart
-from zoo.data.sources.problems import find_columns, read_or_explain
+from zoo.data.sources.problems import find_columns, read_or_explain, usable
 from zoo.data.sources.splits import TEST_SHARE, Advice, ScoringNotice, files_of_splits, read_folder
-from zoo.data.sources.tables import Placed, Row, listed, read_rows, usable
+from zoo.data.sources.tables import Placed, Row, listed, read_rows
 from zoo.data.sources.text_file import DataFile, within
 from zoo.errors import DataError, ZooError
 from zoo.registry.catalog import split_list

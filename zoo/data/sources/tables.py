@@ -9,10 +9,10 @@ import csv
 import io
 import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from zoo.config.reading import DELIMITERS, TABLES_ONLY, Reading, TextReading, given_flags
+from zoo.config.reading import DELIMITERS, TABLES_ONLY, Reading, given_flags
 from zoo.data.sources.text_file import (
     MARKS,
     UTF8,
@@ -22,10 +22,9 @@ from zoo.data.sources.text_file import (
     holds_nul,
     read_bytes,
     refuse_long_lines,
-    too_large,
     without_end,
 )
-from zoo.errors import DataError, ZooError, one_line
+from zoo.errors import ZooError, one_line
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 JSON_LINES = (".jsonl", ".ndjson")
@@ -35,14 +34,12 @@ CSV, LABEL_TEXT, PARQUET = "csv", "label-text", "parquet"
 PREFIX = "__label__"  # of the labels in files of fastText
 SAMPLE = 100  # lines by which the format of a file is told
 FEW = 50  # a column with more different values holds no labels
-EXAMPLES = 5  # rows with one problem that are named
 WORDS = {character: word for word, character in DELIMITERS.items()}
 NO_QUOTES = "if quotes are plain characters in this file, say --no-quotes"
 
 Row = dict[str, Any]
 Placed = tuple[str, Row | ZooError]  # a row, or what is wrong with it, after its place: ``line 3``
 X = TypeVar("X")
-Y = TypeVar("Y")
 
 
 class TableRow(NamedTuple):
@@ -97,72 +94,6 @@ def read_rows(file: DataFile, reading: Reading, notices: list[str]) -> Iterable[
 def numbered(rows: Iterable[X], what: str = "line") -> Iterator[tuple[str, X]]:
     """Each row after its place: ``line 1``, ``line 2``."""
     return ((f"{what} {number}", row) for number, row in enumerate(rows, start=1))
-
-
-def usable(
-    source: str,
-    placed: Iterable[tuple[str, X | ZooError]],
-    parse: Callable[[str, X], Y],
-    reading: TextReading,
-    notices: list[str],
-    *,
-    at_once: bool = False,
-) -> Iterator[Y]:
-    """What ``parse`` makes of every row, given where it is and what it holds.
-
-    Broken rows, those with too large a text, and those that ``parse`` raises ZooError for, are left
-    out where ``reading`` says so; a notice then says which, after the last row. Otherwise a
-    DataError names all of them after the last row, or with at_once the first where it is met.
-    source: what an error names.
-    """
-    bad: dict[str, ZooError] = {}
-    count = 0
-    for place, row in placed:
-        count += 1
-        try:
-            if isinstance(row, ZooError):
-                raise row
-            if (size := _largest(row)) > reading.longest:
-                raise too_large(f"{source}, {place}", size, reading)
-            parsed = parse(f"{source}, {place}", row)
-        except ZooError as error:
-            bad[place] = error
-            if at_once and not reading.drop_bad_rows:
-                break
-        else:
-            if reading.drop_bad_rows or not bad:
-                yield parsed
-    problems = _problems(source, bad, count)
-    if bad and not reading.drop_bad_rows:
-        raise DataError(problems, {"drop_bad_rows": True})
-    notices += [f"{problem}; left out" for problem in problems]
-
-
-def _problems(source: str, bad: Mapping[str, ZooError], count: int) -> list[str]:
-    """A line for each problem that rows have, of those of a table with so many rows."""
-    places: dict[str, list[str]] = {}
-    for place, error in bad.items():
-        what = str(error).removeprefix(f"{source}, {place}").lstrip(": ")
-        places.setdefault(what, []).append(place)
-    found = []
-    for what, its in places.items():
-        shown = listed(its[:EXAMPLES] + [f"{len(its) - EXAMPLES} more"] * (len(its) > EXAMPLES))
-        for word in ("line", "row"):  # "lines 3, 5 and 7"
-            if shown.startswith(f"{word} "):
-                shown = f"{word}s {shown.replace(f'{word} ', '')}"
-        several = f"{source}: {what}, in {len(its)} of {count} rows ({shown})"
-        found.append(several if len(its) > 1 else str(bad[its[0]]))
-    others = len(found) - EXAMPLES
-    return found[:EXAMPLES] + [f"{source}: {others} more problems in rows"] * (others > 0)
-
-
-def _largest(row: Any) -> int:
-    """The characters of the largest text in a row; a list is one text."""
-    if isinstance(row, dict):
-        return max(map(_largest, row.values()), default=0)
-    if isinstance(row, list):
-        return sum(map(_largest, row))
-    return len(row) if isinstance(row, str) else 0
 
 
 def name_classes(rows: Sequence[Row], features: Mapping[str, Any], label_column: str) -> None:
