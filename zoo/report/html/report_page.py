@@ -46,17 +46,13 @@ def report_page(run: RunReport, plots: Sequence[Plot], name: str = "") -> str:
         .get_template("report.html")
         .render(
             title=name or _title(run),
-            run=run_text(run),
-            outcome=run.answer,
-            cautions=run.cautions,
+            run=run,
+            about=run_text(run),
             heads=heads_of(run),
             lines=lines_of(run),
-            drawn_note=run.drawn_note,
             most=MOST_DRAWN,
             left_out=lambda of: f"{len(of) - MOST_DRAWN:,} more: see table.csv.",
             tints=tints_of(run),
-            axes=run.axes,
-            notes=run.notes,
             groups=group_table(run),
             differing=differing_settings(run.records),
             plots=[(plot, inline_svg(plot.svg)) for plot in plots],
@@ -139,11 +135,6 @@ def run_text(run: RunReport) -> str:
     baselines = sum(bool(row.baseline) for row in run.rows)
     what = counted(len(run.rows) - baselines, "cell")
     what += f" and {counted(baselines, 'baseline')}" if baselines else ""
-    days = _days(run)
+    days = sorted({record.started[:10] for record in run.records if record.started})
     when = f", {' to '.join(dict.fromkeys((days[0], days[-1])))}" if days else ""
     return f"{what}{when}. {made_on(run.typical, run.metric)}"
-
-
-def _days(run: RunReport) -> list[str]:
-    """The days on which records were made, the first one first: ``2026-11-20``."""
-    return sorted({record.started[:10] for record in run.records if record.started})
