@@ -63,14 +63,8 @@ class RegisteredCommands(click.Group):
 
         return list(load().registry.commands)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        from zoo.registry.loading import load
-
-        with formatter.section("Commands"):
-            formatter.write_dl([(c.name, c.summary) for c in load().registry.commands.values()])
-
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """A command's name and summary, for the completion of shells."""
+        """A command's name and summary, for the help text and the completion of shells."""
         found = self._find(cmd_name)
         return click.Command(cmd_name, short_help=found.summary) if found else None
 
