@@ -34,10 +34,10 @@ def measure_rows(run: Run, chosen: Mapping[str, Training], only_known: bool) -> 
     chosen: row name to its training settings; by default those of the request. only_known: measure
     nothing, take over what is there.
     """
-    rows: dict[str, PlanRow] = {}
-    keys: dict[str, str] = {}
+    trainings = {row.name: chosen.get(row.name, run.request.training) for row in run.plan.runnable}
+    to_do: dict[str, tuple[PlanRow, str]] = {}
     for row in run.plan.runnable:
-        training = chosen.get(row.name, run.request.training)
+        training = trainings[row.name]
         key = key_of_cost(run, row, training)
         if _failed_everywhere(run, row):
             key = digest(["training failed", key])  # it is measured once a training succeeds
@@ -46,18 +46,17 @@ def measure_rows(run: Run, chosen: Mapping[str, Training], only_known: bool) -> 
                 run.record("cost", row, key, training, skipped)
             continue
         if not run.reuse(key, only_known or not run.fresh) and not only_known:
-            rows[row.name], keys[row.name] = row, key
-    jobs = _cost_jobs(run, list(rows.values()), chosen)
-    run.measured = len(rows)
+            to_do[row.name] = row, key
+    jobs = _cost_jobs(run, [row for row, _ in to_do.values()], trainings)
+    run.measured = len(to_do)
 
     def ended(job: Job, result: Result) -> None:
         assert isinstance(job, CostJob)
         for member, own in job.results(result):
-            row = None if member.twin else rows.pop(member.model.name, None)
-            if row is not None:
-                training = chosen.get(row.name, run.request.training)
+            if not member.twin and (found := to_do.pop(member.model.name, None)):
+                row, key = found
                 own = replace(own, seconds=result.seconds / len(job.members))
-                run.record("cost", row, keys[row.name], training, own)
+                run.record("cost", row, key, trainings[row.name], own)
 
     run.run_jobs("cost", jobs, ended)
 
@@ -76,24 +75,20 @@ def cost_groups(rows: Sequence[PlanRow], reference: str) -> list[list[PlanRow]]:
     return groups or [[]] * bool(rows)
 
 
-def _reference(run: Run) -> PlanRow:
-    return next(row for row in run.plan.rows if row.name == run.plan.reference)
-
-
 def _failed_everywhere(run: Run, row: PlanRow) -> bool:
     """Whether the row was trained in this run, and every training of it failed."""
     trained = [r.status for r in run.records if r.kind == "train" and r.name == row.name]
     return bool(trained) and "ok" not in trained
 
 
-def _cost_jobs(run: Run, rows: Sequence[PlanRow], chosen: Mapping[str, Training]) -> list[Job]:
+def _cost_jobs(run: Run, rows: Sequence[PlanRow], trainings: Mapping[str, Training]) -> list[Job]:
     """Groups of a few rows, each measured in turns with the reference and its twin."""
 
     def member(row: PlanRow, *, twin: bool = False) -> CostMember:
-        training = chosen.get(row.name, run.request.training)
-        return CostMember(row.model, training=training, twin=twin)
+        return CostMember(row.model, training=trainings[row.name], twin=twin)
 
-    reference, groups = _reference(run), cost_groups(rows, run.plan.reference)
+    reference = next(row for row in run.plan.rows if row.name == run.plan.reference)
+    groups = cost_groups(rows, reference.name)
     return [
         CostJob(
             run.setup,

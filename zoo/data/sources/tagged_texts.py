@@ -15,7 +15,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from itertools import dropwhile, groupby
+from typing import Any, NamedTuple
 
 from zoo.config.reading import TextReading
 from zoo.data.sources.corpus import IGNORED, TaggedCorpus, check_tokens
@@ -24,7 +25,7 @@ from zoo.data.sources.row_reader import RowReader
 from zoo.data.sources.splits import DivisionError, stratified
 from zoo.data.sources.tables import FORMATS, SEPARATORS, Placed, Row, read_rows
 from zoo.data.sources.text_file import USUAL, DataFile, data_suffix, read_text, too_large
-from zoo.errors import ZooError
+from zoo.errors import ZooError, counted
 
 CONLL = (".conll", ".conllu", ".txt", ".tsv")
 # Of CoNLL-U, whose name may stand for a column of ten.
@@ -33,6 +34,12 @@ DOCUMENT = "-DOCSTART-"
 COMMENT = "# "
 SEVERAL = re.compile(r"\d+[-.]\d+")  # in CoNLL-U, of words together or of one that was left out
 TOKENS, TAGS = "tokens", "tags"
+
+
+class _Line(NamedTuple):
+    number: int
+    text: str
+    columns: list[str]
 
 
 @dataclass(frozen=True)
@@ -117,47 +124,41 @@ def read_conll(
         if len(block) > reading.longest:
             raise too_large(f"{path}, the text from line {at}", len(block), reading)
         at += block.count("\n") + 2
-    given = [line.rstrip("\r") for line in content.split("\n")]
-    columns = [line.split("\t") if "\t" in line else line.split() for line in given]
-    tokens = [
-        number
-        for number, (line, its) in enumerate(zip(given, columns, strict=True))
-        if line.strip() and its[0] != DOCUMENT and not line.startswith(COMMENT)
+    given = (line.rstrip("\r") for line in content.split("\n"))
+    lines = [
+        _Line(number, line, line.split("\t") if "\t" in line else line.split())
+        for number, line in enumerate(given, start=1)
     ]
+    lines = [one for one in lines if one.columns[:1] != [DOCUMENT]]
+    tokens = [one for one in lines if one.text.strip() and not one.text.startswith(COMMENT)]
     if not tokens:
         return
-    first, tags = tokens[0], {columns[number][-1].strip() for number in tokens}
-    width = len(columns[first])
-    text: list[list[str]] = []
-    place, broken = "", None
-    for number, (line, its) in enumerate(zip([*given, ""], [*columns, []], strict=True)):
-        if not line.strip():
-            if text:
-                yield place, broken or text
-            text, broken = [], None
-            continue
-        if its[0] == DOCUMENT or (is_universal and SEVERAL.fullmatch(its[0])):
-            continue
-        if line.startswith(COMMENT) and not text:
-            divided_alike = ("\t" in line) == ("\t" in given[first]) and len(its) == width
-            if not divided_alike or its[2:3] == ["="] or its[-1].strip() not in tags:
-                continue
-        if not text or (len(its) != width and not broken):
-            place = f"line {number + 1}"
-        if len(its) != width and not broken:
-            what = f"{_count(its)}, where line {first + 1} has {_count(columns[first])}"
-            broken = ZooError(f"{path}, {place}: {what}: {line.strip()!r:.40}")
-        text.append(its)
+    first, width = tokens[0], len(tokens[0].columns)
+    tags = {one.columns[-1].strip() for one in tokens}
+
+    def is_comment(line: _Line) -> bool:
+        alike = ("\t" in line.text) == ("\t" in first.text) and len(line.columns) == width
+        is_token = alike and line.columns[2:3] != ["="] and line.columns[-1].strip() in tags
+        return line.text.startswith(COMMENT) and not is_token
+
+    for is_blank, block in groupby(lines, key=lambda one: not one.text.strip()):
+        words = (one for one in block if not is_blank)
+        if is_universal:
+            words = (one for one in words if not SEVERAL.fullmatch(one.columns[0]))
+        text = list(dropwhile(is_comment, words))
+        odd = next((one for one in text if len(one.columns) != width), None)
+        if odd:
+            found, usual = counted(len(odd.columns), "column"), counted(width, "column")
+            what = f"{found}, where line {first.number} has {usual}: {odd.text.strip()!r:.40}"
+            yield f"line {odd.number}", ZooError(f"{path}, line {odd.number}: {what}")
+        elif text:
+            yield f"line {text[0].number}", [one.columns for one in text]
 
 
 def usual_columns(path: DataFile, width: int) -> tuple[int, int]:
     """The indices of the tokens and the tags in a file with so many columns."""
     is_universal = data_suffix(path) == ".conllu" and width == len(CONLLU)
     return (CONLLU.index("FORM"), CONLLU.index("UPOS")) if is_universal else (0, width - 1)
-
-
-def _count(columns: list[str]) -> str:
-    return f"{len(columns)} column{'s' * (len(columns) > 1)}"
 
 
 def _column(where: str, columns: int, given: str, default: str, usual: int) -> int:

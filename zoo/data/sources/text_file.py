@@ -240,21 +240,23 @@ def decoded(
         texts.append(text)
         if wrong:
             odd[number] = wrong
-    if odd:
-        first, wrong = next(iter(odd.items()))
-        are = f"{len(odd)} files are not UTF-8, such as " if len(odd) > 1 else ""
-        what = f"{are}{files[first][0]}{'' if are else ' is not UTF-8'}"
-        guess = guess_encoding([files[number][1] for number in odd])
-        if not guess and "\0" in texts[next(iter(odd))]:
-            raise holds_nul(files[next(iter(odd))][0], texts[next(iter(odd))])
-        if not guess:
-            none = "no other encoding can be guessed: name its --encoding"
-            raise ZooError(f"{what}: {wrong}; {none}")
-        for number in odd:
-            texts[number] = _decode(files[number][1], guess)[0]
-        if notices is not None:
-            how = f"read as {guess}, which is a guess; --encoding NAME reads it otherwise"
-            notices.append(f"{what} ({wrong}): {how}")
+    if not odd:
+        return texts
+    first, wrong = next(iter(odd.items()))
+    file = files[first][0]
+    what = f"{len(odd)} files are not UTF-8, such as {file}"
+    what = what if len(odd) > 1 else f"{file} is not UTF-8"
+    guess = guess_encoding([files[number][1] for number in odd])
+    if not guess and "\0" in texts[first]:
+        raise holds_nul(file, texts[first])
+    if not guess:
+        none = "no other encoding can be guessed: name its --encoding"
+        raise ZooError(f"{what}: {wrong}; {none}")
+    for number in odd:
+        texts[number] = _decode(files[number][1], guess)[0]
+    if notices is not None:
+        how = f"read as {guess}, which is a guess; --encoding NAME reads it otherwise"
+        notices.append(f"{what} ({wrong}): {how}")
     return texts
 
 
