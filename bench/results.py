@@ -31,8 +31,8 @@ from zoo.registry.loading import load
 from zoo.sweep.carry_out import directory_names
 from zoo.sweep.keys import changes
 from zoo.sweep.plan import Plan, make_plan
+from zoo.sweep.prepare import load_data, recorded_config
 from zoo.sweep.records import FILE, REUSABLE, SCALE_FILE, Record, RecordFile, differing
-from zoo.sweep.run import load_data, recorded_config
 
 ROOT = Path(__file__).parents[1]
 # Published runs of ``zoo scale``: its options, by directory.

@@ -21,8 +21,9 @@ from zoo.registry import AXES, loading
 from zoo.sweep.carry_out import carry_out, place_of, places_of
 from zoo.sweep.options import with_options
 from zoo.sweep.plan import make_plan
+from zoo.sweep.prepare import open_executor, prepare_run
 from zoo.sweep.progress import Progress, for_python
-from zoo.sweep.run import Run, open_executor, prepare_run
+from zoo.sweep.run import Run
 from zoo.sweep.tracked_progress import TrackedProgress, find_trackers
 
 if TYPE_CHECKING:

@@ -24,9 +24,10 @@ from zoo.registry import AXES
 from zoo.registry.loading import load
 from zoo.sweep.carry_out import carry_out, place_of
 from zoo.sweep.make_request import make_request
+from zoo.sweep.prepare import open_executor, prepare_run
 from zoo.sweep.progress import Progress, Silent
 from zoo.sweep.records import Record
-from zoo.sweep.run import Run, open_executor, prepare_run
+from zoo.sweep.run import Run
 
 SIZES = {"dim": 16, "heads": 2, "ffn_dim": 32, "layers": 1, "threads": 1, "device": "cpu"}
 CLASSIFY = {

@@ -144,7 +144,7 @@ def _print_plans(
         time_lines,
         with_fitting_seeds,
     )
-    from zoo.sweep.run import dry_plan, open_executor, training_limits
+    from zoo.sweep.prepare import dry_plan, open_executor, training_limits
 
     with open_executor(zoo, on) as executor:
         plans = [(request, dry_plan(request, zoo, executor)) for request in requests]

@@ -37,9 +37,10 @@ from zoo.sweep.complete import read_run
 from zoo.sweep.keys import digest
 from zoo.sweep.make_request import make_requests, refuse_several_values, values_in
 from zoo.sweep.plan import Fit, make_plan
+from zoo.sweep.prepare import open_executor, prepare_run
 from zoo.sweep.progress import Progress
 from zoo.sweep.records import Record, RecordFile
-from zoo.sweep.run import Run, open_executor, prepare_run
+from zoo.sweep.run import Run
 from zoo.sweep.train_rows import (
     MODELS,
     OUTPUTS,

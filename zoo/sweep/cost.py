@@ -20,9 +20,10 @@ from zoo.registry.loading import Zoo
 from zoo.sweep.keys import digest, result_key
 from zoo.sweep.make_request import refuse_several_values, scale_command
 from zoo.sweep.plan import PlanRow, make_plan
+from zoo.sweep.prepare import inspect, job_setup, open_executor
 from zoo.sweep.progress import Progress
 from zoo.sweep.records import REUSABLE, SCALE_FILE, Record, RecordFile
-from zoo.sweep.run import Run, inspect, job_limits, job_setup, model_id, open_executor
+from zoo.sweep.run import Run, job_limits, model_id
 
 GROUP_SIZE = 6  # models measured in turns besides the reference and its twin
 SCALE_SHARED = ("task", "task_options", "over", "base", "training", "execution")

@@ -11,8 +11,8 @@ from zoo.execution import cost_steps
 from zoo.execution.base import CostMember, ModelSpec
 from zoo.registry.loading import load
 from zoo.sweep.make_request import make_request
+from zoo.sweep.prepare import open_executor, prepare_run
 from zoo.sweep.progress import Silent
-from zoo.sweep.run import open_executor, prepare_run
 
 PEERS = ("torch-encoder", "x-transformers", "hf-bert")
 LIBRARIES = ("transformers", "x_transformers")
