@@ -43,10 +43,10 @@ X = TypeVar("X")
 
 
 class TableRow(NamedTuple):
-    """One row of a table of text: its first line from 1, the line after its last, its fields."""
+    """One row of a table of text: the number of its first line, from 1, its lines, its fields."""
 
     line: int
-    end: int
+    lines: list[str]
     fields: list[str]
 
 
@@ -142,29 +142,28 @@ def delimited_rows(
     records = _records(text, delimiter, quotes is not False)
     if not records:
         return
-    lines = list(io.StringIO(text, newline=""))
     width = len(records[0].fields)
-    its_lines = [lines[record.line - 1 : record.end - 1] for record in records]
     if quotes is None and any(
-        _wrong_quotes(its, delimiter) or _are_rows(its, delimiter, width) for its in its_lines
+        _wrong_quotes(record.lines, delimiter) or _are_rows(record.lines, delimiter, width)
+        for record in records
     ):
         quotes, records = False, _records(text, delimiter, quotes=False)
-    alone = [record.fields for record in records if record.end - record.line == 1]
+    alone = [record.fields for record in records if len(record.lines) == 1]
     columns = map(set, itertools.zip_longest(*alone, fillvalue=""))
     labels = {n: seen for n, seen in enumerate(columns) if n < width and len(seen) <= FEW}
     odd = []
-    for record, its in zip(records, its_lines, strict=True) if quotes is not False else ():
-        problem = _wrong_quotes(its, delimiter) if len(its) > 1 else ""
+    for record in records if quotes is not False else ():
+        problem = _wrong_quotes(record.lines, delimiter) if len(record.lines) > 1 else ""
         if "end of data" in problem:
             raise ZooError(f"{name}, line {record.line}: a quoted field has no end; {NO_QUOTES}")
-        if problem or _are_rows(its, delimiter, width, labels):
+        if problem or _are_rows(record.lines, delimiter, width, labels):
             odd.append(record)
     if odd:
-        line, end, _ = odd[0]
+        line, swallowed, _ = odd[0]
         more = f" ({len(odd)} such fields, this is the first)" if len(odd) > 1 else ""
         notices.append(
-            f"{name}, lines {line} to {end - 1}: one quoted field goes over {end - line} lines and "
-            f"seems to have swallowed rows{more}; {NO_QUOTES}"
+            f"{name}, lines {line} to {line + len(swallowed) - 1}: one quoted field goes over "
+            f"{len(swallowed)} lines and seems to have swallowed rows{more}; {NO_QUOTES}"
         )
     numbers = [str(number) for number in range(1, len(records[0].fields) + 1)]
     names = _column_names(records[0].fields) if header else numbers
@@ -187,15 +186,15 @@ def _records(text: str, delimiter: str, quotes: bool) -> list[TableRow]:
     With quotes a carriage return alone ends a line too, as spreadsheets have it.
     """
     if not quotes:
-        lines = map(without_end, text.split("\n"))
-        rows = [line.split(delimiter) if line else [] for line in lines]
-        return [TableRow(n, n + 1, fields) for n, fields in enumerate(rows, start=1) if fields]
+        plain = enumerate(map(without_end, text.split("\n")), start=1)
+        return [TableRow(n, [line], line.split(delimiter)) for n, line in plain if line]
     csv.field_size_limit(2**31 - 1)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    lines = list(io.StringIO(text, newline=""))
+    reader = csv.reader(lines, delimiter=delimiter)
     found, line = [], 1
     for fields in reader:
         if fields:
-            found.append(TableRow(line, reader.line_num + 1, fields))
+            found.append(TableRow(line, lines[line - 1 : reader.line_num], fields))
         line = reader.line_num + 1
     return found
 
