@@ -15,8 +15,7 @@ from zoo.errors import nearest
 # Words for delimiters that are hard to type or to see.
 DELIMITERS = {"tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
 TABLES_ONLY = ("delimiter", "header", "quotes")  # options that are for tables of text alone
-_WORDS = {"\\t": "tab", **{character: word for word, character in DELIMITERS.items()}}
-
+WORDS = {"\\t": "tab", **{character: word for word, character in DELIMITERS.items()}}
 LINES = 16  # as many of the longest lines fill a packed file of the largest size
 
 M = TypeVar("M", bound=BaseModel)
@@ -51,7 +50,7 @@ def given_flags(options: BaseModel, besides: type[BaseModel] = BaseModel) -> dic
 
 
 def _delimiter(value: str) -> str:
-    word = _WORDS.get(value, value)
+    word = WORDS.get(value, value)
     if word and word not in DELIMITERS and (len(word) > 1 or word in '"\r\n'):
         known = ", ".join(DELIMITERS)
         raise PydanticCustomError("delimiter", f"expected one character, or one of {known}")

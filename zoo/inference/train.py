@@ -21,12 +21,7 @@ from zoo.execution.base import UNFINISHED, WEIGHTS, Job, Result, TrainJob
 from zoo.files import remove_left, scratch_directory
 from zoo.inference.card import Card, Part, SampleOutputs
 from zoo.inference.directory import WEIGHTS as MODEL_WEIGHTS
-from zoo.inference.directory import (
-    TakenError,
-    draft,
-    refuse_taken,
-    write,
-)
+from zoo.inference.directory import TakenError, draft, refuse_taken, write
 from zoo.inference.requests import is_absent, with_saved_encoders
 from zoo.registry import AXES, Choice, Registry
 from zoo.registry.loading import Zoo
@@ -99,10 +94,7 @@ def train(
             "'zoo bench' compares them"
         )
     refuse_taken(save)
-    with (
-        open_executor(zoo, on) as executor,
-        scratch_directory() as scratch,
-    ):
+    with open_executor(zoo, on) as executor, scratch_directory() as scratch:
         run = prepare_run(request, zoo, executor, progress, all_data=all_data)
         run.file = RecordFile(scratch)  # not the model's, which is written whole at the end
         (row,) = run.plan.rows

@@ -51,12 +51,7 @@ def open_executor(zoo: Zoo, on: str | Choice) -> contextlib.closing[Executor]:
 
 
 def prepare_run(
-    request: Request,
-    zoo: Zoo,
-    executor: Executor,
-    progress: Progress,
-    *,
-    all_data: bool = False,
+    request: Request, zoo: Zoo, executor: Executor, progress: Progress, *, all_data: bool = False
 ) -> Run:
     """Plan a request, load its data, and inspect the machine.
 

@@ -9,16 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config.metric_description import MetricDescription
-from zoo.execution.base import (
-    CostJob,
-    Ended,
-    Event,
-    Job,
-    ModelSpec,
-    Result,
-    Started,
-    TrainJob,
-)
+from zoo.execution.base import CostJob, Ended, Event, Job, ModelSpec, Result, Started, TrainJob
 from zoo.execution.base import Progress as JobProgress
 from zoo.registry.catalog import split_list
 from zoo.registry.loading import Zoo

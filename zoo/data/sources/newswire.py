@@ -9,15 +9,15 @@ as many rare words as news.
 
 from __future__ import annotations
 
-import random
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import accumulate, pairwise
 from pathlib import Path
 
 from zoo.data.sources.corpus import Corpus
+from zoo.data.sources.diagnostics.drawing import Draw
 from zoo.errors import ZooError
 
 Words = Mapping[str, tuple[str, ...]]
@@ -98,8 +98,7 @@ class StoryWriter:
     """Generates stories, one after another, from one seed."""
 
     def __init__(self, seed: int) -> None:
-        # Of all its methods only random() is promised to stay the same from Python to Python.
-        self.draw: Callable[[], float] = random.Random(seed).random
+        self.draw = Draw(seed).random
         self.words, self.sentences = vocabulary()
 
     def pick(self, choices: Sequence[str]) -> str:

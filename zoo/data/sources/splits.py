@@ -9,7 +9,6 @@ split: ``train/sport/one.txt``. A directory whose name ends in that of a split, 
 from __future__ import annotations
 
 import itertools
-import random
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any, Self, cast
 
 from zoo.config.reading import TextReading
 from zoo.data.sources.corpus import TEST, TRAIN, VALIDATION
+from zoo.data.sources.diagnostics.drawing import Draw
 from zoo.data.sources.tables import Placed
 from zoo.data.sources.text_file import DataFile, data_stem, data_suffix, decoded, read_bytes
 from zoo.errors import DataError, ZooError
@@ -174,12 +174,10 @@ def stratified(
     indices_of: dict[Hashable, list[int]] = {}
     for index, label in enumerate(labels):
         indices_of.setdefault(label, []).append(index)
-    # Of all its methods only random() is promised to stay the same from Python to Python. The
-    # usual stratified split leaves a small class out of test; here each is divided by itself.
-    draw = random.Random(seed).random
-    test: list[int] = []
+    # The usual stratified split leaves a small class out of test; here each is divided by itself.
+    draw, test = Draw(seed), list[int]()
     for indices in indices_of.values():
         count = min(max(1, round(len(indices) * share)), len(indices) - 1)
-        test += sorted(indices, key=lambda _: draw())[:count]
+        test += draw.sample(indices, count)
     in_test = set(test)
     return [i for i in range(len(labels)) if i not in in_test], sorted(test)

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from zoo.config.reading import DELIMITERS, TABLES_ONLY, Reading, given_flags
+from zoo.config.reading import DELIMITERS, TABLES_ONLY, WORDS, Reading, given_flags
 from zoo.data.sources.text_file import (
     MARKS,
     UTF8,
@@ -34,7 +34,6 @@ CSV, LABEL_TEXT, PARQUET = "csv", "label-text", "parquet"
 PREFIX = "__label__"  # of the labels in files of fastText
 SAMPLE = 100  # lines by which the format of a file is told
 FEW = 50  # a column with more different values holds no labels
-WORDS = {character: word for word, character in DELIMITERS.items()}
 NO_QUOTES = "if quotes are plain characters in this file, say --no-quotes"
 
 Row = dict[str, Any]
