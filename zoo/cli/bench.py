@@ -20,13 +20,7 @@ from zoo.cli.options import (
     terminal_width,
 )
 from zoo.cli.request_help import OUTPUT, TRAINING
-from zoo.cli.request_options import (
-    ON,
-    SUITE,
-    TRACK,
-    RequestCommand,
-    option,
-)
+from zoo.cli.request_options import ON, SUITE, TRACK, RequestCommand, option
 from zoo.errors import ZooError
 from zoo.registry import AXES
 

@@ -19,7 +19,7 @@ from zoo.conformance import (
     run_checks,
     select_choices,
 )
-from zoo.errors import ZooError
+from zoo.errors import ZooError, counted
 from zoo.registry import KINDS
 
 
@@ -82,7 +82,7 @@ def check(
     else:
         tested = len({result.component for result in done})
         summary = ", ".join(f"{count} {status}" for status, count in found.items())
-        click.echo(f"\n{tested} component{'s' * (tested != 1)}: {summary}")
+        click.echo(f"\n{counted(tested, 'component')}: {summary}")
     return 1 if found["failed"] or not (found["passed"] or found.get("xfailed")) else 0
 
 

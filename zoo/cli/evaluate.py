@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 LINE = 100  # characters of a line of mistakes in a pipe; --json has the whole texts
 
 
-@click.command(cls=RequestCommand, fields=(), other_tasks=False, without=("keep_duplicates",))
+@click.command(cls=RequestCommand, offers=lambda one: one.data and one.name != "keep_duplicates")
 @option(
     DATA,
     "--data",

@@ -52,12 +52,6 @@ metric_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-# Adds --wide; the command gets ``wide: bool``.
-wide_option = click.option(
-    "--wide", is_flag=True, help="Print all columns, also those that do not fit the terminal."
-)
-
-
 def terminal_width() -> int | None:
     """Characters in a line of the terminal; None where stdout is none, and nothing is left out."""
     if sys.stdout is None or not sys.stdout.isatty():

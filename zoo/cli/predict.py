@@ -5,20 +5,14 @@ from __future__ import annotations
 import csv
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from zoo.cli.model import (
-    SavedModel,
-    Source,
-    model_options,
-    report_limits,
-    source_options,
-    told,
-)
+from zoo.cli.model import SavedModel, Source, model_options, report_limits, source_options, told
 from zoo.cli.table import printable
 from zoo.errors import ZooError
 
@@ -76,10 +70,9 @@ def predict(
         if not is_tagger:
             raise ZooError(f"--input {source.file}: CoNLL columns are for a model of tags")
         given = _conll_texts(source, Path(source.file))
-    seen = cut = unknown = 0
+    counts = Counter[str]()
 
     def counted() -> Iterator[Any]:
-        nonlocal seen, cut, unknown
         stream = model.stream(given)
         if texts:  # an unknown one is an error before anything is printed
             stream = list(stream)
@@ -87,14 +80,12 @@ def predict(
                 if prediction.all_unknown:
                     raise ZooError(f"every token of text {number} is unknown to the model")
         for prediction in stream:
-            seen += 1
-            cut += prediction.cut > 0
-            unknown += prediction.unknown > 0
+            counts.update(texts=1, cut=prediction.cut > 0, unknown=prediction.unknown > 0)
             yield prediction
 
     layout: Any = _TagLayout() if is_tagger else _TextLayout()
     _print(counted(), _FillLayout() if isinstance(model, MaskFiller) else layout, form)
-    report_limits(cut, unknown, seen, model.max_length)
+    report_limits(counts["cut"], counts["unknown"], counts["texts"], model.max_length)
 
 
 def _conll_texts(source: Source, path: Path) -> Iterator[list[str]]:

@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from zoo.cli.options import (
-    Place,
-    json_option,
-    metric_option,
-    print_json,
-    terminal_width,
-    wide_option,
-)
+from zoo.cli.options import Place, json_option, metric_option, print_json, terminal_width
 from zoo.errors import ZooError
 
 if TYPE_CHECKING:
@@ -41,7 +34,9 @@ if TYPE_CHECKING:
 @click.option(
     "--tables", "tables_only", is_flag=True, help="Write only the tables: no plots, no page."
 )
-@wide_option
+@click.option(
+    "--wide", is_flag=True, help="Print all columns, also those that do not fit the terminal."
+)
 @json_option
 def report(
     directories: tuple[Path, ...],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import typing
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -52,24 +52,16 @@ def option(section: str, *flags: str, **settings: Any) -> Callable[[Any], Any]:
 class RequestCommand(click.Command):
     """A command with the options of a request, among them those of every registered task.
 
-    fields: names of the shared options to offer, None for all of them. without: options not to
-    offer. data: offer also the tasks' options that only decide which data are loaded; other_tasks:
-    offer their other options. Options of executors are offered beside ``--on``. What is named in
-    SETTINGS is given as ``--set NAME=VALUE``.
+    offers: whether it takes an option of a request. Options of executors are offered beside
+    ``--on``. What is named in SETTINGS is given as ``--set NAME=VALUE``.
     """
 
     def __init__(
-        self,
-        *args: Any,
-        fields: Collection[str] | None = None,
-        without: Collection[str] = (),
-        data: bool = True,
-        other_tasks: bool = True,
-        **kwargs: Any,
+        self, *args: Any, offers: Callable[[Option], bool] = lambda one: True, **kwargs: Any
     ) -> None:
         super().__init__(*args, **kwargs)
         self.params.append(help_all_option())
-        self.fields, self.without, self.data, self.other_tasks = fields, without, data, other_tasks
+        self.offers = offers
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Load the plug-ins that are named among the arguments, whose tasks have options too."""
@@ -104,20 +96,18 @@ class RequestCommand(click.Command):
         from zoo.sweep.options import request_options
 
         executors = any(param.name == "on" for param in self.params)
-        tuning = "tuning_seeds" not in self.without
-        for one in request_options(registry, _tasks(registry)):
-            if one.executor:
-                offered = executors
-            elif one.part is not None:
-                offered = self.fields is None or one.name in self.fields
-            else:
-                offered = self.data if one.data else self.other_tasks
+        found = [
+            one
+            for one in request_options(registry, _tasks(registry))
             # Seeds have forms of their own.
-            if offered and one.name not in self.without and one.name != "seeds":
-                name, settings = _settings(one, several=tuning and one.name in TUNABLE)
-                if one.name in SETTINGS:
-                    yield Setting([one.name], example=one.default, **settings)
-                    continue
+            if one.name != "seeds" and (executors if one.executor else self.offers(one))
+        ]
+        tuning = any(one.name == "tuning_seeds" for one in found)
+        for one in found:
+            name, settings = _settings(one, several=tuning and one.name in TUNABLE)
+            if one.name in SETTINGS:
+                yield Setting([one.name], example=one.default, **settings)
+            else:
                 yield SectionOption(
                     [name], section=_section(one), usual=one.name in USUAL, **settings
                 )

@@ -26,11 +26,17 @@ DEFAULT_VALUES = {
 TEXTS_PER_STEP = "Texts per step.  [default: 1]"
 # The options that the axes replace, where they have other names.
 REPLACED = {"length": "max_length", "batch": "batch_size"}
-SIZES = ("dim", "layers", "heads", "ffn_dim", "max_length", "vocab_size")
-WORK = ("dropout", "device", "precision", "compile", "blocks", "threads", "timeout", "memory_limit")
+# Of the options that all tasks share.
+SHARED = (
+    *("task", *AXES, "dim", "layers", "heads", "ffn_dim", "max_length", "vocab_size", "dropout"),
+    *("device", "precision", "compile", "blocks", "threads", "timeout", "memory_limit"),
+)
 
 
-@click.command(cls=RequestCommand, fields=("task", *AXES, *SIZES, *WORK), data=False)
+@click.command(
+    cls=RequestCommand,
+    offers=lambda one: one.name in SHARED if one.part else not one.data,
+)
 @plugin_option
 @option(
     TRAINING,

@@ -10,17 +10,11 @@ import click
 
 from zoo.cli.options import SEED, Place, load_zoo, plugin_option, print_traceback
 from zoo.cli.request_help import DATA, OUTPUT, TRAINING, WHAT
-from zoo.cli.request_options import (
-    ON,
-    SUITE,
-    TRACK,
-    RequestCommand,
-    option,
-)
+from zoo.cli.request_options import ON, SUITE, TRACK, RequestCommand, option
 from zoo.config.request import COMPARING
 
 
-@click.command(cls=RequestCommand, without=COMPARING)
+@click.command(cls=RequestCommand, offers=lambda one: one.name not in COMPARING)
 @SUITE
 @plugin_option
 @option(
