@@ -233,33 +233,24 @@ def p_of_models(one: Row, other: Row) -> float | None:
 
 
 def visible_difference(
-    family: Sequence[Difference],
-    level: float,
-    examples: int,
-    seeds: int | None = None,
-    mean: float | None = None,
+    family: Sequence[Difference], level: float, examples: int, mean: float | None = None
 ) -> float | None:
     """The true difference that would be found in 4 of 5 runs like this, in the metric's own units.
 
-    family: tested differences, whose medians say how large the noise is. level: of the first step
-    of the correction, at which one difference is tested. examples: of one seed, 0 where the metric
-    is no share of them. seeds: as many as the family has by default. mean: of rows, where the
-    metric is a share: a row so far from it varies as much more as p (1 - p) is larger there. None
-    where no difference is found.
+    family: tested differences with an error, whose medians say how large the noise is. level: of
+    the first step of the correction, at which one difference is tested. examples: of one seed, 0
+    where the metric is no share of them. mean: of rows, where the metric is a share: a row so far
+    from it varies as much more as p (1 - p) is larger there. None where no difference is found.
 
     All tests must agree, so the largest of their bars counts. The shrunk variance holds a part of
     the difference's own, which varies with it: the power is averaged over quantiles of the latter.
     """
-    had = statistics.median(d.seeds for d in family)
-    count = had if seeds is None else seeds
-    df = statistics.median(d.df for d in family)
+    count, df, error, disputed = (
+        statistics.median(getattr(d, name) for d in family)
+        for name in ("seeds", "df", "error", "disputed")
+    )
     # The variance is skewed, so that its median is below its mean.
-    error = statistics.median(d.error for d in family)
-    error *= float(_shrunk(special.chdtri(had - 1, 0.5) / (had - 1), had, df) * count / had) ** -0.5
-    if count < ENOUGH or error == 0.0:
-        return None
-    disputed = statistics.median(d.disputed for d in family) * count / had
-    df *= (count - 1) / (had - 1)
+    error *= float(_shrunk(special.chdtri(count - 1, 0.5) / (count - 1), count, df)) ** -0.5
     own = special.chdtri(count - 1, (np.arange(VARIANCES) + 0.5) / VARIANCES) / (count - 1)
     borrowed = df > count - 1 + ROUNDING
     level *= RESERVE if borrowed else 1.0

@@ -195,11 +195,8 @@ class Verdicts:
 
     def best_of(self, rows: Sequence[Row]) -> Row | None:
         """The row with the best mean of those that are ranked; None where there is none."""
-        metric = self.known[0].metric if self.known else None
         of = [row for row in rows if row.name in self._ranked]
-        if metric is None or not of:
-            return None
-        return max(of, key=lambda r: metric.better(sum(r.values.values()) / len(r.values)))
+        return max(of, key=lambda row: row.metric.better(row.mean), default=None)
 
     @cached_property
     def _better(self) -> dict[str, list[Row]]:
@@ -254,12 +251,12 @@ class Verdicts:
         }
         return ranks if len(ranks) > 1 else {}
 
-    def visible(self, kind: str = "pair", seeds: int | None = None) -> float | None:
+    def visible(self, kind: str = "pair") -> float | None:
         """The difference that 4 of 5 such runs would have shown, between two rows or of an effect.
 
-        kind: pair or effect. seeds: of a run with more or fewer seeds. It holds for any two rows:
-        a pair that is a main effect too has more of the level, and shows somewhat less. None where
-        nothing was tested, or where no difference would have shown.
+        kind: pair or effect. It holds for any two rows: a pair that is a main effect too has more
+        of the level, and shows somewhat less. None where nothing was tested, or where no difference
+        would have shown.
         """
         family = self.main if kind == "effect" else self.pairs
         cells = {n for n, row in enumerate(self.known) if not row.baseline}
@@ -273,7 +270,7 @@ class Verdicts:
         scores, level = self.scores, ALPHA * share / whole
         assert scores is not None
         mean = scores.typical(sorted(cells) or None)
-        gap = visible_difference(of, level, scores.examples, seeds, mean)
+        gap = visible_difference(of, level, scores.examples, mean)
         metric = self.known[0].metric
         if gap is None or metric.lowest is None or metric.highest is None:
             return gap
