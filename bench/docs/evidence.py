@@ -115,9 +115,9 @@ def _of_data(run: Run, profile: Profile, component: Component, up: str) -> list[
 
 
 def _chance(data: DataSet) -> str:
-    if data.chance is None:
+    if data.run.chance is None:
         return "best row first:"
-    return f"chance is {data.metric.format(data.chance)}; best row first:"
+    return f"chance is {data.metric.format(data.run.chance)}; best row first:"
 
 
 def _of_part(run: Run, profile: Profile, component: Component, up: str) -> list[str]:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from zoo.config.metric_description import MetricDescription
 from zoo.errors import ZooError, nearest
-from zoo.report.rows import Row
+from zoo.report.rows import Row, varying_axes
 from zoo.report.run_report import RunReport
 from zoo.report.stats.effects import Effect
 from zoo.sweep.complete import read_run
@@ -52,24 +52,14 @@ class DataSet:
         """The metric that ranks rows."""
         return self.run.metric
 
-    @property
-    def chance(self) -> float | None:
-        """The score of guessing; None where the data set does not know it."""
-        return self.run.chance
-
-    @property
-    def best_possible(self) -> float | None:
-        """The best score that there can be; None where the metric has no such limit."""
-        return self.metric.highest if self.metric.higher_is_better else self.metric.lowest
-
     @cached_property
     def scores(self) -> dict[str, Score]:
         """Row name to its score."""
         lines, metric = self.run.lines, self.metric
         means = [line[f"{metric.name}_mean"] for line in lines]
         ends = [mean for mean in means if mean is not None] or [0.0, 1.0]
-        if self.chance is not None and self.best_possible is not None:
-            ends = [self.chance, self.best_possible]
+        if self.run.chance is not None and self.run.best_possible is not None:
+            ends = [self.run.chance, self.run.best_possible]
         low, high = min(map(metric.better, ends)), max(map(metric.better, ends))
 
         def level(mean: float) -> float:
@@ -107,8 +97,7 @@ class Profile:
     @cached_property
     def axes(self) -> list[str]:
         """The axes on which cells differ."""
-        cells = [row.cell for d in self.data_sets for row in d.run.rows if not row.baseline]
-        return [axis for axis in (cells or [{}])[0] if len({cell[axis] for cell in cells}) > 1]
+        return list(varying_axes([row for data in self.data_sets for row in data.run.rows]))
 
     @cached_property
     def names(self) -> dict[str, str]:
@@ -160,7 +149,7 @@ class Profile:
                     | {"task": data.run.records[0].task, "metric": metric}
                     | {part: line[f"{metric}_{part}"] for part in ("mean", "low", "high")}
                     | {"seeds": line["seeds"], "status": score.status, "best": score.best}
-                    | {"chance": data.chance, "goal": data.run.goal, "solved": score.solved}
+                    | {"chance": data.run.chance, "goal": data.run.goal, "solved": score.solved}
                     | data.run.rows[place].chosen
                 )
         return lines

@@ -30,9 +30,10 @@ def scores_table(profile: Profile) -> Table:
         [plain(short, 40), *(cell_text(data.scores.get(name), data) for data in data_sets)]
         for name, short in profile.names.items()
     ]
-    if any(data.chance is not None for data in data_sets):
-        levels = ("" if d.chance is None else d.metric.format(d.chance) for d in data_sets)
-        rows.append(["(chance)", *levels])
+    chances = [data.run.chance for data in data_sets]
+    if any(chance is not None for chance in chances):
+        levels = zip(data_sets, chances, strict=True)
+        rows.append(["(chance)", *("" if c is None else d.metric.format(c) for d, c in levels)])
     return ["row", *(data.name for data in data_sets)], rows
 
 

@@ -177,12 +177,16 @@ class RunReport:
         return next((float(value) for value in found if value is not None), None)
 
     @property
+    def best_possible(self) -> float | None:
+        """The best score that there can be; None where the metric has no such limit."""
+        return self.metric.highest if self.metric.higher_is_better else self.metric.lowest
+
+    @property
     def goal(self) -> float | None:
         """The score with which the task is solved; None without a chance level or a best score."""
-        best = self.metric.highest if self.metric.higher_is_better else self.metric.lowest
-        if self.chance is None or best is None:
+        if self.chance is None or self.best_possible is None:
             return None
-        return self.chance + SOLVED * (best - self.chance)
+        return self.chance + SOLVED * (self.best_possible - self.chance)
 
     def solved(self, values: Collection[float]) -> int:
         """How many of these scores solve the task, which must have a goal."""
