@@ -10,7 +10,6 @@ from bench.publish.markdown import link
 from bench.publish.page import currency
 from bench.publish.published import Published
 from zoo.report.plots.heat import profile_plot
-from zoo.report.plots.plot import styled
 from zoo.report.profile import Profile
 from zoo.report.profile_text import (
     as_text,
@@ -37,8 +36,7 @@ class ProfileRun:
 
 def write_picture(profile: Profile, directory: Path) -> None:
     """The profile as a picture for a page that is wider than a phone; its folder must be there."""
-    with styled():
-        write_file(directory / PICTURE, f"{profile_plot(profile, wide=True).svg}\n")
+    write_file(directory / PICTURE, f"{profile_plot(profile, wide=True).svg}\n")
 
 
 def profile_page(profile: Profile, published: Published) -> str:

@@ -111,11 +111,9 @@ def write_profile(profile: Profile, directory: Path, name: str) -> Path:
     """Write tables, plots and page of the profile, without the reports of its data sets."""
     from zoo.report.html.report_page import profile_page
     from zoo.report.plots.heat import profile_plot
-    from zoo.report.plots.plot import styled
 
     write_tables(profile, directory)
-    with styled():
-        plots = [profile_plot(profile)]
+    plots = [profile_plot(profile)]
     write_plots(plots, PLOT_NAMES, directory / PLOTS)
     return write_file(directory / PAGE, profile_page(profile, plots, name))
 

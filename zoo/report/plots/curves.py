@@ -195,6 +195,7 @@ def group_plots(run: RunReport) -> list[Plot]:
     return [finish("by-group", "Scores per group", about, figure, marks)]
 
 
+@styled()
 def scale_plot(records: Sequence[Record]) -> Plot:
     """Time and memory of a step by size: a line for each cell, and a cross where one failed."""
     found, over = curves(records), axis(records)
@@ -203,36 +204,35 @@ def scale_plot(records: Sequence[Record]) -> Plot:
         next((r.config["value"] for r in c.records if r.status not in ("ok", "skipped")), None)
         for c in found
     ]
-    with styled():
-        figure = Figure(figsize=(6.4, 5.2), layout="constrained")
-        panels = figure.subplots(2, 2).ravel()
-        marks: dict[str, str] = {}
-        for place, (metric, axes) in enumerate(zip(COSTS, panels, strict=True)):
-            for number, curve in enumerate(found):
-                gid, style = f"row-{number}-{place}", _marked(number)
-                exponent = curve.exponent(metric)
-                power = f": {over} to the power of {exponent}" if exponent else ""
-                marks[gid] = f"{curve.name}{power}"
-                values, costs = curve.points(metric)
-                shown = [cost * COSTS[metric][1] for cost in costs]
-                axes.plot(values, shown, linewidth=1.3, gid=gid, **style)
-                if (stopped := failed[number]) and shown:
-                    axes.plot([stopped], [shown[-1]], color=style["color"], **CROSS)
-            axes.set_title(TITLES[place])
-            _scale_axes(axes, metric, over, found)
-        handles = [
-            Line2D([], [], label=plain(curve.name, 30), **_marked(number))
-            for number, curve in enumerate(found)
-        ]
-        if any(failed):
-            handles.append(Line2D([], [], label="failed", color="k", **CROSS))
-        figure.legend(handles=handles, loc="outside lower center", ncols=min(3, len(handles)))
-        about = (
-            f"Cost of one step of one batch against {SIZES[over]}. Both scales are logarithmic: a "
-            "straight line is a power, and its slope the exponent. A cross marks where a cell ran "
-            "out of memory or time, at the last cost that was measured."
-        )
-        return finish("scale", f"How cost grows with {over}", about, figure, marks)
+    figure = Figure(figsize=(6.4, 5.2), layout="constrained")
+    panels = figure.subplots(2, 2).ravel()
+    marks: dict[str, str] = {}
+    for place, (metric, axes) in enumerate(zip(COSTS, panels, strict=True)):
+        for number, curve in enumerate(found):
+            gid, style = f"row-{number}-{place}", _marked(number)
+            exponent = curve.exponent(metric)
+            power = f": {over} to the power of {exponent}" if exponent else ""
+            marks[gid] = f"{curve.name}{power}"
+            values, costs = curve.points(metric)
+            shown = [cost * COSTS[metric][1] for cost in costs]
+            axes.plot(values, shown, linewidth=1.3, gid=gid, **style)
+            if (stopped := failed[number]) and shown:
+                axes.plot([stopped], [shown[-1]], color=style["color"], **CROSS)
+        axes.set_title(TITLES[place])
+        _scale_axes(axes, metric, over, found)
+    handles = [
+        Line2D([], [], label=plain(curve.name, 30), **_marked(number))
+        for number, curve in enumerate(found)
+    ]
+    if any(failed):
+        handles.append(Line2D([], [], label="failed", color="k", **CROSS))
+    figure.legend(handles=handles, loc="outside lower center", ncols=min(3, len(handles)))
+    about = (
+        f"Cost of one step of one batch against {SIZES[over]}. Both scales are logarithmic: a "
+        "straight line is a power, and its slope the exponent. A cross marks where a cell ran "
+        "out of memory or time, at the last cost that was measured."
+    )
+    return finish("scale", f"How cost grows with {over}", about, figure, marks)
 
 
 def _scale_axes(axes: Axes, metric: str, over: str, found: Sequence[Costs]) -> None:

@@ -22,6 +22,7 @@ from zoo.report.plots.plot import (
     WIDTH,
     Plot,
     finish,
+    styled,
     turn_long_labels,
 )
 from zoo.report.profile import Profile
@@ -125,13 +126,10 @@ def _apart(run: RunReport, numbers: list[int], column: str) -> float:
 
 def _any_difference(run: RunReport, numbers: list[int], column: str) -> bool:
     """Whether two of these rows differ significantly, or a speed from the reference's."""
-    names = [run.rows[n].name for n in numbers]
     if column == RATIO:
-        known = [run.lines[n]["train_tie"] for n in numbers]
-        verdicts = [None if tie is None else int(not tie) for tie in known]
-    else:
-        verdicts = [run.verdicts.verdict(*pair) for pair in itertools.combinations(names, 2)]
-    return any(verdicts)
+        return any(run.lines[n]["train_tie"] is False for n in numbers)
+    names = [run.rows[n].name for n in numbers]
+    return any(run.verdicts.verdict(*pair) for pair in itertools.combinations(names, 2))
 
 
 def _colour(level: float) -> Colour:
@@ -171,6 +169,7 @@ def _frame(axes: Axes, rows: int, columns: int) -> None:
     axes.spines[["left", "bottom"]].set_visible(False)
 
 
+@styled()
 def profile_plot(profile: Profile, wide: bool = False) -> Plot:
     """Rows × data sets, coloured between chance and the best possible score.
 
