@@ -13,10 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from zoo.config.settings import MACHINE_FIELDS, machine_of
-from zoo.errors import ZooError
 from zoo.report.comparable import why_not_comparable
-from zoo.report.rows import Row, find_row
-from zoo.report.stats.ratios import Speeds, base_of, combined, memory_verdict
+from zoo.report.rows import Row
+from zoo.report.stats.ratios import Speeds, base_of, combined, memory_verdict, wanted_cell
 from zoo.sweep.records import Record
 
 SPEEDS = {"train": "train speed", "infer": "inference speed"}  # by phase
@@ -76,14 +75,9 @@ class CostChanges:
     def _common_reference(self, wanted: str, bases: list[str]) -> str:
         """A cell measured in both: the wanted one, else the later run's, else the earlier's."""
         cells = [row for _, row in self.both.values() if not row.baseline]
-        if not wanted:
-            return next((base for base in bases if base in [row.name for row in cells]), "")
-        if row := find_row(cells, wanted):
-            return row.name
-        raise ZooError(
-            f"--reference {wanted}: no such cell was measured in both runs. There is: "
-            f"{', '.join(row.name for row in cells) or 'none'}"
-        )
+        if wanted:
+            return wanted_cell(cells, wanted, "was measured in both runs")
+        return next((base for base in bases if base in [row.name for row in cells]), "")
 
     def of(self, one: Row, other: Row) -> list[Change]:
         """Training speed, inference speed and memory; nothing where neither was measured."""

@@ -173,14 +173,12 @@ class Speeds:
         return any(self._contention.get(name, 1.0) > MOST_CONTENTION for name in names)
 
     def blocks(self, name: str) -> int:
-        """In how many blocks a row had a turn; 0 where it was not measured."""
-        if name not in self.measured:
-            return 0
+        """In how many blocks a measured row had a turn."""
         return sum(map(len, seconds(self.measured[name], PHASES[0])))
 
     def reached(self, name: str) -> bool:
-        """Whether the interval of each of a row's ratios became as narrow as was wanted."""
-        if name == self.base or name not in self.measured:
+        """Whether each ratio of a measured row has an interval as narrow as was wanted."""
+        if name == self.base:
             return True
         one = self.measured[name]
         return narrow_enough(ratios_of(one["reference"], [one]))
@@ -208,11 +206,18 @@ def find_reference(rows: Sequence[Row], wanted: str = "") -> str:
     cells = [row for row in rows if not row.baseline and (row.trained or row.cost_records)]
     if not wanted:
         return base_of(rows) or next((row.name for row in cells), "")
+    return wanted_cell(cells, wanted, "here")
+
+
+def wanted_cell(cells: Sequence[Row], wanted: str, where: str) -> str:
+    """The name of the cell that ``--reference`` names; ZooError where none of these is it.
+
+    where: these cells are, in words.
+    """
     if row := find_row(cells, wanted):
         return row.name
-    raise ZooError(
-        f"--reference {wanted}: no such cell here. There is: {', '.join(row.name for row in cells)}"
-    )
+    names = ", ".join(row.name for row in cells) or "none"
+    raise ZooError(f"--reference {wanted}: no such cell {where}. There is: {names}")
 
 
 def combined(sessions: Sequence[Session], contended: bool = False) -> Ratio:
