@@ -23,7 +23,7 @@ def differing_settings(records: Sequence[Record]) -> dict[str, list[str]]:
     Data count by their fingerprint, not by their path. For cost measurements that succeeded, the
     fields of the machine are settings too.
     """
-    values: dict[str, list[str]] = {}
+    values: dict[str, dict[str, None]] = {}
     for record in records:
         fingerprint = str(record.config.get("data", {}).get("fingerprint", ""))[:12]
         found = {"data.fingerprint": fingerprint} | settings_of(record.config)
@@ -33,10 +33,8 @@ def differing_settings(records: Sequence[Record]) -> dict[str, list[str]]:
             machine = zip(MACHINE_FIELDS, machine_of(record.environment), strict=True)
             found |= {f"machine.{field}": value for field, value in machine}
         for name, value in found.items():
-            known = values.setdefault(name, [])
-            if str(value) not in known:
-                known.append(str(value))
-    return {name: known for name, known in values.items() if len(known) > 1}
+            values.setdefault(name, {})[str(value)] = None
+    return {name: [*known] for name, known in values.items() if len(known) > 1}
 
 
 def refuse_differing(records: Sequence[Record], directories: Sequence[object]) -> None:

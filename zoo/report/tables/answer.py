@@ -185,12 +185,9 @@ def next_step(run: RunReport) -> str:
     cells, baselines = by_score(run, baseline=False), by_score(run, baseline=True)
     if not cells:
         return ""
-    enough = run.verdicts.enough
-    lacking = enough - len(cells[0].values)
-    if lacking > 0 and not run.verdicts.pairs:
-        lacking = lacking if cells[1:] or baselines else 0
-        values = {"lacking": lacking, "enough": enough}
-        return " ".join(said("next_step", **values, unbeaten=False))
+    enough, alone = run.verdicts.enough, not cells[1:] and not baselines
+    lacking = 0 if run.verdicts.pairs else max(0, enough - len(cells[0].values))
     beaten = [run.verdicts.verdict(row.name, one.name) for row in cells for one in baselines[:1]]
-    unbeaten = 1 not in beaten and any(verdict is not None for verdict in beaten)
-    return " ".join(said("next_step", lacking=0, unbeaten=unbeaten))
+    unbeaten = not lacking and 1 not in beaten and any(one is not None for one in beaten)
+    lacking = 0 if alone else lacking  # there is nothing to test
+    return " ".join(said("next_step", lacking=lacking, enough=enough, unbeaten=unbeaten))

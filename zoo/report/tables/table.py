@@ -157,10 +157,11 @@ def _costs(run: RunReport, row: Row) -> dict[str, Any]:
     """Speed and memory relative to the reference; everything else a cost measurement found."""
     speeds, reference = run.speeds, run.reference
     measured = row.name in speeds.measured
-    columns: dict[str, Any] = {"reference": reference}
-    columns |= {"blocks": None, "contended": None}
-    if measured:
-        columns |= {"blocks": speeds.blocks(row.name), "contended": speeds.contended(row.name)}
+    columns: dict[str, Any] = {
+        "reference": reference,
+        "blocks": speeds.blocks(row.name) if measured else None,
+        "contended": speeds.contended(row.name) if measured else None,
+    }
     for phase in phases_of(run):
         ratio = speeds.ratio(phase, row.name, reference) if measured else None
         verdict = ratio.verdict if ratio else None
