@@ -10,6 +10,7 @@ from typing import Any
 from zoo.config.metric_description import MetricDescription
 from zoo.report.compare_costs import REFERENCE, Change
 from zoo.report.compare_runs import ComparedRow, Comparison
+from zoo.report.rows import varying
 from zoo.report.stats.intervals import Interval
 from zoo.report.tables.text import bullets, line, listed, plain, ratio, tabulated
 from zoo.report.tables.words import said
@@ -60,8 +61,7 @@ def comparison_data(comparison: Comparison, before: str, after: str) -> dict[str
 
 def _table(comparison: Comparison, shared: Collection[str]) -> list[dict[str, str]]:
     cells = [row.cell for row in comparison.rows if not row.baseline]
-    known = list(cells[0]) if cells else ["attention"]
-    axes = [axis for axis in known if len({cell[axis] for cell in cells}) > 1] or known[:2]
+    axes = list(varying(cells)) or (list(cells[0])[:2] if cells else ["attention"])
     return [_line(row, axes, comparison.metric, shared) for row in comparison.rows]
 
 

@@ -103,18 +103,17 @@ class Profile:
     def names(self) -> dict[str, str]:
         """Row name to the name that tables print: its choices on the axes that vary."""
         rows = {row.name: row for data in self.data_sets for row in data.run.rows}
-        levels: dict[str, list[float]] = {name: [] for name in rows}
-        for data in self.data_sets:
-            for name, score in data.scores.items():
-                levels[name].append(score.level or 0.0)
-        order = sorted(
-            rows, key=lambda name: (bool(rows[name].baseline), -statistics.fmean(levels[name]))
-        )
+
+        def order(name: str) -> tuple[bool, float]:
+            scores = [data.scores[name] for data in self.data_sets if name in data.scores]
+            level = statistics.fmean(score.level or 0.0 for score in scores)
+            return bool(rows[name].baseline), -level
+
         return {
             name: rows[name].baseline
             or "+".join(rows[name].cell[axis] for axis in self.axes)
             or name
-            for name in order
+            for name in sorted(rows, key=order)
         }
 
     @cached_property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -268,11 +268,13 @@ def axes_of(rows: Sequence[Row]) -> tuple[str, ...]:
 
 def varying_axes(rows: Sequence[Row], reference: str = "") -> dict[str, tuple[str, ...]]:
     """The axes on which cells differ, each with its choices; those of the reference come first."""
-    cells = [row for row in rows if not row.baseline]
-    ordered = sorted(cells, key=lambda row: row.name != reference)
-    choices = {
-        axis: tuple(dict.fromkeys(row.cell[axis] for row in ordered)) for axis in axes_of(rows)
-    }
+    ordered = sorted(rows, key=lambda row: row.name != reference)
+    return varying([row.cell for row in ordered if not row.baseline])
+
+
+def varying(cells: Sequence[Mapping[str, str]]) -> dict[str, tuple[str, ...]]:
+    """The axes on which these cells differ, each with its choices in their order."""
+    choices = {a: tuple(dict.fromkeys(cell[a] for cell in cells)) for a in next(iter(cells), {})}
     return {axis: found for axis, found in choices.items() if len(found) > 1}
 
 

@@ -129,11 +129,11 @@ class Verdicts:
 
     def _pairs(self, ranked: Sequence[int]) -> Iterable[Key]:
         """Of ranked rows, in their order: all, or those with a rival."""
-        if not self.limited:
-            return (((a, 1.0), (b, -1.0)) for a, b in itertools.combinations(ranked, 2))
-        rivals = [self._first[self._place[row.name]] for row in self.rivals]
-        found = (sorted((a, b)) for b in rivals for a in ranked if a != b)
-        return (((a, 1.0), (b, -1.0)) for a, b in found)
+        pairs: Iterable[Sequence[int]] = itertools.combinations(ranked, 2)
+        if self.limited:
+            rivals = [self._first[self._place[row.name]] for row in self.rivals]
+            pairs = (sorted((a, b)) for b in rivals for a in ranked if a != b)
+        return (((a, 1.0), (b, -1.0)) for a, b in pairs)
 
     def _test(self, sums: Iterable[Key]) -> dict[Key, Difference]:
         keys = [key for key in dict.fromkeys(sums) if key]

@@ -55,13 +55,9 @@ class Column:
 
 def columns_of(run: RunReport) -> list[Column]:
     """All columns that have a value; of the axes, those on which cells differ."""
-    table, lines, metric = run.table, run.lines, run.metric
-    cells = table[table["baseline"] == ""]
-    known = run.axis_names
+    table, lines, metric, known = run.table, run.lines, run.metric, run.axis_names
     # The first axis is always there: its column has the names of baselines.
-    axes = [axis for axis in known if axis == known[0] or cells[axis].nunique() > 1]
-    if not any(cells[axis].nunique() > 1 for axis in axes):
-        axes = list(known[:2])
+    axes = [axis for axis in known if axis == known[0] or axis in (run.axes or known[:2])]
     found = [Column(axis, axis, list(table[axis])) for axis in axes]
 
     def words(key: str, values: list[str], head: str = "", better: int = 0) -> None:

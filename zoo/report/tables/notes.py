@@ -53,7 +53,6 @@ def notes_of(run: RunReport) -> list[str]:
         **_speeds(run),
         held=any(cost.get("held_memory_mib") for cost in costs),
         ways=ways,
-        visible=visible_note(run),
         MOST_RANKED=MOST_RANKED,
         EQUAL=EQUAL,
         disordered=_disordered(run),
@@ -102,18 +101,6 @@ def _speeds(run: RunReport) -> dict[str, Any]:
         "unreached": sum(not speeds.reached(name) for name in names),
         "itself": [r.low <= 1 <= r.high for r in checks if r.low and r.high],
     }
-
-
-def visible_note(run: RunReport) -> str:
-    """The differences that such a run shows; empty where nothing was tested."""
-    pair, effect = run.verdicts.visible(), run.verdicts.visible("effect")
-    if pair is None:
-        return ""
-    shown = [run.metric.format_difference(d).lstrip("+") for d in (pair, effect) if d is not None]
-    return (
-        f"Differences of {shown[0]} or more between two rows would have shown in 4 of 5 such "
-        f"runs{f', and effects of {shown[1]} or more' if effect is not None else ''}."
-    )
 
 
 def _disordered(run: RunReport) -> tuple[str, str] | None:

@@ -10,6 +10,7 @@ import pandas as pd
 from scipy import stats
 
 from zoo.errors import ZooError
+from zoo.report.rows import varying
 from zoo.report.tables.notes import machine_summary, mixed
 from zoo.report.tables.text import bullets, laid_out
 from zoo.report.tables.words import said
@@ -93,13 +94,14 @@ def curves(records: Sequence[Record]) -> list[Curve]:
         raise ZooError(f"expected records of one axis, got {', '.join(sorted(axes))}")
     last = {(r.name, r.config["value"]): r for r in records}
     cells = {r.name: r.cell for r in reversed(records)}
-    found = []
-    for name in dict.fromkeys(r.name for r in records):
-        parts = cells[name]
-        differing = [c for a, c in parts.items() if len({x[a] for x in cells.values()}) > 1]
-        label = "+".join(differing) or next(iter(parts.values()))
-        found.append(Curve(label, tuple(last[key] for key in sorted(last) if key[0] == name)))
-    return found
+    differing = varying(list(cells.values())) or list(next(iter(cells.values())))[:1]
+    return [
+        Curve(
+            "+".join(cells[name][axis] for axis in differing),
+            tuple(last[key] for key in sorted(last) if key[0] == name),
+        )
+        for name in dict.fromkeys(r.name for r in records)
+    ]
 
 
 def axis(records: Sequence[Record]) -> str:
