@@ -33,7 +33,7 @@ from zoo.sweep.keys import digest
 from zoo.sweep.records import FILE, Record
 
 LINES = "lines.jsonl"
-REPORTS = Path("bench") / "reports"  # where lines and page are
+REPORTS = "reports"  # their folder among the published results
 SEED, SEEDS = 33, 5
 # Choices on each axis, by the number of cells.
 SHAPES = {
@@ -169,7 +169,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what is not measured yet, and print the table."""
     parser = argparse.ArgumentParser(prog="python -m bench.report_scale", description=__doc__)
     parser.add_argument("--cells", default=",".join(map(str, SHAPES)), help=f"of {[*SHAPES]}")
-    parser.add_argument("--out", type=Path, default=REPORTS)
+    parser.add_argument("--out", type=Path, default=Path("results") / REPORTS)
     given = parser.parse_args(arguments)
     file = given.out / LINES
     lines = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []

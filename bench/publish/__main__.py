@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import inventory, recipe, report_scale
+from bench import equal_models, inventory, recipe, report_scale
 from bench.publish.compared import compare_runs
 from bench.publish.components_page import components_link, components_page, components_places
 from bench.publish.markdown import link
@@ -37,9 +37,13 @@ from zoo.sweep.records import FILE
 INVENTORY = "inventory"  # the folder of bench.inventory among the published results
 
 NOISE_OF = ("bbc-news/cpu/grid", "bbc-news/cpu/one-factor")  # beside that of simulated runs
-LARGE = f"How long reports of large grids take: [by size]({report_scale.REPORTS}/{PAGE})."
-RECIPE = f"What the default settings were chosen by: [by recipe]({recipe.RECIPES}/{PAGE})."
 PARTS = f"Every part, and which other libraries have it: [by name]({INVENTORY}/{PAGE})."
+# Programs whose page is made of lines that they wrote, by folder: heading, and what is said there.
+OF_LINES = {
+    recipe.RECIPES: (recipe, "The default recipe", "What the default settings were chosen by"),
+    equal_models.COSTS: (equal_models, "Equal models", "How equal the costs of equal models are"),
+    report_scale.REPORTS: (report_scale, "Large reports", "How long reports of large grids take"),
+}
 
 
 @dataclass(frozen=True)
@@ -130,14 +134,11 @@ def _other_pages(source: Path, out: Path) -> tuple[list[str], list[str]]:
     if (source / INVENTORY / inventory.FILE).exists():
         inventory.publish(source / INVENTORY, out / INVENTORY)
         said += ["## Inventory", PARTS]
-    if (lines := source / recipe.RECIPES / recipe.LINES).exists():
-        (out / recipe.RECIPES).mkdir(parents=True, exist_ok=True)
-        write_file(out / recipe.RECIPES / PAGE, recipe.page(lines))
-        said += ["## The default recipe", RECIPE]
-    if (lines := source / report_scale.REPORTS / report_scale.LINES).exists():
-        (out / report_scale.REPORTS).mkdir(parents=True, exist_ok=True)
-        write_file(out / report_scale.REPORTS / PAGE, report_scale.page(lines))
-        said += ["## Large reports", LARGE]
+    for folder, (program, heading, sentence) in OF_LINES.items():
+        if (lines := source / folder / program.LINES).exists():
+            (out / folder).mkdir(parents=True, exist_ok=True)
+            write_file(out / folder / PAGE, program.page(lines))
+            said += [f"## {heading}", f"{sentence}: {link('table', f'{folder}/{PAGE}')}."]
     return said, list(makers)
 
 
