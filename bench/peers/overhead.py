@@ -30,7 +30,7 @@ CELL_COUNT = 16
 QUICK_CELLS = "--attention fused --pe rope,sin --norm layer".split()
 QUICK_CELL_COUNT = 2
 SWEEPS = HALF // 2  # of each process: together as many as an interval needs
-TRAINING = "--epochs 1 --phases train --baseline none --data".split()
+TRAINING = "--epochs 1 --seeds 1 --phases train --baseline none --data".split()
 DATA = "newswire(train=1800,test=360)"
 QUICK_DATA = "newswire(train=60,test=30)"
 QUICK = "--set dim=16,heads=2,ffn_dim=32,layers=1,vocab_size=300 --max-length 32".split()

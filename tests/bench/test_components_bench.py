@@ -87,7 +87,10 @@ def test_saved_runs_can_be_compared(tmp_path: Path):
     assert environment.torch == torch.__version__
     shutil.copy(first, first.with_name(first.name.replace("0001", "0002", 1)))
     compared = subprocess.run(
-        ["pytest-benchmark", f"--storage={tmp_path}", "compare", "--group-by=fullname"],
+        [
+            *(sys.executable, "-m", "pytest_benchmark", f"--storage={tmp_path}"),
+            *("compare", "--group-by=fullname"),
+        ],
         capture_output=True,
         text=True,
         check=True,

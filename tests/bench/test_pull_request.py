@@ -87,7 +87,12 @@ def test_the_steps_bench_both_sides_and_hand_the_table_to_the_comment(clone: Pat
     summary = clone.parent / "summary"
     env = {"PATH": f"{program.parent}:{os.environ['PATH']}", "GITHUB_STEP_SUMMARY": str(summary)}
     run(f"{steps()['Bench']['run']} -- {TINY}", clone, BASE="main", **env)
-    run(steps()["Comment"]["run"], clone, NUMBER="7", GH_TOKEN="none", **env)
+    comment = steps()["Comment"]["run"]
+    env |= {"NUMBER": "7", "GH_TOKEN": "none", "GITHUB_REPOSITORY": "ours/zoo"}
+    run(comment, clone, HEAD="a-fork/zoo", **env)
+    called = summary.with_name("summary.gh")
+    assert not called.exists(), "a fork has no right to comment"
+    run(comment, clone, HEAD="ours/zoo", **env)
     text = summary.read_text()
     assert text.startswith("## Benched: `pe/alibi`")
     assert all(f"| {pe} " in text for pe in ("alibi", "rope"))
@@ -96,5 +101,5 @@ def test_the_steps_bench_both_sides_and_hand_the_table_to_the_comment(clone: Pat
     assert {name for name, code in now["alibi"].items() if code != before["alibi"][name]} == {
         "components/pe/alibi.py"
     }, "each side has its own code"
-    called = summary.with_name("summary.gh").read_text()
-    assert called.startswith("pr comment 7 --body-file build/pull-request/comment.md")
+    command = "pr comment 7 --body-file build/pull-request/comment.md"
+    assert called.read_text().startswith(command)

@@ -195,7 +195,8 @@ def test_a_job_that_is_lost_with_the_server_of_its_process_is_run_once_more(
     setup = prepared({**small, "epochs": 20}).setup
     job: Job = TrainJob(setup, "the job", "key", cell())
     if kind == "cost":
-        job = CostJob(setup, "the job", "key", (CostMember(cell()),), blocks=2)
+        # Two blocks of each process: it is killed between them.
+        job = CostJob(setup, "the job", "key", (CostMember(cell()),), blocks=4)
     seen: list[Event] = []
     for event in LocalExecutor().run([job], limits=Limits(), directory=tmp_path):
         seen.append(event)
