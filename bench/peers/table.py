@@ -201,7 +201,7 @@ def _notes(rows: Sequence[Row]) -> list[str]:
     notes = _made_on(comparisons)
     kind, least = comparisons[0].kind, min(c.blocks for c in comparisons)
     notes.append(
-        f"{ABOUT[kind]}the Hodges-Lehmann centre of at least {least} blocks of two or three "
+        f"{ABOUT[kind]}the Hodges-Lehmann centre of at least {least} blocks of one to three "
         "processes, in each of which all have a turn, with its 95% interval. At one thread of a "
         "CPU the time is CPU time, else wall time."
     )
