@@ -13,7 +13,7 @@ from typing import Any
 from zoo.config.request import Request
 from zoo.config.settings import Execution
 from zoo.data.sources.splits import ScoringNotice
-from zoo.errors import ZooError
+from zoo.errors import StoppedError, ZooError
 from zoo.execution.base import (
     DataReference,
     Ended,
@@ -174,7 +174,7 @@ def inspect(
     if result.rejected:
         raise ZooError(result.reason)
     if result.status != "ok":
-        raise ZooError(f"the work cannot start: {result.reason}")
+        raise StoppedError(f"the work cannot start: {result.reason}")
     environment = result.environment
     resolved = Execution(
         device=environment["device"],
