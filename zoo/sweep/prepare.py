@@ -155,7 +155,8 @@ def inspect(
     """The environment that jobs will run in, and the setup with device and precision resolved.
 
     Third, the probes that a component refuses, by name, with the reason. Raises ZooError where the
-    machine has no such device or a component refuses its parameters.
+    machine has no such device or a component refuses its parameters, and StoppedError where the
+    process that looks at the machine is killed, runs out of memory or crashes.
     """
     given = tuple(
         row.model
