@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import check_array, check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
@@ -73,11 +73,15 @@ class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         # Each parameter as it was given, as scikit-learn's get_params expects.
         self.__dict__.update({n: v for n, v in locals().items() if n not in ("self", "__class__")})
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on texts and their classes.
 
-        Raises InputError for what are no texts or classes, ZooError for parameters that do not fit,
-        and ``TrainingFailedError`` where the training diverges or fails.
+        sample_weight: (texts) how often each text counts. Whole numbers are as if it was given so
+        often, 0 as if it was not. Other weights are scaled to a mean of one over the texts that
+        have any, and the seed rounds each up or down, so that it is right on average.
+
+        Raises InputError for what are no texts, classes or weights, ZooError for parameters that do
+        not fit, and ``TrainingFailedError`` where the training diverges or fails.
         """
         if y is None:
             raise InputError("ZooClassifier requires y to be passed, but the target y is None")
@@ -95,6 +99,10 @@ class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         plugins, seed = options.pop("plugins"), options.pop("random_state")
         if not isinstance(seed, int | np.integer):
             seed = check_random_state(seed).randint(2**31)
+        if sample_weight is not None:
+            repeats = _repeats(sample_weight, codes, self.classes_, int(seed))
+            rows = np.repeat(np.arange(len(y)), repeats)
+            texts, codes = [texts[row] for row in rows], codes[rows]
         loaded = loading.load(list(plugins))
         data = stored(_splits(texts, codes.tolist()), {})
         request = make_request({**options, "data": data, "keep_duplicates": True}, loaded.registry)
@@ -147,6 +155,31 @@ def _texts(X: Any) -> list[str]:
         if not text.strip():
             raise InputError(f"text {number} of X is empty")
     return [str(text) for text in texts]
+
+
+def _repeats(sample_weight: Any, codes: np.ndarray, classes: np.ndarray, seed: int) -> np.ndarray:
+    """How often each text is trained on (texts), a text of every class at least once.
+
+    codes: the class of each, as its place in classes. Weights that are no whole numbers are rounded
+    by systematic sampling (Madow, 1949): of any range of rows, the sum is off by less than one.
+    """
+    weights = check_array(sample_weight, ensure_2d=False, dtype=float, input_name="sample_weight")
+    if weights.shape != codes.shape:
+        raise InputError(f"sample_weight has the shape {weights.shape}: give {len(codes)} weights")
+    if (weights < 0).any():
+        raise InputError("sample_weight has negative weights: 0 leaves a text out")
+    if (without := np.bincount(codes, weights) == 0).any():
+        raise InputError(
+            f"sample_weight is zero for every text of class {classes[without][0]}: leave them out"
+        )
+    if (weights == np.floor(weights)).all():
+        return weights.astype(int)
+    ends = np.cumsum(weights / weights.sum() * np.count_nonzero(weights))
+    offset = np.random.default_rng(seed).random()
+    repeats = np.diff(np.floor(ends + offset), prepend=0).astype(int)
+    for code in np.flatnonzero(np.bincount(codes, repeats) == 0):
+        repeats[np.where(codes == code, weights, -1).argmax()] = 1
+    return repeats
 
 
 def _splits(texts: list[str], codes: list[int]) -> dict[str, tuple[list[str], list[int]]]:

@@ -14,6 +14,8 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -23,7 +25,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 import zoo
-from zoo.sklearn import ZooClassifier
+from zoo.sklearn import ZooClassifier, _repeats
 
 TINY = {
     "pe": "sin",
@@ -45,10 +47,10 @@ TINY = {
 class OfNumbers(ZooClassifier):
     """Spells each row of numbers as words: ``c0v52 c1v47``."""
 
-    def fit(self, X: Any, y: Any) -> Any:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         if y is not None:
             X, y = validate_data(self, X, y, dtype="numeric")
-        return super().fit(spelled(X), y)
+        return super().fit(spelled(X), y, sample_weight)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
@@ -73,7 +75,9 @@ def of_scikit_learn(*, learning: bool) -> list[Any]:
     return [
         pytest.param(estimator, check, id=check.func.__name__)
         for estimator, check in estimator_checks_generator(OfNumbers(**TINY))
-        if (check.func.__name__ == "check_classifiers_train") is learning
+        # Of shuffled rows the steps of a training are others, however often each row is repeated.
+        if check.func.__name__ != "check_sample_weight_equivalence_on_dense_data"
+        and (check.func.__name__ == "check_classifiers_train") is learning
     ]
 
 
@@ -153,6 +157,62 @@ def test_it_is_the_model_that_zoo_train_gives(
     options = {name: value for name, value in TINY.items() if name != "random_state"}
     same: Any = zoo.train(data=data, all_data=True, on="inline", **options)
     assert same.logits(texts[:5]).tolist() == model.model_.logits(texts[:5]).tolist()
+
+
+def test_a_whole_weight_is_the_text_given_so_often(
+    documents: tuple[pd.DataFrame, pd.DataFrame],
+) -> None:
+    texts, labels = documents[0].text.tolist(), documents[0].label.tolist()
+    weights = [row % 3 for row in range(len(texts))]
+    rows = np.repeat(np.arange(len(texts)), weights)
+    weighted = ZooClassifier(**TINY).fit(texts, labels, sample_weight=weights)
+    repeated = ZooClassifier(**TINY).fit([texts[r] for r in rows], [labels[r] for r in rows])
+    np.testing.assert_array_equal(
+        weighted.predict_proba(texts[:5]), repeated.predict_proba(texts[:5])
+    )
+
+
+@given(
+    weights=st.lists(st.floats(0.01, 50), min_size=2, max_size=60),
+    scale=st.sampled_from([0.001, 1.0, 0.37]),
+    seed=st.integers(0, 2**31),
+)
+def test_other_weights_are_rounded_up_or_down(
+    weights: list[float], scale: float, seed: int
+) -> None:
+    weights = [*weights, 0.5, 0]
+    repeats = _repeats(np.multiply(weights, scale), np.zeros(len(weights), int), ["a"], seed)
+    expected = np.divide(weights, np.mean(weights[:-1]))
+    assert (np.abs(repeats - expected) < 1 + 1e-9).all()
+    assert repeats[-1] == 0
+    assert abs(repeats.sum() - len(weights) + 1) <= 1
+
+
+def test_rounded_weights_are_right_on_average() -> None:
+    weights = [0.2, 1.1, 0.7, 2.0]
+    many = [_repeats(weights, np.zeros(4, int), ["a"], seed) for seed in range(2000)]
+    np.testing.assert_allclose(np.mean(many, axis=0), weights, atol=0.05)  # four standard errors
+
+
+def test_a_class_of_little_weight_keeps_its_heaviest_text() -> None:
+    codes = np.array([0] * 50 + [1, 1])
+    weights = [1.5] * 50 + [0.001, 0.002]
+    for seed in range(20):
+        assert _repeats(weights, codes, ["a", "b"], seed)[-1] >= 1
+
+
+@pytest.mark.parametrize(
+    ("weights", "says"),
+    [
+        ([1], "shape \\(1,\\): give 2 weights"),
+        ([1, -1], "negative"),
+        ([1, 0], "every text of class spam"),
+        ([1, float("nan")], "NaN"),
+    ],
+)
+def test_wrong_weights_are_named(weights: list[float], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        ZooClassifier(**TINY).fit(["a b", "c d"], ["ham", "spam"], sample_weight=weights)
 
 
 def test_cross_validation_grid_search_and_a_pipeline(
