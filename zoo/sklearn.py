@@ -172,8 +172,9 @@ def _repeats(sample_weight: Any, codes: np.ndarray, classes: np.ndarray, seed: i
         raise InputError(
             f"sample_weight is zero for every text of class {classes[without][0]}: leave them out"
         )
-    if (weights == np.floor(weights)).all():
-        return weights.astype(int)
+    repeats: np.ndarray = weights.astype(int)
+    if (repeats == weights).all():
+        return repeats
     ends = np.cumsum(weights / weights.sum() * np.count_nonzero(weights))
     offset = np.random.default_rng(seed).random()
     repeats = np.diff(np.floor(ends + offset), prepend=0).astype(int)

@@ -271,7 +271,7 @@ def test_a_share_for_validation_is_of_whole_texts_and_leaves_none_of_them_in_tra
 def test_texts_without_a_masked_token_are_refused(encoded: EncodedData, registry: Registry) -> None:
     setup = setup_of(encoded, masked=1e-9)
     model = TASK.build(setup, Cell.parse(registry, DEFAULT_CELL), seed=0)
-    with pytest.raises(ZooError, match="more --masked"):
+    with pytest.raises(ZooError, match="larger --set masked"):
         TASK.evaluate(setup, model, TASK.splits(setup, CPU)[1], RUNTIME)
 
 

@@ -72,7 +72,7 @@ class Split(ABC, Generic[B]):
     ) -> Iterator[B]:
         """All examples once, in batches and an order drawn from (seed, epoch).
 
-        by_length: of examples of similar length; otherwise (``--batching random``) of random ones.
+        by_length: of examples of similar length; otherwise (``batching="random"``) of random ones.
         """
         for rows in shuffled_rows(self.lengths, batch_size, seed, epoch, by_length=by_length):
             yield self.batch(rows)

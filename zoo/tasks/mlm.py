@@ -234,7 +234,7 @@ def masked_evaluation(
     targets: the tokens; texts: the number of the text of each.
     """
     if not len(nats):
-        raise ZooError("no token of the held-out texts is masked: give more text or more --masked")
+        raise ZooError("no held-out token is masked: give more text or a larger --set masked")
     found = language_evaluation(math.fsum(nats), len(nats), int(vocabulary.bytes[targets].sum()))
     right_of, scored_of = np.bincount(texts, weights=right), np.bincount(texts)
     effective = effective_examples(right_of.tolist(), scored_of.tolist())
