@@ -4,7 +4,7 @@
 
 A suite's ``[published]`` table says what it needs and where its records go. What is still current
 is taken over; the rest is done in ``build/results``, where a run that was interrupted goes on, and
-takes its place once it is whole. ``make results`` publishes everything afterwards.
+each data set takes its place once it is whole. ``make results`` publishes everything afterwards.
 """
 
 from __future__ import annotations
@@ -125,6 +125,11 @@ class Wanted:
             wanted |= {("cost", row.name, None)} if "cost" in phases else set()
         return len(wanted - {(record.kind, record.name, record.seed) for record in records})
 
+    def is_whole(self, run: Path) -> bool:
+        """Whether all its records are in a run's directory; of ``zoo scale`` its end alone says."""
+        there = RecordFile(run / self.below, self.name).read()
+        return self.plan is not None and not self.missing(list(filter(self.fits, there)))
+
 
 def _of_suite(suite: Path, published: Published, data_dir: Path) -> list[Wanted]:
     """What a suite asks for, by data set; ZooError where something for it is not there."""
@@ -166,11 +171,16 @@ def _repeat(
     for one in wanted:
         _write(one, [home, work], work)
     arguments = [sys.executable, "-m", "zoo", *command, "--out", str(work)]
-    if status := subprocess.run(arguments, cwd=data_dir, check=False).returncode:
-        print(f"{place}: left as it is, for zoo {command[0]} ended with exit status {status}")
-        return False
-    for one in wanted:
+    status = subprocess.run(arguments, cwd=data_dir, check=False).returncode
+    whole = [one for one in wanted if not status or one.is_whole(work)]
+    for one in whole:
         _write(one, [work], home)
+    if status:
+        print(
+            f"{place}: {len(whole)} of {counted(len(wanted), 'data set')} done, the rest left as "
+            f"it is, for zoo {command[0]} ended with exit status {status}"
+        )
+        return False
     shutil.rmtree(work)
     return True
 

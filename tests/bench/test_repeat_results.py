@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -98,6 +100,30 @@ def test_results_of_other_settings_are_made_anew(
     assert {record.config["training"]["lr"] for record in records(root).values()} == {0.01}
 
 
+def test_a_data_set_that_is_whole_is_taken_over_before_the_others(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    suite = root / "bench" / "suites" / "one.toml"
+    both = '["order(train=60,test=12)", "majority(train=60,test=12)"]'
+    suite.write_text(suite.read_text().replace('"order(train=60,test=12)"', both))
+    assert main([], root) == 0
+    home, work = root / "results" / "order" / "cpu", root / "build" / "results" / "order" / "cpu"
+    order, majority = sorted(home.glob("*/records.jsonl"), reverse=True)
+    whole = order.read_text()
+    shutil.copytree(home, work)
+    for file in (order, majority, work / majority.relative_to(home)):
+        file.write_text("".join(file.read_text().splitlines(keepends=True)[:1]))
+
+    def interrupted(*_: object, **__: object) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.CompletedProcess([], 130)
+
+    monkeypatch.setattr(subprocess, "run", interrupted)
+    assert main([], root) == 1
+    assert "order/cpu: 1 of 2 data sets done, the rest left as it is" in capfd.readouterr().out
+    assert order.read_text() == whole
+    assert len(majority.read_text().splitlines()) == 1
+
+
 def test_what_cannot_be_made_here_is_left_as_it_is_in_one_line(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -125,8 +151,8 @@ def test_a_run_that_fails_leaves_what_is_published_and_what_is_done(
     suite.write_text(suite.read_text().replace("naive", "raises"))
     assert main([], root) == 1
     assert (
-        "order/cpu: left as it is, for zoo bench ended with exit status 1\n"
-        in capfd.readouterr().out
+        "order/cpu: 0 of 1 data set done, the rest left as it is, for zoo bench ended with exit "
+        "status 1\n" in capfd.readouterr().out
     )
     assert records(root) == {}
     assert {record.status for record in records(root, "build/results").values()} == {
