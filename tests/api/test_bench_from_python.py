@@ -18,7 +18,7 @@ from zoo.sweep.records import RecordFile
 RUN = {**QUICK, "on": "inline"}
 
 
-def test_lists_become_comma_lists_and_the_table_is_a_data_frame(folder: Path) -> None:
+def test_lists_become_comma_lists_and_the_table_is_a_data_frame(folder):
     result = zoo.bench(
         ["fused", "naive"], pe=["rope", "sin"], out="out", **{**RUN, "seeds": [0, 3]}
     )
@@ -43,7 +43,7 @@ def test_lists_become_comma_lists_and_the_table_is_a_data_frame(folder: Path) ->
     assert again.answer == result.answer
 
 
-def test_every_option_can_be_given_by_name(folder: Path) -> None:
+def test_every_option_can_be_given_by_name(folder):
     values = {"lr": 0.01, "schedule": "cosine", "head_hidden": 8, "all_positions": True}
     sizes = {"dim": 24, "ensemble": 2, "timeout": None}
     zoo.bench(norm="rms", ffn=["swiglu"], out="out", **{**RUN, **values, **sizes})
@@ -58,7 +58,7 @@ def test_every_option_can_be_given_by_name(folder: Path) -> None:
     assert (record.cell["norm"], record.cell["ffn"]) == ("rms", "swiglu")
 
 
-def test_another_task_and_a_suite_by_its_options(folder: Path) -> None:
+def test_another_task_and_a_suite_by_its_options(folder):
     (folder / "small.toml").write_text(
         'task = "seq2seq"\ndata = "copy(train=40,test=8,shortest=2,longest=3)"\nbeam = 2\n'
         'dim = 16\nheads = 2\nlayers = 1\nepochs = 1\nphases = ["train"]\nmax_length = 8\n'
@@ -91,7 +91,7 @@ class Recorder(Silent):
 
 
 @pytest.mark.parametrize("plugins", [FAILING, [str(FAILING)]], ids=["path", "texts"])
-def test_a_failure_is_a_row_and_progress_is_told_of_every_job(plugins: Any, folder: Path) -> None:
+def test_a_failure_is_a_row_and_progress_is_told_of_every_job(plugins, folder):
     progress = Recorder()
     found = zoo.bench(["fused", "raises"], plugins=plugins, out="out", progress=progress, **RUN)
     status = dict(zip(found.table["attention"], found.table["status"], strict=True))
@@ -115,9 +115,7 @@ def test_a_failure_is_a_row_and_progress_is_told_of_every_job(plugins: Any, fold
     ],
     ids=str,
 )
-def test_a_wrong_option_raises_and_writes_nothing(
-    options: dict[str, Any], message: str, folder: Path
-) -> None:
+def test_a_wrong_option_raises_and_writes_nothing(options, message, folder):
     with pytest.raises(zoo.ZooError) as raised:
         zoo.bench(**{**RUN, "out": "out", **options})
     assert message in str(raised.value)

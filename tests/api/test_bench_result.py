@@ -22,7 +22,7 @@ RUN = {"attention": ["fused", "naive"], "pe": "sin", "phases": "train", "on": "i
 
 
 @pytest.fixture(scope="module")
-def result(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> BenchResult:
+def result(tmp_path_factory, corpus) -> BenchResult:
     out = tmp_path_factory.mktemp("result") / "out"
     return zoo.bench(**{**CLASSIFY, **RUN, "data": str(corpus), "save_models": "best"}, out=out)
 
@@ -48,9 +48,7 @@ class Page(HTMLParser):
             self.cells.append(data)
 
 
-def test_the_table_has_what_readers_want_and_the_details_have_everything(
-    result: BenchResult,
-) -> None:
+def test_the_table_has_what_readers_want_and_the_details_have_everything(result):
     columns = list(result.table.columns)
     assert columns[:5] == ["attention", "accuracy_mean", "macro_f1_mean", "seeds", "params"]
     assert len(columns) <= 10
@@ -63,7 +61,7 @@ def test_the_table_has_what_readers_want_and_the_details_have_everything(
     assert not details.map(lambda value: value is None).any(axis=None)
 
 
-def test_it_has_the_answer_the_directory_and_the_models(result: BenchResult) -> None:
+def test_it_has_the_answer_the_directory_and_the_models(result):
     report = RunReport(RecordFile(result.directory).read())
     assert result.answer.splitlines() == report.answer
     assert report.best is not None
@@ -74,7 +72,7 @@ def test_it_has_the_answer_the_directory_and_the_models(result: BenchResult) -> 
     assert model.predict(["the goal"])[0].label in model.labels
 
 
-def test_a_notebook_shows_the_table_the_answer_and_the_place(result: BenchResult) -> None:
+def test_a_notebook_shows_the_table_the_answer_and_the_place(result):
     shown = result._repr_html_()
     assert {"attention", "accuracy", "fused", "naive"} <= set(Page(shown).cells)
     assert all(f"<p>{line}</p>" in shown for line in result.answer.splitlines())
@@ -83,7 +81,7 @@ def test_a_notebook_shows_the_table_the_answer_and_the_place(result: BenchResult
     assert result.answer.split(". ")[0] in repr(result)
 
 
-def test_names_are_escaped_in_html() -> None:
+def test_names_are_escaped_in_html():
     frame = pd.DataFrame({"attention": ["<script>alert(1)</script>"]})
     shown = BenchResult(frame, "a < b", Path("a&b"), ["<i>"], shown=frame)._repr_html_()
     assert "<script>" not in shown
@@ -92,7 +90,7 @@ def test_names_are_escaped_in_html() -> None:
     Page(shown)
 
 
-def test_progress_is_drawn_where_it_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_drawn_where_it_can_be_read(monkeypatch):
     monkeypatch.delitem(sys.modules, "ipykernel", raising=False)  # of another test's library
     own = Silent()
     for given, kind in ((None, Silent), (False, Silent), (own, Silent), (True, Shown)):
@@ -102,9 +100,7 @@ def test_progress_is_drawn_where_it_can_be_read(monkeypatch: pytest.MonkeyPatch)
         progress.close()
 
 
-def test_bars_count_jobs_and_say_how_they_ended(
-    small: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bars_count_jobs_and_say_how_they_ended(small, tmp_path, capsys):
     zoo.bench(**{**small, **RUN, "seeds": 1, "epochs": 1}, progress=True, out=tmp_path / "out")
     said = capsys.readouterr().err
     assert "3.0/3" in said
@@ -112,9 +108,7 @@ def test_bars_count_jobs_and_say_how_they_ended(
     assert "accuracy 0." in said
 
 
-def test_a_notebook_without_widgets_still_shows_bars(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_notebook_without_widgets_still_shows_bars(monkeypatch, capsys):
     """tqdm falls back to text there; rich would show nothing."""
     for name in ("ipykernel", "IPython"):
         monkeypatch.setitem(sys.modules, name, types.ModuleType(name))

@@ -7,7 +7,6 @@ words.
 from __future__ import annotations
 
 import pickle
-from pathlib import Path
 from typing import Any
 
 import joblib
@@ -82,30 +81,28 @@ def of_scikit_learn(*, learning: bool) -> list[Any]:
 
 
 @pytest.mark.parametrize(("estimator", "check"), of_scikit_learn(learning=False))
-def test_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
+def test_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("estimator", "check"), of_scikit_learn(learning=True))
-def test_checks_of_scikit_learn_that_it_learns(estimator: Any, check: Any) -> None:
+def test_checks_of_scikit_learn_that_it_learns(estimator, check):
     check(estimator.set_params(epochs=8))
 
 
 @pytest.fixture(scope="module")
-def documents(corpus: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+def documents(corpus) -> tuple[pd.DataFrame, pd.DataFrame]:
     return pd.read_csv(corpus / "train.csv"), pd.read_csv(corpus / "test.csv")
 
 
 @pytest.fixture(scope="module")
-def fitted(documents: tuple[pd.DataFrame, pd.DataFrame]) -> ZooClassifier:
+def fitted(documents) -> ZooClassifier:
     train, _ = documents
     return ZooClassifier(**{**TINY, "epochs": 8}).fit(train.text, train.label)
 
 
-def test_probabilities_are_in_the_order_of_the_classes(
-    fitted: ZooClassifier, documents: tuple[pd.DataFrame, pd.DataFrame]
-) -> None:
+def test_probabilities_are_in_the_order_of_the_classes(fitted, documents):
     _, test = documents
     assert list(fitted.classes_) == ["market", "music", "sport"]
     probabilities = fitted.predict_proba(list(test.text))
@@ -116,7 +113,7 @@ def test_probabilities_are_in_the_order_of_the_classes(
     assert fitted.score(test.text, test.label) > 0.6  # chance is 1/3
 
 
-def test_it_is_trained_on_every_document() -> None:
+def test_it_is_trained_on_every_document():
     """Two documents of each class: none of them is held out."""
     texts = ["goal", "goal goal", "bank", "bank bank"]
     model = ZooClassifier(**{**TINY, "epochs": 20}).fit(texts, [True, True, False, False])
@@ -130,9 +127,7 @@ def test_it_is_trained_on_every_document() -> None:
     assert (tags.string, tags.one_d_array, tags.two_d_array) == (True, True, False)
 
 
-def test_copies_predict_the_same_and_a_clone_is_not_fitted(
-    fitted: ZooClassifier, documents: tuple[pd.DataFrame, pd.DataFrame], tmp_path: Path
-) -> None:
+def test_copies_predict_the_same_and_a_clone_is_not_fitted(fitted, documents, tmp_path):
     _, test = documents
     expected = fitted.predict_proba(test.text)
     joblib.dump(fitted, tmp_path / "model.joblib")
@@ -145,9 +140,7 @@ def test_copies_predict_the_same_and_a_clone_is_not_fitted(
         fresh.predict(test.text)
 
 
-def test_it_is_the_model_that_zoo_train_gives(
-    documents: tuple[pd.DataFrame, pd.DataFrame],
-) -> None:
+def test_it_is_the_model_that_zoo_train_gives(documents):
     train, _ = documents
     texts, labels = train.text.tolist(), train.label.tolist()
     model = ZooClassifier(**TINY).fit(texts, labels)
@@ -159,9 +152,7 @@ def test_it_is_the_model_that_zoo_train_gives(
     assert same.logits(texts[:5]).tolist() == model.model_.logits(texts[:5]).tolist()
 
 
-def test_a_whole_weight_is_the_text_given_so_often(
-    documents: tuple[pd.DataFrame, pd.DataFrame],
-) -> None:
+def test_a_whole_weight_is_the_text_given_so_often(documents):
     texts, labels = documents[0].text.tolist(), documents[0].label.tolist()
     weights = [row % 3 for row in range(len(texts))]
     rows = np.repeat(np.arange(len(texts)), weights)
@@ -177,9 +168,7 @@ def test_a_whole_weight_is_the_text_given_so_often(
     scale=st.sampled_from([0.001, 1.0, 0.37]),
     seed=st.integers(0, 2**31),
 )
-def test_other_weights_are_rounded_up_or_down(
-    weights: list[float], scale: float, seed: int
-) -> None:
+def test_other_weights_are_rounded_up_or_down(weights, scale, seed):
     weights = [*weights, 0.5, 0]
     repeats = _repeats(np.multiply(weights, scale), np.zeros(len(weights), int), ["a"], seed)
     expected = np.divide(weights, np.mean(weights[:-1]))
@@ -188,13 +177,13 @@ def test_other_weights_are_rounded_up_or_down(
     assert abs(repeats.sum() - len(weights) + 1) <= 1
 
 
-def test_rounded_weights_are_right_on_average() -> None:
+def test_rounded_weights_are_right_on_average():
     weights = [0.2, 1.1, 0.7, 2.0]
     many = [_repeats(weights, np.zeros(4, int), ["a"], seed) for seed in range(2000)]
     np.testing.assert_allclose(np.mean(many, axis=0), weights, atol=0.05)  # four standard errors
 
 
-def test_a_class_of_little_weight_keeps_its_heaviest_text() -> None:
+def test_a_class_of_little_weight_keeps_its_heaviest_text():
     codes = np.array([0] * 50 + [1, 1])
     weights = [1.5] * 50 + [0.001, 0.002]
     for seed in range(20):
@@ -210,14 +199,12 @@ def test_a_class_of_little_weight_keeps_its_heaviest_text() -> None:
         ([1, float("nan")], "NaN"),
     ],
 )
-def test_wrong_weights_are_named(weights: list[float], says: str) -> None:
+def test_wrong_weights_are_named(weights, says):
     with pytest.raises(ValueError, match=says):
         ZooClassifier(**TINY).fit(["a b", "c d"], ["ham", "spam"], sample_weight=weights)
 
 
-def test_cross_validation_grid_search_and_a_pipeline(
-    documents: tuple[pd.DataFrame, pd.DataFrame],
-) -> None:
+def test_cross_validation_grid_search_and_a_pipeline(documents):
     train, _ = documents
     estimator = ZooClassifier(**TINY)
     scores = cross_val_score(estimator, train.text, train.label, cv=2, error_score="raise")
@@ -247,7 +234,7 @@ def test_cross_validation_grid_search_and_a_pipeline(
         (np.array([["a", "b"], ["c", "d"]]), [0, 1], "one column of texts"),
     ],
 )
-def test_what_cannot_be_learned_is_a_value_error(texts: Any, labels: Any, says: str) -> None:
+def test_what_cannot_be_learned_is_a_value_error(texts, labels, says):
     with pytest.raises(ValueError, match=says):
         ZooClassifier(**TINY).fit(texts, labels)
 
@@ -256,6 +243,6 @@ def test_what_cannot_be_learned_is_a_value_error(texts: Any, labels: Any, says: 
     ("wrong", "says"),
     [({"attention": "fusd"}, "did you mean 'fused'"), ({"dim": 0}, "--set dim=0")],
 )
-def test_wrong_parameters_are_named(wrong: dict[str, Any], says: str) -> None:
+def test_wrong_parameters_are_named(wrong, says):
     with pytest.raises(zoo.ZooError, match=says):
         ZooClassifier(**{**TINY, **wrong}).fit(["a b", "c d"], [0, 1])

@@ -6,11 +6,8 @@ import inspect
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import click
 import pytest
 import torch
 from small_runs import DEFAULT_CELL
@@ -33,7 +30,7 @@ OTHERWISE = {"_click_default_help", "help_all", "set", "plan_only", "wide", "as_
 OTHERWISE |= {"seed"}
 
 
-def test_dir_names_what_there_is() -> None:
+def test_dir_names_what_there_is():
     assert {"bench", "train", "load", "build", "sklearn", "hookimpl", "ZooError"} <= set(dir(zoo))
     for name in dir(zoo):
         assert getattr(zoo, name) is not None or name.startswith("__")
@@ -41,13 +38,13 @@ def test_dir_names_what_there_is() -> None:
         zoo.bentch  # noqa: B018
 
 
-def test_no_package_has_the_name_of_a_function() -> None:
+def test_no_package_has_the_name_of_a_function():
     """Its import would put it in the function's place."""
     packages = {path.stem for path in Path(zoo.__file__).parent.iterdir()}
     assert packages.isdisjoint({*zoo.__all__})
 
 
-def test_functions_that_plan_need_no_torch() -> None:
+def test_functions_that_plan_need_no_torch():
     program = (
         "import json, sys, zoo; first = 'torch' in sys.modules or 'pydantic' in sys.modules\n"
         "import inspect; inspect.signature(zoo.bench); dir(zoo)\n"
@@ -67,9 +64,7 @@ def test_functions_that_plan_need_no_torch() -> None:
     ],
     ids=["bench", "train"],
 )
-def test_a_function_takes_every_option_of_its_command_by_name(
-    function: Callable[..., Any], command: click.Command, own: set[str]
-) -> None:
+def test_a_function_takes_every_option_of_its_command_by_name(function, command, own):
     context = command.make_context("zoo", ["--save", "x"] if function is zoo.train else [])
     offered = {str(param.name) for param in command.get_params(context)}
     parameters = inspect.signature(function).parameters
@@ -83,13 +78,13 @@ def test_a_function_takes_every_option_of_its_command_by_name(
         assert option in said, option
 
 
-def test_the_stub_for_editors_is_up_to_date() -> None:
+def test_the_stub_for_editors_is_up_to_date():
     assert stub.FILE.read_text(encoding="utf-8") == stub.text(), "run: make stub"
     assert (stub.FILE.parent / "py.typed").exists()
 
 
 @pytest.mark.slow
-def test_a_type_checker_knows_options_and_results(tmp_path: Path) -> None:
+def test_a_type_checker_knows_options_and_results(tmp_path):
     from mypy import api
 
     script = tmp_path / "script.py"
@@ -112,7 +107,7 @@ def test_a_type_checker_knows_options_and_results(tmp_path: Path) -> None:
 SIZES = {"dim": 16, "heads": 2, "ffn_dim": 32, "layers": 2, "vocab_size": 50}
 
 
-def test_build_gives_the_encoder_that_a_bench_begins_with() -> None:
+def test_build_gives_the_encoder_that_a_bench_begins_with():
     model = zoo.build({"attention": "fused", "pe": "rope", "norm": "rms"}, SIZES, seed=3)
     assert isinstance(model, nn.Module)
     names = {**DEFAULT_CELL, "norm": "rms"}
@@ -125,7 +120,7 @@ def test_build_gives_the_encoder_that_a_bench_begins_with() -> None:
         assert torch.equal(built[f"model.{name}"], weight)
 
 
-def test_a_built_encoder_ignores_padding_and_learns() -> None:
+def test_a_built_encoder_ignores_padding_and_learns():
     torch.manual_seed(0)
     model = zoo.build("naive+sin", SIZES, seed=0).eval()
     ids = torch.randint(1, 50, (2, 7))
@@ -154,6 +149,6 @@ def test_a_built_encoder_ignores_padding_and_learns() -> None:
         ("fused", {"dim": 10, "heads": 4}, "not divisible"),
     ],
 )
-def test_what_cannot_be_built_is_one_line(cell: Any, sizes: dict[str, int], says: str) -> None:
+def test_what_cannot_be_built_is_one_line(cell, sizes, says):
     with pytest.raises(zoo.ZooError, match=says):
         zoo.build(cell, sizes)

@@ -21,7 +21,7 @@ ROWS = {"phases": "train", "baseline": "none", "epochs": 1, "seeds": 1, "on": "i
 
 
 @pytest.fixture(scope="module")
-def frames(corpus: Path) -> dict[str, pd.DataFrame]:
+def frames(corpus) -> dict[str, pd.DataFrame]:
     return {split: pd.read_csv(corpus / f"{split}.csv") for split in ("train", "test")}
 
 
@@ -31,9 +31,7 @@ def record_of(data: Any, out: Path, small: dict[str, Any], **more: Any) -> Recor
     return record
 
 
-def test_every_form_of_the_same_rows_trains_the_same_model(
-    frames: dict[str, pd.DataFrame], small: dict[str, Any], tmp_path: Path
-) -> None:
+def test_every_form_of_the_same_rows_trains_the_same_model(frames, small, tmp_path):
     by_file = record_of(small["data"], tmp_path / "file", small)
     forms = {
         "DataFrame": frames,
@@ -54,9 +52,7 @@ def test_every_form_of_the_same_rows_trains_the_same_model(
         assert data["name"] in record.command
 
 
-def test_one_frame_is_divided_and_the_key_is_its_content(
-    frames: dict[str, pd.DataFrame], small: dict[str, Any], tmp_path: Path
-) -> None:
+def test_one_frame_is_divided_and_the_key_is_its_content(frames, small, tmp_path):
     frame = frames["train"].rename(columns={"text": "body", "label": "topic"})
     named = {"text_column": "body", "label_column": "topic"}
     first = record_of(frame, tmp_path / "out", small, **named)
@@ -70,9 +66,7 @@ def test_one_frame_is_divided_and_the_key_is_its_content(
         zoo.bench("fused", out=tmp_path / "out", **options)
 
 
-def test_classes_of_a_data_set_keep_their_names_and_order(
-    frames: dict[str, pd.DataFrame], small: dict[str, Any], tmp_path: Path
-) -> None:
+def test_classes_of_a_data_set_keep_their_names_and_order(frames, small, tmp_path):
     names = ["sport", "music", "market"]  # not in alphabetical order
     features = datasets.Features(
         {"text": datasets.Value("string"), "label": datasets.ClassLabel(names=names)}
@@ -85,7 +79,7 @@ def test_classes_of_a_data_set_keep_their_names_and_order(
     assert record.config["data"]["name"].startswith("Dataset-72-rows-")
 
 
-def test_tags_are_lists_too(small: dict[str, Any], tmp_path: Path) -> None:
+def test_tags_are_lists_too(small, tmp_path):
     tokens = [["the", "owl", "sees", str(n)] for n in range(12)]
     tags = [["O", "ANIMAL", "O", "NUMBER"]] * 12
     options = {**small, **ROWS, "task": "tag", "keep_duplicates": True}
@@ -94,9 +88,7 @@ def test_tags_are_lists_too(small: dict[str, Any], tmp_path: Path) -> None:
     assert result.table.token_accuracy_mean.notna().all()
 
 
-def test_several_data_sets_may_be_given_in_python(
-    frames: dict[str, pd.DataFrame], small: dict[str, Any], tmp_path: Path
-) -> None:
+def test_several_data_sets_may_be_given_in_python(frames, small, tmp_path):
     options = {**small, **ROWS, "data": ["order(train=30,test=6)", frames["train"]]}
     result = zoo.bench("fused", out=tmp_path / "out", **options)
     names = set(result.table["data"])
@@ -104,7 +96,7 @@ def test_several_data_sets_may_be_given_in_python(
     assert all(name in result._repr_html_() for name in names)
 
 
-def test_two_pairs_in_a_list_are_two_data_sets_and_a_pair_is_one() -> None:
+def test_two_pairs_in_a_list_are_two_data_sets_and_a_pair_is_one():
     texts, labels = ["a", "b", "c", "d"], ["x", "y", "x", "y"]
     two = stored([(texts, labels), (texts[::-1], labels)], {})
     assert [Path(path).name[:12] for path in two] == ["lists-4-rows"] * 2
@@ -112,7 +104,7 @@ def test_two_pairs_in_a_list_are_two_data_sets_and_a_pair_is_one() -> None:
         assert isinstance(stored(pair, {}), str)
 
 
-def test_values_that_json_lacks_are_written_as_they_are_read() -> None:
+def test_values_that_json_lacks_are_written_as_they_are_read():
     frame = pd.DataFrame(
         {
             "text": ["naïve — ✓", 'with "quotes"\nand lines'],
@@ -168,8 +160,6 @@ TEXTS = pd.DataFrame({"text": ["a", "b"] * 4, "label": [0, 1] * 4})
         "delimiter",
     ],
 )
-def test_data_that_do_not_fit_are_one_line(
-    data: Any, more: dict[str, str], says: str, small: dict[str, Any], tmp_path: Path
-) -> None:
+def test_data_that_do_not_fit_are_one_line(data, more, says, small, tmp_path):
     with pytest.raises(zoo.ZooError, match=says):
         zoo.bench("fused", out=tmp_path / "out", **{**small, **ROWS, **more, "data": data})

@@ -25,22 +25,19 @@ GRID = {**CLASSIFY, "attention": "fused", "pe": "sin,none", "lr": "0.001,0.02", 
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Path:
+def run(tmp_path_factory, corpus) -> Path:
     """Two cells and a baseline; the learning rate was chosen for each."""
     out = tmp_path_factory.mktemp("run") / "out"
     bench(out, {**GRID, "data": str(corpus), "dropout": 0.05, "ensemble": 2, "pool": "cls"})
     return out
 
 
-def test_the_row_of_the_answer_has_its_settings_and_all_the_data(
-    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_row_of_the_answer_has_its_settings_and_all_the_data(run, tmp_path, capsys):
     save = tmp_path / "model"
     assert main(["train", "--from", str(run), "--save", str(save), "--on", "inline"]) == 0
     said = capsys.readouterr().out
     report = RunReport(RecordFile(run).read())
     best = report.best
-    assert best is not None
     assert said.startswith(f"{best.name}, seed 0: trained on all the data of corpus")
     score = report.shown.iloc[report.position[best.name]]["accuracy"]
     assert f"In the run: {report.short_name(best)}: accuracy {score}" in said
@@ -54,9 +51,7 @@ def test_the_row_of_the_answer_has_its_settings_and_all_the_data(
     assert model.predict(["the goal of the team"])[0].label in model.labels
 
 
-def test_the_score_of_another_model_is_not_said_of_this_one(
-    run: Path, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_score_of_another_model_is_not_said_of_this_one(run, corpus, tmp_path, capsys):
     data = Path(shutil.copytree(corpus, tmp_path / "corpus"))
     with (data / "train.csv").open("a") as file:
         file.write("one more goal,sport\n")
@@ -69,9 +64,7 @@ def test_the_score_of_another_model_is_not_said_of_this_one(
     assert "In the run" not in said
 
 
-def test_nothing_is_said_of_splits_where_all_the_data_are_trained_on(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nothing_is_said_of_splits_where_all_the_data_are_trained_on(tmp_path, capsys):
     rows = [f"sentence {n % 12} about goals,sport" for n in range(20)]
     rows += [f"sentence {n} about banks,market" for n in range(4)]
     data = tmp_path / "rows.csv"
@@ -87,7 +80,7 @@ def test_nothing_is_said_of_splits_where_all_the_data_are_trained_on(
     assert (first, last.startswith("train 1/1")) == ("train: 1 to run", True)
 
 
-def test_another_row_from_python_with_an_option_over_its_own(run: Path) -> None:
+def test_another_row_from_python_with_an_option_over_its_own(run):
     report = RunReport(RecordFile(run).read())
     (other,) = [row for row in report.rows if row.cell and row is not report.best]
     model = zoo.train(from_=run, row=f"fused+{other.cell['pe']}", epochs=1, on="inline", seed=5)
@@ -96,7 +89,7 @@ def test_another_row_from_python_with_an_option_over_its_own(run: Path) -> None:
     assert model.card.training.lr == other.trained[0].config["training"]["lr"]
 
 
-def test_a_setting_that_was_a_default_once_is_that_of_the_record(run: Path, tmp_path: Path) -> None:
+def test_a_setting_that_was_a_default_once_is_that_of_the_record(run, tmp_path):
     """A command does not name what was a default when it was written."""
     old = Path(shutil.copytree(run, tmp_path / "old"))
     file = old / "records.jsonl"
@@ -109,9 +102,7 @@ def test_a_setting_that_was_a_default_once_is_that_of_the_record(run: Path, tmp_
     assert zoo.train(from_=old, on="inline", epochs=1).card.training.batch_size == known
 
 
-def test_what_bench_returned_can_be_trained_from_where_its_data_have_not_changed(
-    corpus: Path, tmp_path: Path
-) -> None:
+def test_what_bench_returned_can_be_trained_from_where_its_data_have_not_changed(corpus, tmp_path):
     copied = Path(shutil.copytree(corpus, tmp_path / "corpus"))
     options = {**CLASSIFY, "phases": "train", "baseline": "none", "on": "inline", "epochs": 1}
     options["seeds"] = 1
@@ -138,9 +129,7 @@ def test_what_bench_returned_can_be_trained_from_where_its_data_have_not_changed
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_a_wrong_row_or_run_is_one_line(
-    arguments: list[str], says: str, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_wrong_row_or_run_is_one_line(arguments, says, run, tmp_path, capsys):
     words = [str(run) if word == "RUN" else word for word in arguments]
     assert main(["train", *words, "--save", str(tmp_path / "model")]) == 2
     (line,) = capsys.readouterr().err.splitlines()
@@ -152,7 +141,7 @@ STAGE = {"init": "pretrain", "pretrain_epochs": 1, "pretrain_lr": 0.01}
 ONE_ROW = {**CLASSIFY, "epochs": 1, "phases": "train", "baseline": "none"}
 
 
-def test_the_stage_is_done_again_on_the_texts_of_every_split(corpus: Path, tmp_path: Path) -> None:
+def test_the_stage_is_done_again_on_the_texts_of_every_split(corpus, tmp_path):
     out = tmp_path / "out"
     (record,) = bench(out, {**ONE_ROW, **STAGE, "data": str(corpus)}).records
     assert record.metrics["pretraining"]["texts"] == 72
@@ -161,9 +150,7 @@ def test_the_stage_is_done_again_on_the_texts_of_every_split(corpus: Path, tmp_p
     assert model.card.metrics["pretraining"]["texts"] == 72 + 30, "nothing is left to be scored"
 
 
-def test_a_saved_encoder_must_be_the_one_that_the_run_began_with(
-    corpus: Path, tmp_path: Path
-) -> None:
+def test_a_saved_encoder_must_be_the_one_that_the_run_began_with(corpus, tmp_path):
     encoder, out = tmp_path / "enc", tmp_path / "out"
     train = ["train", *flags({**MLM, "data": corpus, "epochs": 1, "save": encoder}), "--on"]
     assert main([*train, "inline"]) == 0
@@ -190,7 +177,7 @@ def rows_of(split: Any) -> Counter[tuple[int, ...]]:
 
 
 @pytest.mark.parametrize("task", ["classify", "tag", "lm", "mlm", "seq2seq"])
-def test_all_examples_are_those_of_every_split(task: str, corpus: Path, tmp_path: Path) -> None:
+def test_all_examples_are_those_of_every_split(task, corpus, tmp_path):
     tag = {name: value for name, value in CLASSIFY.items() if name != "baseline"}
     options = {
         "classify": {**CLASSIFY, "data": str(corpus)},

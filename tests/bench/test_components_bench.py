@@ -16,7 +16,7 @@ from bench.components.__main__ import main as publish
 from bench.components.cases import KINDS, SCALES, NothingToMeasure, choices, make
 from bench.components.timings import read
 from zoo.registry import KINDS as EVERY_KIND
-from zoo.registry import Owner, Register, Registry
+from zoo.registry import Owner, Register
 
 ROOT = Path(__file__).parents[2]
 # Components without anything to measure, and why.
@@ -30,7 +30,7 @@ NOTHING = {
 }
 
 
-def test_every_component_is_measured_but_data_tasks_metrics_and_executors(registry: Registry):
+def test_every_component_is_measured_but_data_tasks_metrics_and_executors(registry):
     named = {f"{c.component.kind}/{c}" for c in choices(registry)}
     assert set(EVERY_KIND) - set(KINDS) == {"data", "task", "metric", "executor", "tracker"}
     components = (component for kind in KINDS for component in registry.components(kind))
@@ -38,7 +38,7 @@ def test_every_component_is_measured_but_data_tasks_metrics_and_executors(regist
     assert named == {f"{c.kind}/{one}" for c in components for one in registry.examples(c)}
 
 
-def test_every_component_has_a_forward_and_a_backward_pass(registry: Registry):
+def test_every_component_has_a_forward_and_a_backward_pass(registry):
     for choice in choices(registry):
         name = f"{choice.component.kind}/{choice}"
         if name in NOTHING:
@@ -51,7 +51,7 @@ def test_every_component_has_a_forward_and_a_backward_pass(registry: Registry):
         assert any(g is not None and g.abs().max() > 0 for g in gradients), name
 
 
-def test_a_component_registered_later_is_measured(registry: Registry):
+def test_a_component_registered_later_is_measured(registry):
     class Halved(torch.nn.Module):
         def __init__(self, dim: int) -> None:
             super().__init__()
@@ -68,7 +68,7 @@ def test_a_component_registered_later_is_measured(registry: Registry):
 
 
 @pytest.mark.slow
-def test_saved_runs_can_be_compared(tmp_path: Path):
+def test_saved_runs_can_be_compared(tmp_path):
     words = [sys.executable, "-m", "pytest", "bench", "--benchmark-only", "-q", "-k", "rms-small"]
     more = ["--benchmark-autosave", f"--benchmark-storage={tmp_path}", "--benchmark-max-time=0.01"]
     # pytest-benchmark measures nothing in a worker of xdist, nor in a process with its variables.

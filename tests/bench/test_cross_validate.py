@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -39,7 +38,7 @@ def corpus() -> Corpus:
     return Corpus("stories", texts, labels, test, [0, 1, labels[7]], ["sport", "market"])
 
 
-def test_near_duplicates_have_one_group_and_others_their_own(corpus: Corpus) -> None:
+def test_near_duplicates_have_one_group_and_others_their_own(corpus):
     groups = near_duplicates(corpus.train_texts)
     for number, row in enumerate((0, 1, 4)):
         again = 40 + 2 * number
@@ -47,9 +46,7 @@ def test_near_duplicates_have_one_group_and_others_their_own(corpus: Corpus) -> 
     assert len(set(groups.tolist())) == 40
 
 
-def test_every_document_is_held_out_once_a_division_and_groups_stay_together(
-    corpus: Corpus,
-) -> None:
+def test_every_document_is_held_out_once_a_division_and_groups_stay_together(corpus):
     groups = near_duplicates(corpus.train_texts)
     folds = list(folds_of(corpus.train_labels, groups, 4, 2))
     assert [(fold.division, fold.number) for fold in folds] == [
@@ -66,9 +63,7 @@ def test_every_document_is_held_out_once_a_division_and_groups_stay_together(
     assert folds[0].held_out.tolist() != folds[4].held_out.tolist()
 
 
-def test_settings_are_compared_on_the_training_documents_alone(
-    corpus: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_settings_are_compared_on_the_training_documents_alone(corpus, tmp_path, capsys):
     data, suite, out = tmp_path / "data", tmp_path / "suite.toml", tmp_path / "out"
     data.mkdir()
     suite.write_text(SUITE)
@@ -102,7 +97,7 @@ def _rows(shown: str) -> list[tuple[str, float]]:
     return [(line.split("  ")[0].strip(), float(line.split()[-1])) for line in lines[start + 1 :]]
 
 
-def test_a_mean_is_over_documents_and_then_over_divisions() -> None:
+def test_a_mean_is_over_documents_and_then_over_divisions():
     found = {(1, "a"): [(10, 0.5), (30, 0.9)], (2, "a"): [(20, 0.6), (20, 0.6)]}
     assert dict(_rows(as_table(found)))["a"] == pytest.approx((0.8 + 0.6) / 2)
 
@@ -111,9 +106,7 @@ def test_a_mean_is_over_documents_and_then_over_divisions() -> None:
     ("words", "says"),
     [(["--try", "lr"], "'lr' is not NAME=VALUE"), (["--try", "pe=rope,attention=naive/x"], "'x'")],
 )
-def test_wrong_settings_end_in_one_line(
-    words: list[str], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_settings_end_in_one_line(words, says, tmp_path, capsys):
     suite = tmp_path / "suite.toml"
     suite.write_text(SUITE)
     out = ["--out", str(tmp_path / "out"), "--on", "inline"]

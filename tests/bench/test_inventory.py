@@ -15,7 +15,7 @@ from bench.commit import code_commit, commit_sentence
 from bench.inventory import Facts, find_parts, numbers_table, page
 from bench.publish.__main__ import INVENTORY
 from zoo.conformance import checks_of
-from zoo.registry import AXES, Registry
+from zoo.registry import AXES
 from zoo.registry.loading import load
 
 FACTS = Facts({"one": "1.0", "two": "2.0"}, {})
@@ -40,7 +40,7 @@ def rows(table: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
-def test_a_part_counts_if_all_its_checks_were_run_and_none_failed(registry: Registry):
+def test_a_part_counts_if_all_its_checks_were_run_and_none_failed(registry):
     done = results("pool/mean") + results("pool/cls", gradcheck="failed")
     done += results("norm/rms")[1:]
     parts = {(p.kind, p.name): p for p in find_parts(registry, done)}
@@ -54,12 +54,12 @@ def test_a_part_counts_if_all_its_checks_were_run_and_none_failed(registry: Regi
     assert re.search(r"\| `mean` +\| encoder-zoo ", text)
 
 
-def test_a_wrapper_has_the_results_of_what_it_was_checked_around(registry: Registry):
+def test_a_wrapper_has_the_results_of_what_it_was_checked_around(registry):
     parts = find_parts(registry, results("attention/bidirectional(fused)", causality="failed"))
     assert {p.name: p.failed for p in parts if p.failed} == {"bidirectional": ["causality"]}
 
 
-def test_another_form_is_shown_and_not_counted(registry: Registry):
+def test_another_form_is_shown_and_not_counted(registry):
     parts = find_parts(registry, results("pool/mean", "pool/cls"))
     known = facts(mean={"one": "Mean", "two": "~Average"}, cls={})
     counted = {row[0]: row[1:] for row in rows(numbers_table(parts, known))}
@@ -69,7 +69,7 @@ def test_another_form_is_shown_and_not_counted(registry: Registry):
     assert shown == {"`mean`": ["`Mean`", "~ `Average`"], "`cls`": ["–", "–"]}
 
 
-def test_a_part_without_an_entry_is_an_error(registry: Registry):
+def test_a_part_without_an_entry_is_an_error(registry):
     with pytest.raises(inventory.ZooError, match=r"no \[pool\.cls\]"):
         page(find_parts(registry, results("pool/mean", "pool/cls")), facts(mean={}))
 
@@ -78,7 +78,7 @@ def test_a_part_without_an_entry_is_an_error(registry: Registry):
     ("line", "message"),
     [("[block.pre]\nthree = 'P'", "names three"), ("[blocks.pre]", r"\[blocks\.pre\]: the kinds")],
 )
-def test_an_entry_of_something_unknown_is_an_error(tmp_path: Path, line: str, message: str):
+def test_an_entry_of_something_unknown_is_an_error(tmp_path, line, message):
     file = tmp_path / "facts.toml"
     file.write_text(f"[libraries]\none = '1'\n{line}\n")
     with pytest.raises(inventory.ZooError, match=message):
@@ -115,9 +115,7 @@ def test_names_of_transformers_are_in_its_source():
     assert not missing, missing
 
 
-def test_the_command_prints_tables_of_what_zoo_check_found(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_the_command_prints_tables_of_what_zoo_check_found(tmp_path, capsys):
     file = tmp_path / "checks.json"
     file.write_text(json.dumps({"results": results("pool/mean")}))
     assert inventory.main([str(file), "--out", str(tmp_path / INVENTORY)]) == 0
@@ -132,9 +130,7 @@ def test_the_command_prints_tables_of_what_zoo_check_found(
 
 
 @pytest.mark.parametrize("content", ["no json", "[]", json.dumps({"results": None})])
-def test_a_file_that_zoo_check_did_not_write_is_an_error(
-    tmp_path: Path, content: str, capsys: pytest.CaptureFixture[str]
-):
+def test_a_file_that_zoo_check_did_not_write_is_an_error(tmp_path, content, capsys):
     file = tmp_path / "checks.json"
     file.write_text(content)
     assert inventory.main([str(file)]) == 2

@@ -28,13 +28,13 @@ def steps() -> dict[str, dict[str, Any]]:
     return {step["name"]: step for step in WORKFLOW["jobs"]["bench"]["steps"] if "run" in step}
 
 
-def test_parts_are_found_by_the_files_that_define_them() -> None:
+def test_parts_are_found_by_the_files_that_define_them():
     files = ["zoo/components/pe/alibi.py", "plugins/zoo-efficient/zoo_efficient/window.py"]
     found = changed_parts([*files, "README.md", "zoo/components/attention/base.py"])
     assert found == {"pe": {"alibi": files[0]}, "attention": {"window": files[1]}}
 
 
-def test_the_first_step_installs_what_the_second_needs() -> None:
+def test_the_first_step_installs_what_the_second_needs():
     words = steps()["Install"]["run"].split()
     assert words[:4] == ["pip", "install", "-c", "constraints.txt"]
     for path in (word for word in words if word.startswith("./")):
@@ -57,7 +57,7 @@ def codes(folder: Path) -> dict[str, dict[str, str]]:
 
 
 @pytest.fixture
-def clone(tmp_path: Path) -> Path:
+def clone(tmp_path) -> Path:
     """This repository with a main branch, and a branch on which alibi counts half."""
     folder = tmp_path / "clone"
     tracked = run("git ls-files -z --cached --others --exclude-standard | tr '\\0' '\\n'", ROOT)
@@ -76,7 +76,7 @@ def clone(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_the_steps_bench_both_sides_and_hand_the_table_to_the_comment(clone: Path) -> None:
+def test_the_steps_bench_both_sides_and_hand_the_table_to_the_comment(clone):
     program = clone.parent / "bin" / "gh"  # keeps what it is given, for it would need a network
     program.parent.mkdir()
     program.write_text('#!/bin/sh\necho "$@" >"$GITHUB_STEP_SUMMARY.gh"\n')

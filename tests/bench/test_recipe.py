@@ -44,7 +44,6 @@ def test_a_recipe_is_compared_by_seed_with_the_one_before():
     found = difference([*lines_of(BEFORE, before), *lines_of(OTHER, other)], OTHER)
     points = [100 * (b - o) / 200 for b, o in zip(before, other, strict=True)]
     expected = stats.t.interval(0.95, 4, statistics.fmean(points), stats.sem(points))
-    assert found is not None
     assert (found.low, found.high) == pytest.approx(expected)
 
 
@@ -54,7 +53,6 @@ def test_a_seed_that_lacks_a_cell_does_not_count():
         line(r, seed, [*range(20)], cell="fused+sin") for r in (BEFORE, OTHER) for seed in (0, 1)
     ]
     found = difference([*both, *more], OTHER)
-    assert found is not None
     assert found.mean == pytest.approx(0.5)  # of seeds 0 and 1: 1 point and 0
     assert not no_worse([*both, *more], OTHER)  # two seeds give no interval
 
@@ -66,7 +64,7 @@ def test_a_recipe_within_the_margin_is_no_worse(fewer, expected):
     assert no_worse([*lines_of(BEFORE, [10] * 3), *lines_of(OTHER, wrong)], OTHER) is expected
 
 
-def test_a_training_is_that_of_zoo_bench_with_validation(tmp_path: Path):
+def test_a_training_is_that_of_zoo_bench_with_validation(tmp_path):
     found = train(DATA, "naive+sin", 1, (1, 8, 3e-3))
     table = zoo.bench(
         *("naive", "sin"), data=DATA, seeds=[1], epochs=1, batch_size=8, lr=3e-3, validation=0.2,
@@ -77,7 +75,7 @@ def test_a_training_is_that_of_zoo_bench_with_validation(tmp_path: Path):
     assert 0 < found["cpu_seconds"] < 60
 
 
-def test_what_is_there_is_not_trained_again(tmp_path: Path, capsys):
+def test_what_is_there_is_not_trained_again(tmp_path, capsys):
     (tmp_path / LINES).write_text(
         "".join(
             json.dumps(line(OTHER, 0, [1], data, cell)) + "\n"

@@ -29,7 +29,7 @@ NAIVE = "naive+rope+layer+gelu+pre+mean"
 
 
 @pytest.fixture
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def root(tmp_path, monkeypatch) -> Path:
     """A repository with one suite, whose results nobody has made."""
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("ZOO_PLUGINS", "")
@@ -61,9 +61,7 @@ def rewrite(file: Path, row: str, **changes: object) -> None:
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
-def test_what_is_missing_or_stale_is_repeated_and_nothing_else(
-    root: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_missing_or_stale_is_repeated_and_nothing_else(root, capfd):
     file = root / "results" / "order" / "cpu" / FILE
     assert main([], root) == 0
     assert capfd.readouterr().out.startswith("order/cpu: 0 records stale, 2 missing\n")
@@ -90,9 +88,7 @@ def test_what_is_missing_or_stale_is_repeated_and_nothing_else(
 
 
 @pytest.mark.slow
-def test_results_of_other_settings_are_made_anew(
-    root: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_results_of_other_settings_are_made_anew(root, capfd):
     assert main([], root) == 0
     write_suite(root, "lr = 0.01")
     assert main([], root) == 0
@@ -100,9 +96,7 @@ def test_results_of_other_settings_are_made_anew(
     assert {record.config["training"]["lr"] for record in records(root).values()} == {0.01}
 
 
-def test_a_data_set_that_is_whole_is_taken_over_before_the_others(
-    root: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_data_set_that_is_whole_is_taken_over_before_the_others(root, monkeypatch, capfd):
     suite = root / "bench" / "suites" / "one.toml"
     both = '["order(train=60,test=12)", "majority(train=60,test=12)"]'
     suite.write_text(suite.read_text().replace('"order(train=60,test=12)"', both))
@@ -124,9 +118,7 @@ def test_a_data_set_that_is_whole_is_taken_over_before_the_others(
     assert len(majority.read_text().splitlines()) == 1
 
 
-def test_what_cannot_be_made_here_is_left_as_it_is_in_one_line(
-    root: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_made_here_is_left_as_it_is_in_one_line(root, capsys):
     suites = root / "bench" / "suites"
     text = (suites / "one.toml").read_text()
     (suites / "one.toml").write_text(f'{text}source = "data/bbc-news"\n')
@@ -143,9 +135,7 @@ def test_what_cannot_be_made_here_is_left_as_it_is_in_one_line(
 
 
 @pytest.mark.slow
-def test_a_run_that_fails_leaves_what_is_published_and_what_is_done(
-    root: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_that_fails_leaves_what_is_published_and_what_is_done(root, capfd):
     write_suite(root, f'plugins = "{FAILING}"\n')
     suite = root / "bench" / "suites" / "one.toml"
     suite.write_text(suite.read_text().replace("naive", "raises"))

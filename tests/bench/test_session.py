@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +11,7 @@ from bench.session import ABOUT, PAGE, ROOT, STEPS, record
 from zoo.cli import main
 
 
-def test_a_command_is_recorded_with_all_that_it_prints(tmp_path: Path, capsys) -> None:
+def test_a_command_is_recorded_with_all_that_it_prints(tmp_path, capsys):
     text = record([("What is it?", "zoo info pe/rope"), ("", "pwd; echo wrong >&2")], tmp_path)
     assert main(["info", "pe/rope"]) == 0
     # The file is named from the repository on, and lines have no blanks at their end.
@@ -24,12 +23,12 @@ def test_a_command_is_recorded_with_all_that_it_prints(tmp_path: Path, capsys) -
     assert second.splitlines()[-2:] == ["wrong", "```"]
 
 
-def test_a_command_that_fails_is_an_error(tmp_path: Path) -> None:
+def test_a_command_that_fails_is_an_error(tmp_path):
     with pytest.raises(subprocess.CalledProcessError):
         record([("", "zoo info pe/roope | cat")], tmp_path)
 
 
-def test_the_page_has_every_command_and_no_path_of_a_machine() -> None:
+def test_the_page_has_every_command_and_no_path_of_a_machine():
     text = PAGE.read_text("utf-8")
     assert text.startswith(ABOUT)
     assert re.findall(r"^\$ (.+)$", text, re.MULTILINE) == [command for _, command in STEPS]

@@ -45,7 +45,7 @@ PAGE = str(Path("out", "report.html"))
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def place(tmp_path_factory) -> Path:
     """The directory in which a run's records are in ``out``."""
     folder = tmp_path_factory.mktemp("output")
     with pytest.MonkeyPatch.context() as patch:
@@ -63,9 +63,7 @@ def printed(
     return found.out, found.err
 
 
-def test_json_is_what_zoo_report_prints(
-    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_json_is_what_zoo_report_prints(place, monkeypatch, capsys):
     out, err = printed(place, monkeypatch, capsys, "--json")
     found = json.loads(out)
     assert err.splitlines()[-1] == f"Report: {PAGE}"
@@ -75,9 +73,7 @@ def test_json_is_what_zoo_report_prints(
     assert json.loads(capsys.readouterr().out) == [found]
 
 
-def test_a_plan_as_json_says_what_runs_and_why_the_rest_does_not(
-    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_plan_as_json_says_what_runs_and_why_the_rest_does_not(place, monkeypatch, capsys):
     out, _ = printed(place, monkeypatch, capsys, "--plan", "--json", "--attention", "fused,torch")
     (plan,) = json.loads(out)
     assert plan["task"] == "classify"
@@ -88,9 +84,7 @@ def test_a_plan_as_json_says_what_runs_and_why_the_rest_does_not(
     assert skipped["fused", "rope"] == skipped["torch", "sin"] == ""
 
 
-def test_quiet_prints_the_answer_and_the_page_alone(
-    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_quiet_prints_the_answer_and_the_page_alone(place, monkeypatch, capsys):
     out, err = printed(place, monkeypatch, capsys, "--quiet", "--fresh")
     assert err == ""
     lines = out.splitlines()
@@ -103,9 +97,7 @@ def test_quiet_prints_the_answer_and_the_page_alone(
     assert "train s" not in out
 
 
-def test_scores_are_shown_before_their_costs_are_measured(
-    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_scores_are_shown_before_their_costs_are_measured(place, monkeypatch, capsys):
     costs = ["--phases", "train,cost", "--set", "blocks=1"]
     out, err = printed(place, monkeypatch, capsys, *costs)
     scores, _, rest = err.partition("cost: 1 to run")
@@ -119,9 +111,7 @@ def test_scores_are_shown_before_their_costs_are_measured(
     assert "accuracy" not in again, "all costs are there: the whole table follows at once"
 
 
-def test_minutes_are_seeds_by_what_earlier_runs_took(
-    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_minutes_are_seeds_by_what_earlier_runs_took(place, monkeypatch, capsys):
     """The plan says how many; a first run says so once every row is trained with one."""
     monkeypatch.chdir(place)
     texts = [f"{'good' if n % 2 else 'bad'} word{n % 7} word{n % 11},{n % 2}" for n in range(80)]
@@ -137,7 +127,6 @@ def test_minutes_are_seeds_by_what_earlier_runs_took(
     assert main(timed) == 0
     err = capsys.readouterr().err
     known = re.search(r"^--minutes 0.05: (\d+) seeds? of each row", err, re.MULTILINE)
-    assert known is not None
     assert err.index(later) < err.index("train 2/2") < known.start()
     seeds = [record.seed for record in RecordFile(Path("timed")).read()]
     assert sorted(seeds) == sorted(2 * [*range(int(known[1]))]), "each once"
@@ -151,11 +140,10 @@ def test_minutes_are_seeds_by_what_earlier_runs_took(
         assert main([*timed, "--minutes", minutes]) == 0
         err = capsys.readouterr().err
         found = re.search(rf"^--minutes {minutes}: (\d+) seeds? of each row", err, re.MULTILINE)
-        assert found is not None
         assert int(found[1]) >= int(known[1]) + more, "what is there takes no time"
 
 
-def test_minutes_without_seeds_to_train_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_minutes_without_seeds_to_train_are_refused(capsys):
     for words, said in (
         (RUN, "--seeds says how many: use one"),
         (["bench", "--phases", "cost"], "--minutes 3 has no effect without train in --phases"),
@@ -165,9 +153,7 @@ def test_minutes_without_seeds_to_train_are_refused(capsys: pytest.CaptureFixtur
         assert said in line
 
 
-def test_nothing_is_timed_where_every_training_fails(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nothing_is_timed_where_every_training_fails(tmp_path, monkeypatch, capsys):
     """One seed of each row is tried, and no table of scores is shown."""
     monkeypatch.chdir(tmp_path)
     Path("gives_up.py").write_text(GIVES_UP)

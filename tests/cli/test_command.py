@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import click
 import pytest
@@ -33,7 +32,7 @@ def one_error(capsys: Capture, *arguments: str) -> str:
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
-def test_help_lists_every_command(arguments: list[str], capsys: Capture) -> None:
+def test_help_lists_every_command(arguments, capsys):
     assert main(arguments) == 0
     printed = capsys.readouterr()
     assert printed.err == ""
@@ -43,7 +42,7 @@ def test_help_lists_every_command(arguments: list[str], capsys: Capture) -> None
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_help_of_its_own(command: str, capsys: Capture) -> None:
+def test_every_command_has_help_of_its_own(command, capsys):
     assert main([command, "--help"]) == 0
     printed = capsys.readouterr()
     assert printed.err == ""
@@ -51,7 +50,7 @@ def test_every_command_has_help_of_its_own(command: str, capsys: Capture) -> Non
     assert max(map(len, printed.out.splitlines())) <= 100
 
 
-def test_what_answers_at_once_imports_nothing_that_is_slow() -> None:
+def test_what_answers_at_once_imports_nothing_that_is_slow():
     """Nor does what only reads options; a plan is made without torch as well."""
     lists = [["--help"], ["list"], ["list", "pe"], ["info", "attention/fused"], ["plugins"]]
     helps = [[command, "--help"] for command in ("bench", "scale", "train")]
@@ -77,7 +76,7 @@ def test_what_answers_at_once_imports_nothing_that_is_slow() -> None:
         assert not heavy & {*modules}, words
 
 
-def test_version(capsys: Capture) -> None:
+def test_version(capsys):
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"zoo {__version__}\n"
 
@@ -109,20 +108,18 @@ def test_version(capsys: Capture) -> None:
         (["bench", "--set", "dim=wide"], "zoo bench: error: Invalid value for '--set dim': 'wide'"),
     ],
 )
-def test_a_wrong_word_is_one_line_with_the_nearest_right_one(
-    arguments: list[str], line: str, capsys: Capture
-) -> None:
+def test_a_wrong_word_is_one_line_with_the_nearest_right_one(arguments, line, capsys):
     assert one_error(capsys, *arguments).startswith(line)
 
 
-def test_debug_prints_the_traceback_above_the_line(capsys: Capture) -> None:
+def test_debug_prints_the_traceback_above_the_line(capsys):
     assert main(["--debug", "info", "pe/roep"]) == 2
     printed = capsys.readouterr().err
     assert printed.startswith("Traceback")
     assert printed.splitlines()[-1].startswith("zoo info: error: no pe 'roep'")
 
 
-def test_ctrl_c_exits_130(tmp_path: Path) -> None:
+def test_ctrl_c_exits_130(tmp_path):
     endless = tmp_path / "endless.py"
     endless.write_text("import sys, time\nprint('here', file=sys.stderr)\ntime.sleep(60)\n")
     command = [sys.executable, "-m", "zoo", "list", "--plugin", str(endless)]
@@ -145,7 +142,7 @@ def test_ctrl_c_exits_130(tmp_path: Path) -> None:
     assert process.returncode == 130
 
 
-def test_a_closed_pipe_is_quiet() -> None:
+def test_a_closed_pipe_is_quiet():
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run(
@@ -165,9 +162,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_lines_fit_a_narrow_terminal_and_are_whole_in_a_pipe(
-    capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lines_fit_a_narrow_terminal_and_are_whole_in_a_pipe(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "50")
     terminal = Terminal()
     with monkeypatch.context() as patch:
@@ -185,7 +180,7 @@ def test_lines_fit_a_narrow_terminal_and_are_whole_in_a_pipe(
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_shells_can_complete(shell: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shells_can_complete(shell, capsys, monkeypatch):
     monkeypatch.setenv("_ZOO_COMPLETE", f"{shell}_source")
     assert main([]) == 0
     assert "_ZOO_COMPLETE" in capsys.readouterr().out
@@ -204,9 +199,7 @@ def test_shells_can_complete(shell: str, capsys: Capture, monkeypatch: pytest.Mo
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else "",
 )
-def test_every_error_has_its_status_and_one_line(
-    raised: BaseException, status: int, said: str, capfd: Capture
-) -> None:
+def test_every_error_has_its_status_and_one_line(raised, status, said, capfd):
     """A bug has its traceback, which whoever reports it needs."""
 
     @click.command()
@@ -219,9 +212,7 @@ def test_every_error_has_its_status_and_one_line(
     assert bool(above) == (status == 70)
 
 
-def test_a_terminal_of_another_encoding_gets_question_marks(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_terminal_of_another_encoding_gets_question_marks(monkeypatch):
     stream = io.TextIOWrapper(io.BytesIO(), encoding="latin-1")
     monkeypatch.setattr(sys, "stdout", stream)
     assert main(["bench", "--help-all"]) == 0
@@ -229,9 +220,7 @@ def test_a_terminal_of_another_encoding_gets_question_marks(
     assert "--lr X[,X?]" in stream.read()
 
 
-def test_a_new_plug_in_is_written_and_the_next_commands_are_printed(
-    folder: Path, capsys: Capture
-) -> None:
+def test_a_new_plug_in_is_written_and_the_next_commands_are_printed(folder, capsys):
     assert main(["new", "attention", "my-window", "--into", "my plug-ins"]) == 0
     first, *commands = capsys.readouterr().out.splitlines()
     assert first == "./my plug-ins/zoo-my-window is written; now"

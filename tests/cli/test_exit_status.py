@@ -18,9 +18,7 @@ WORDS = [*flags(QUICK), "--on", "inline"]
 FAILED = [*WORDS, "--plugin", str(FAILING), "--attention"]  # and which of its attentions
 
 
-def test_a_failed_row_exits_1_and_debug_prints_its_traceback(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_failed_row_exits_1_and_debug_prints_its_traceback(folder, capsys):
     assert main(["bench", *FAILED, "fused,raises", "--out", "quiet"]) == 1
     quiet = capsys.readouterr()
     assert "no such luck" in quiet.out + quiet.err
@@ -41,7 +39,7 @@ def test_a_failed_row_exits_1_and_debug_prints_its_traceback(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
-def test_a_full_disk_behind_the_output_is_one_line(folder: Path) -> None:
+def test_a_full_disk_behind_the_output_is_one_line(folder):
     with open("/dev/full", "w") as full:
         command = [sys.executable, "-m", "zoo", "list"]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
@@ -50,7 +48,7 @@ def test_a_full_disk_behind_the_output_is_one_line(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("closed", ["<&-", "2>&-"])
-def test_closed_streams_are_no_errors(folder: Path, closed: str) -> None:
+def test_closed_streams_are_no_errors(folder, closed):
     """As services have them."""
     words = shlex.join([sys.executable, "-m", "zoo", "bench", *WORDS, "--out", "closed"])
     done = subprocess.run(["sh", "-c", f"{words} {closed}"], capture_output=True, check=False)
@@ -58,16 +56,14 @@ def test_closed_streams_are_no_errors(folder: Path, closed: str) -> None:
     assert b"Report: closed" in done.stdout
 
 
-def test_a_name_that_is_not_utf_8_is_refused(folder: Path, capsys) -> None:
+def test_a_name_that_is_not_utf_8_is_refused(folder, capsys):
     assert main(["bench", *WORDS, "--data", "caf\udce9.csv"]) == 2
     assert capsys.readouterr().err == (
         "zoo bench: error: 'caf\\udce9.csv' is not UTF-8; if it is a file, rename it\n"
     )
 
 
-def test_a_failed_training_exits_1_and_debug_prints_its_traceback(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_failed_training_exits_1_and_debug_prints_its_traceback(folder, capsys):
     words = ["train", *FAILED, "raises", "--save", "model"]
     for option in ("--phases", "--baseline", "--seeds"):
         place = words.index(option)
@@ -81,9 +77,7 @@ def test_a_failed_training_exits_1_and_debug_prints_its_traceback(
     assert not (folder / "model").exists()
 
 
-def test_train_says_what_it_trained_with_the_right_numbers_of_nouns(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_train_says_what_it_trained_with_the_right_numbers_of_nouns(folder, capsys):
     words = list(WORDS)
     for option in ("--phases", "--baseline", "--seeds"):
         place = words.index(option)
@@ -110,12 +104,8 @@ def test_train_says_what_it_trained_with_the_right_numbers_of_nouns(
     ],
 )
 def test_an_interrupted_run_exits_130_and_says_what_is_there(
-    attention: str,
-    words: list[str],
-    said: str,
-    folder: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    attention, words, said, folder, capsys
+):
     assert main(["bench", *FAILED, attention, "--out", "out", *words]) == 130
     last = capsys.readouterr().err.splitlines()[-1]
     assert last == f"zoo bench: interrupted: {said} goes on from there"
@@ -126,7 +116,7 @@ def test_an_interrupted_run_exits_130_and_says_what_is_there(
         assert "fused" in Path("out", "table.csv").read_text()
 
 
-def test_an_interruption_before_anything_is_there_says_so() -> None:
+def test_an_interruption_before_anything_is_there_says_so():
     with (
         pytest.raises(KeyboardInterrupt, match="nothing was trained yet; the same command"),
         resumable(lambda: Path("no-such-run"), fresh=False),
@@ -134,9 +124,7 @@ def test_an_interruption_before_anything_is_there_says_so() -> None:
         raise KeyboardInterrupt
 
 
-def test_scale_exits_1_where_a_cell_crashed_and_debug_prints_its_traceback(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_scale_exits_1_where_a_cell_crashed_and_debug_prints_its_traceback(folder, capsys):
     axes = {"attention": "failing", "pe": "rope", "norm": "layer", "ffn": "gelu", "block": "pre"}
     record = Record(
         kind="scale",

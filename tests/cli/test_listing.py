@@ -9,12 +9,12 @@ import pytest
 
 from zoo import __version__
 from zoo.cli import main
-from zoo.registry import CAPABILITIES, KINDS, Registry
+from zoo.registry import CAPABILITIES, KINDS
 from zoo.registry.loading import DEFAULT_PLUGINS
 
 
 @pytest.fixture
-def output(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+def output(capsys) -> Callable[..., str]:
     """What a command that succeeds prints."""
 
     def run(*arguments: str) -> str:
@@ -26,7 +26,7 @@ def output(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
     return run
 
 
-def test_every_component_is_listed(registry: Registry, output: Callable[..., str]) -> None:
+def test_every_component_is_listed(registry, output):
     listed = [(c["kind"], c["name"]) for c in json.loads(output("list", "--json"))]
     assert listed == [(kind, name) for kind in KINDS for name in registry.labels(kind)]
     head, *lines = output("list", "norm").splitlines()
@@ -35,9 +35,7 @@ def test_every_component_is_listed(registry: Registry, output: Callable[..., str
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_info_shows_everything_about_each_component(
-    registry: Registry, output: Callable[..., str], kind: str
-) -> None:
+def test_info_shows_everything_about_each_component(registry, output, kind):
     for component in registry.components(kind):
         about = json.loads(output("info", f"{kind}/{component.name}", "--json"))
 
@@ -51,7 +49,7 @@ def test_info_shows_everything_about_each_component(
         assert about["file"].endswith(".py")
 
 
-def test_info_as_text(output: Callable[..., str]) -> None:
+def test_info_as_text(output):
     text = output("info", "ffn/swiglu")
 
     assert text.startswith("ffn/swiglu\n")
@@ -62,14 +60,12 @@ def test_info_as_text(output: Callable[..., str]) -> None:
     assert "ffn/swiglu.py\n" in text.replace("components/", "")
 
 
-def test_info_takes_a_unique_bare_name_and_a_name_with_parameters(
-    output: Callable[..., str],
-) -> None:
+def test_info_takes_a_unique_bare_name_and_a_name_with_parameters(output):
     assert output("info", "rope") == output("info", "pe/rope")
     assert output("info", "pe/rope(base=500.0)") == output("info", "pe/rope")
 
 
-def test_plugins_lists_the_builtins_like_any_other(output: Callable[..., str]) -> None:
+def test_plugins_lists_the_builtins_like_any_other(output):
     found = json.loads(output("plugins", "--json"))
     rows = [row for row in found if row["distribution"] == "encoder-zoo"]
 

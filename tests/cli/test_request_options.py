@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import click
 import pytest
@@ -13,7 +12,6 @@ from zoo.cli import main
 from zoo.cli.request_help import SECTIONS
 from zoo.config.request import COMPARING, flat_fields
 from zoo.config.usual_names import NAMES, SETTINGS, flag
-from zoo.registry import Registry
 from zoo.tasks.base import find_task
 
 REQUESTS = ("bench", "scale", "train")
@@ -61,9 +59,7 @@ def help_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return capsys.readouterr().out
 
 
-def test_bench_has_an_option_for_every_field_and_its_default(
-    registry: Registry, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bench_has_an_option_for_every_field_and_its_default(registry, capsys):
     entries = re.split(r"\n  (?=--|[a-z_]+=)", help_of(capsys, "bench"))
     fields = dict.fromkeys(flat_fields())
     for label in registry.labels("task"):
@@ -75,16 +71,14 @@ def test_bench_has_an_option_for_every_field_and_its_default(
         assert re.search(r"\[.+\]", about, re.DOTALL), about
 
 
-def test_the_whole_help_fits_150_lines(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_whole_help_fits_150_lines(capsys):
     lines = help_of(capsys, "bench").splitlines()
     assert len(lines) <= 150
     assert max(map(len, lines)) <= 80
 
 
 @pytest.mark.parametrize("command", REQUESTS)
-def test_options_are_in_sections_of_one_order(
-    command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_options_are_in_sections_of_one_order(command, capsys):
     whole = help_of(capsys, command)
     headings = re.findall(r"^(\S.*):$", whole, re.MULTILINE)
     assert headings == [section for section in SECTIONS if section in headings]
@@ -96,8 +90,8 @@ def test_options_are_in_sections_of_one_order(
 
 @pytest.mark.parametrize(("command", "most"), [("bench", 40), ("scale", 40), ("train", 50)])
 def test_the_short_help_fits_a_screen_and_has_the_default_of_every_option(
-    command: str, most: int, registry: Registry, capsys: pytest.CaptureFixture[str]
-) -> None:
+    command, most, registry, capsys
+):
     assert main([command, "--help"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) <= most
@@ -140,8 +134,8 @@ def test_the_short_help_fits_a_screen_and_has_the_default_of_every_option(
     ],
 )
 def test_usual_names_of_options_lead_to_the_zoos_and_unlikely_ones_to_none(
-    arguments: list[str], meant: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+    arguments, meant, capsys
+):
     assert main(arguments) == 2
     command, *words = arguments
     given = " ".join(words).partition("=")[0] if "--set" in words else words[0]
@@ -149,7 +143,7 @@ def test_usual_names_of_options_lead_to_the_zoos_and_unlikely_ones_to_none(
     assert line == f"zoo {command}: error: no option '{given}'; {meant}"
 
 
-def test_every_usual_name_belongs_to_an_option_that_exists(registry: Registry) -> None:
+def test_every_usual_name_belongs_to_an_option_that_exists(registry):
     from zoo.cli.bench import bench
     from zoo.cli.train import train
 
@@ -162,9 +156,7 @@ def test_every_usual_name_belongs_to_an_option_that_exists(registry: Registry) -
     assert not [name for name, usual in NAMES.items() if name in usual]
 
 
-def test_a_task_from_a_plug_in_file_has_options_and_a_broken_one_a_warning(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_task_from_a_plug_in_file_has_options_and_a_broken_one_a_warning(folder, capsys):
     (folder / "tasks.py").write_text(TASK)
     assert main(["bench", "--plugin", "tasks.py", "--help-all"]) == 0
     printed = capsys.readouterr()
@@ -184,9 +176,7 @@ def test_a_task_from_a_plug_in_file_has_options_and_a_broken_one_a_warning(
 
 
 @pytest.mark.parametrize("command", REQUESTS)
-def test_shells_complete_generated_options(
-    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_shells_complete_generated_options(command, monkeypatch, capsys):
     def completed(words: str) -> set[str]:
         monkeypatch.setenv("_ZOO_COMPLETE", "bash_complete")
         monkeypatch.setenv("COMP_WORDS", f"zoo {command} {words}")
@@ -278,9 +268,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("text", "message"), CASES)
-def test_bad_input_is_one_line_and_nothing_is_written(
-    text: str, message: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_input_is_one_line_and_nothing_is_written(text, message, folder, capsys):
     for name, content in SUITES.items():
         (folder / name).write_text(content)
     (folder / "raises.py").write_text("raise RuntimeError('oh no')\n")
@@ -300,9 +288,7 @@ def test_bad_input_is_one_line_and_nothing_is_written(
     assert {*folder.iterdir(), bytecode} == before
 
 
-def test_plug_ins_and_options_of_a_suite_and_of_the_command_line(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_plug_ins_and_options_of_a_suite_and_of_the_command_line(folder, capsys):
     """The plug-ins of both are used; of an option the command line has the last word."""
     (folder / "tasks.py").write_text(TASK)
     (folder / "grid.toml").write_text(

@@ -20,7 +20,7 @@ Say = Callable[..., tuple[str, str]]
 
 
 @pytest.fixture
-def say(capsys: pytest.CaptureFixture[str]) -> Say:
+def say(capsys) -> Say:
     """Stdout and stderr of a command that succeeds."""
 
     def run(*words: str | Path) -> tuple[str, str]:
@@ -38,20 +38,18 @@ def trained(options: dict[str, object], place: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def model(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def model(corpus, tmp_path_factory) -> Path:
     place = tmp_path_factory.mktemp("model") / "sorter"
     return trained({**CLASSIFY, "data": corpus, "epochs": 1}, place)
 
 
 @pytest.fixture(scope="module")
-def filler(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def filler(corpus, tmp_path_factory) -> Path:
     place = tmp_path_factory.mktemp("filler") / "filler"
     return trained({**MLM, "data": corpus, "epochs": 1}, place)
 
 
-def test_predictions_are_lines_in_columns_and_the_same_as_csv_and_json(
-    model: Path, say: Say
-) -> None:
+def test_predictions_are_lines_in_columns_and_the_same_as_csv_and_json(model, say):
     shown, said = say("predict", model, *TEXTS)
     head, *lines = shown.splitlines()
     assert head == "label   probability  text"  # as wide as the longest label
@@ -81,8 +79,8 @@ def test_predictions_are_lines_in_columns_and_the_same_as_csv_and_json(
 
 
 def test_an_evaluation_is_of_the_split_that_is_asked_for_and_shows_so_many_mistakes(
-    model: Path, corpus: Path, say: Say
-) -> None:
+    model, corpus, say
+):
     for words, said in (
         ([], "test split: 30 documents"),
         (["--split", "train"], "train split: 72 documents"),
@@ -104,9 +102,7 @@ def test_an_evaluation_is_of_the_split_that_is_asked_for_and_shows_so_many_mista
     assert "The worst of" not in say("evaluate", model, "--data", corpus, "--mistakes", "0")[0]
 
 
-def test_a_model_of_masks_is_evaluated_and_fills_texts(
-    filler: Path, corpus: Path, say: Say
-) -> None:
+def test_a_model_of_masks_is_evaluated_and_fills_texts(filler, corpus, say):
     for split, said in (
         ("test", "held-out texts"),
         ("train", "training texts"),
@@ -128,9 +124,7 @@ def test_a_model_of_masks_is_evaluated_and_fills_texts(
     assert filled.split()[0] == "the"
 
 
-def test_a_map_that_is_written_is_named_and_not_printed(
-    model: Path, folder: Path, say: Say
-) -> None:
+def test_a_map_that_is_written_is_named_and_not_printed(model, folder, say):
     shown, said = say("attend", model, TEXTS[0], "--out", "map.svg", "--out", "map.html")
     assert shown == ""
     assert said.splitlines() == ["wrote map.svg", "wrote map.html"]
@@ -148,8 +142,6 @@ def test_a_map_that_is_written_is_named_and_not_printed(
         ]),
     ],
 )  # fmt: skip
-def test_what_was_not_read_or_not_known_is_said(
-    counts: tuple[int, int, int], said: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_was_not_read_or_not_known_is_said(counts, said, capsys):
     report_limits(*counts, max_length=8)
     assert capsys.readouterr().err.splitlines() == said

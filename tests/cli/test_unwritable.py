@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import pytest
 
@@ -32,11 +31,8 @@ PLACES = {
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_place_that_cannot_be_written_to_is_refused_before_any_work(
-    folder: Path,
-    command: str,
-    place: str,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    folder, command, place, capsys
+):
     if place == "locked/out" and os.geteuid() == 0:
         pytest.skip("nothing is locked for root")
     (folder / "file").write_text("mine")
@@ -51,9 +47,7 @@ def test_a_place_that_cannot_be_written_to_is_refused_before_any_work(
     assert (sorted(folder.rglob("*")), (folder / "file").read_text()) == (before, "mine")
 
 
-def test_python_and_pictures_refuse_it_too(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_python_and_pictures_refuse_it_too(folder, capsys):
     with pytest.raises(ZooError, match="cannot write to /proc/zoo: "):
         zoo.bench("fused", "rope", data="newswire", out="/proc/zoo")
     for place in ("/proc/map.png", "nowhere/map.html", f"{LONG}.svg"):

@@ -39,7 +39,7 @@ def notebook() -> nbformat.NotebookNode:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(tmp_path_factory) -> Path:
     """A site with our settings: its first page, and that notebook."""
     from bench.docs.notebooks import _pages
 
@@ -59,7 +59,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
-def test_a_page_can_be_read(site: Path, width: int, scheme: str) -> None:
+def test_a_page_can_be_read(site, width, scheme):
     browser = started()
     emulate(browser, width, scheme)
     browser.get((site / "notebook" / "index.html").as_uri())

@@ -24,8 +24,6 @@ def sections() -> dict[tuple[str, str], str]:
     for part in re.split(r"^### ", PAGE, flags=re.MULTILINE)[1:]:
         link = re.match(r"\[.*?\]\(\.\./results/(.+?)/[^/]+/README\.md\)", part)
         name = re.match(r"\[(.+?)\]\(\.\./results", part)
-        assert link is not None
-        assert name is not None
         found[link[1], name[1].replace("\\", "")] = part
     return found
 
@@ -43,7 +41,7 @@ TABLES = list(tables())
 
 
 @pytest.mark.parametrize(("place", "data", "lines"), TABLES, ids=[f"{p}-{d}" for p, d, _ in TABLES])
-def test_the_best_rows_and_the_worse_ones_are_the_tables(place, data, lines, sections) -> None:
+def test_the_best_rows_and_the_worse_ones_are_the_tables(place, data, lines, sections):
     said = sections[place, data]
     if not any(one["best"] for one in lines):
         assert "distinguished" not in said, "too few seeds"
@@ -56,7 +54,6 @@ def test_the_best_rows_and_the_worse_ones_are_the_tables(place, data, lines, sec
             assert "No row is distinguished from the best one." in said
             return
         sentence = re.search(rf"^- {lead}: (.+)\.$", said, re.MULTILINE)
-        assert sentence is not None
         named = re.findall(r"`(.+?)` ([\d.]+)", sentence[1])
         assert [name for name, _ in named] == [one["row"] for one in rows[:NAMED]]
         for (_, shown), one in zip(named, rows, strict=False):
@@ -81,14 +78,14 @@ def test_with_how_many_seeds_a_row_solves_a_task_is_the_tables(place, data, line
             assert set(named) <= {one["row"] for one in rows}
 
 
-def test_every_published_run_is_on_the_page() -> None:
+def test_every_published_run_is_on_the_page():
     for run in published_runs():
         assert f"(../results/{run.page})" in PAGE
 
 
-def test_the_page_in_the_repository_is_what_the_records_say() -> None:
+def test_the_page_in_the_repository_is_what_the_records_say():
     assert filled(PAGE) == PAGE
 
 
-def test_no_figure_is_typed_by_hand() -> None:
+def test_no_figure_is_typed_by_hand():
     assert re.findall(r"\d", BLOCK.sub("", PAGE)) == []

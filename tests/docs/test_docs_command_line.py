@@ -33,15 +33,14 @@ def plain(text: str) -> str:
     return " ".join(text.split())
 
 
-def test_every_command_has_a_section() -> None:
+def test_every_command_has_a_section():
     listed = re.search(r"^Commands:\n(.*?)(?:\n\n|\Z)", printed(), re.DOTALL | re.MULTILINE)
-    assert listed is not None
     assert re.findall(r"^  (\S+)", listed[1], re.MULTILINE)[: len(COMMANDS)] == COMMANDS
     assert list(SECTIONS) == [*COMMANDS, "export"], "a plug-in beside the zoo has the last one"
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_option_that_help_prints_is_in_the_section(command: str) -> None:
+def test_every_option_that_help_prints_is_in_the_section(command):
     lines = re.findall(r"^  (-\S.*?)(?:  +(.*))?$", printed(command), re.MULTILINE)
     assert len(lines) >= 1
     section = plain(SECTIONS[command])
@@ -51,7 +50,6 @@ def test_every_option_that_help_prints_is_in_the_section(command: str) -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_usage_line_is_the_programs(command: str) -> None:
+def test_the_usage_line_is_the_programs(command):
     usage = re.search(r"^Usage: (?:\S+) (.*)$", printed(command), re.MULTILINE)
-    assert usage is not None
     assert f"    zoo {usage[1]}" in SECTIONS[command]

@@ -33,7 +33,7 @@ def made() -> dict[str, tuple[str, list[Picture]]]:
     return {path: (text, pictures) for path, text, pictures in component_pages()}
 
 
-def test_the_catalogue_has_what_the_program_lists_and_this_repositorys_plug_ins() -> None:
+def test_the_catalogue_has_what_the_program_lists_and_this_repositorys_plug_ins():
     command = [sys.executable, "-m", "zoo", "list", "--json"]
     env = {"ZOO_PLUGINS": "", "PYTHONPATH": str(ROOT), "PATH": ""}
     listed = json.loads(subprocess.run(command, capture_output=True, env=env, check=True).stdout)
@@ -45,13 +45,13 @@ def test_the_catalogue_has_what_the_program_lists_and_this_repositorys_plug_ins(
     assert found == registering
 
 
-def test_every_component_and_every_kind_has_a_page(made) -> None:
+def test_every_component_and_every_kind_has_a_page(made):
     wanted = {f"components/{c.kind}/{c.name}.md" for c in COMPONENTS}
     assert set(made) == wanted | {f"components/{kind}/index.md" for kind in KINDS}
 
 
 @pytest.mark.parametrize("component", COMPONENTS, ids=names)
-def test_a_page_has_summary_source_parameters_and_capabilities(component: Component, made) -> None:
+def test_a_page_has_summary_source_parameters_and_capabilities(component, made):
     text, _ = made[f"components/{component.kind}/{component.name}.md"]
     plain = text.replace("\\", "")
     assert component.summary[1:] in plain
@@ -64,7 +64,7 @@ def test_a_page_has_summary_source_parameters_and_capabilities(component: Compon
 
 
 @pytest.mark.parametrize("component", [c for c in COMPONENTS if c.kind in AXES], ids=names)
-def test_a_part_has_an_equation_and_a_source_in_its_docstring(component: Component) -> None:
+def test_a_part_has_an_equation_and_a_source_in_its_docstring(component):
     first, rest = documentation(component)
     if component.name == "none":
         return
@@ -74,7 +74,7 @@ def test_a_part_has_an_equation_and_a_source_in_its_docstring(component: Compone
         assert re.search(r"\b(?:19|20)\d\d\b|torch\.nn", whole), "the docstring needs its source"
 
 
-def test_published_scores_stand_on_the_page_of_their_component(made) -> None:
+def test_published_scores_stand_on_the_page_of_their_component(made):
     text, _ = made["components/attention/linear.md"]
     with (RESULTS / "diagnostics/cpu/profile/profile.csv").open(encoding="utf-8") as file:
         scores = [line for line in csv.DictReader(file) if line["row"] == "linear+rope"]
@@ -88,7 +88,7 @@ def test_published_scores_stand_on_the_page_of_their_component(made) -> None:
         assert row[place].strip().startswith(f"{solved} · ")
 
 
-def test_published_costs_stand_on_the_page_of_their_component(made) -> None:
+def test_published_costs_stand_on_the_page_of_their_component(made):
     text, _ = made["components/attention/naive.md"]
     table = RESULTS / "bbc-news/cpu/grid/table.csv"
     with table.open(encoding="utf-8") as file:
@@ -103,14 +103,14 @@ def test_published_costs_stand_on_the_page_of_their_component(made) -> None:
     assert any(f"{float(line['peak_memory_mib']):,.0f} " in row for row in rows)
 
 
-def test_checks_are_those_that_were_published(made) -> None:
+def test_checks_are_those_that_were_published(made):
     for line in (RESULTS / "inventory" / "checks.jsonl").read_text("utf-8").splitlines():
         part = json.loads(line)
         text, _ = made[f"components/{part['kind']}/{part['name']}.md"]
         assert f"Passed {part['passed']}, failed none" in text
 
 
-def test_pictures_differ_between_light_and_dark_in_their_ink_alone(made) -> None:
+def test_pictures_differ_between_light_and_dark_in_their_ink_alone(made):
     drawn = [picture for _, pictures in made.values() for picture in pictures]
     assert {"fused-reads", "alibi-bias", "sin-adds", "rope-turns", "gelu-activation"} <= {
         picture.name for picture in drawn

@@ -43,22 +43,22 @@ def names(path: Path) -> str:
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=names)
-def test_every_page_has_a_place_and_its_links_lead_somewhere(path: Path) -> None:
+def test_every_page_has_a_place_and_its_links_lead_somewhere(path):
     made = dict.fromkeys(pages.MADE.findall(path.read_text("utf-8")), lambda: "")
     assert pages.page(path, made).startswith("# ")
 
 
-def test_every_page_of_the_folder_is_in_the_navigation() -> None:
+def test_every_page_of_the_folder_is_in_the_navigation():
     own = {path.relative_to(SOURCES).as_posix() for path in HAND_WRITTEN}
     assert own - set(NAVIGATION) == set(), "each needs a line in zensical.toml"
 
 
-def test_the_navigation_names_each_page_once() -> None:
+def test_the_navigation_names_each_page_once():
     assert len(NAVIGATION) == len(set(NAVIGATION))
 
 
 @pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def repository(tmp_path, monkeypatch) -> Path:
     """A repository of its own, with two folders that are on the site."""
     monkeypatch.setattr(pages, "ROOT", tmp_path)
     for name in ("docs/here.md", "docs/more/there.md", "plugins/README.md", "zoo/api.py"):
@@ -72,7 +72,7 @@ def moved(repository: Path, text: str, page: str = "docs/here.md") -> str:
     return pages.page(repository / page)
 
 
-def test_a_link_is_that_of_the_page_on_the_site(repository: Path) -> None:
+def test_a_link_is_that_of_the_page_on_the_site(repository):
     text = "[it](../plugins/README.md#contracts)"
     assert moved(repository, text) == "[it](your-part.md#contracts)"
     text = "[it](../../plugins/README.md)"
@@ -82,7 +82,7 @@ def test_a_link_is_that_of_the_page_on_the_site(repository: Path) -> None:
     )
 
 
-def test_addresses_anchors_and_code_stay_as_they_are(repository: Path) -> None:
+def test_addresses_anchors_and_code_stay_as_they_are(repository):
     for text in (
         "[it](https://arxiv.org/abs/1706.03762)",
         "[it](#below)",
@@ -93,17 +93,17 @@ def test_addresses_anchors_and_code_stay_as_they_are(repository: Path) -> None:
         assert moved(repository, text) == text
 
 
-def test_a_broken_link_is_an_error_that_names_page_and_target(repository: Path) -> None:
+def test_a_broken_link_is_an_error_that_names_page_and_target(repository):
     with pytest.raises(ZooError, match=r"docs/here.md: broken link to \.\./plugins/none.md"):
         moved(repository, "[it](../plugins/none.md)")
 
 
-def test_a_link_to_what_is_not_on_the_site_is_an_error(repository: Path) -> None:
+def test_a_link_to_what_is_not_on_the_site_is_an_error(repository):
     with pytest.raises(ZooError, match=r"zoo/api\.py is not on the site"):
         moved(repository, "[it](../zoo/api.py)")
 
 
-def test_a_made_part_is_put_in_and_an_unknown_one_is_an_error(repository: Path) -> None:
+def test_a_made_part_is_put_in_and_an_unknown_one_is_an_error(repository):
     page = repository / "docs" / "here.md"
     page.write_text("# Here\n\n<!-- made: sum -->\n", "utf-8")
     assert pages.page(page, {"sum": lambda: "1 + 1"}) == "# Here\n\n1 + 1\n"
@@ -126,7 +126,7 @@ def zoo_commands() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("page", "line"), sorted(set(zoo_commands())))
-def test_commands_on_the_pages_have_these_options(page: str, line: str) -> None:
+def test_commands_on_the_pages_have_these_options(page, line):
     words = shlex.split(line, comments=True)
     if words[1].startswith("-"):
         return
@@ -139,7 +139,7 @@ def test_commands_on_the_pages_have_these_options(page: str, line: str) -> None:
     assert given - known - {"--help"} == set(), f"{page}: {line}"
 
 
-def test_options_in_running_text_are_options_of_some_command() -> None:
+def test_options_in_running_text_are_options_of_some_command():
     known = {"--help", "--version", "--debug"}
     for name in commands():
         known |= {flag for p in options(name) for flag in (*p.opts, *p.secondary_opts)}

@@ -22,9 +22,7 @@ TINY = (
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_the_commands_run_one_after_another(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_commands_run_one_after_another(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("more.txt").write_text("a match of the league\nthe shares of a bank fell\n")
     seen, blocks = set(), re.findall(r"^    (zoo .*)$", PAGE, re.MULTILINE)
@@ -54,7 +52,7 @@ def test_the_commands_run_one_after_another(
     assert seen == {"train", "predict", "evaluate", "bench", "baseline", "seconds"}
 
 
-def test_every_option_of_the_stage_has_its_default_on_the_page() -> None:
+def test_every_option_of_the_stage_has_its_default_on_the_page():
     for name, field in Pretraining.model_fields.items():
         if name == "init":
             continue

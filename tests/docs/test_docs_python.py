@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
 from small_runs import COMMON, SIZES, WORDS, isolated
 
 import zoo
@@ -18,9 +17,7 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 QUICK = {**SIZES, "epochs": 1, "max_length": 16, "vocab_size": 120, "baseline": "none"}
 
 
-def test_the_page_works_as_it_is_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_page_works_as_it_is_written(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     bench, train = zoo.bench, zoo.train
     here = {"on": "inline"}
@@ -47,7 +44,7 @@ def test_the_page_works_as_it_is_written(
     assert names["estimator"].predict(["goal"])[0] in WORDS
 
 
-def test_the_commands_named_there_exist() -> None:
+def test_the_commands_named_there_exist():
     context = train_command.make_context("zoo", ["--save", "x"])
     flags = {flag for param in train_command.get_params(context) for flag in param.opts}
     assert set(re.findall(r"zoo train (--\w+)", PAGE)) <= flags

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -21,7 +20,7 @@ def made() -> dict[str, str]:
     return dict(reference.reference_pages())
 
 
-def test_what_import_zoo_offers_is_there(made) -> None:
+def test_what_import_zoo_offers_is_there(made):
     found = set(re.findall(r"^::: (\S+)$", "\n".join(made.values()), re.MULTILINE))
     for name in set(zoo.__all__) - {"__version__"}:
         value = getattr(zoo, name)
@@ -30,7 +29,7 @@ def test_what_import_zoo_offers_is_there(made) -> None:
             assert f"{home}.{name}" in found
 
 
-def test_modules_that_the_authors_page_names_are_there(made) -> None:
+def test_modules_that_the_authors_page_names_are_there(made):
     page = (ROOT / "plugins" / "README.md").read_text("utf-8")
     text = "\n".join(made.values())
     named = set(re.findall(r"`(zoo\.components\.[a-z_.]+[a-z])`", page))
@@ -39,9 +38,7 @@ def test_modules_that_the_authors_page_names_are_there(made) -> None:
         assert f"## {module}" in text or f"::: {module}" in text, module
 
 
-def test_an_undocumented_name_is_an_error_that_names_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_undocumented_name_is_an_error_that_names_it(tmp_path, monkeypatch):
     (tmp_path / "undocumented_example.py").write_text(
         '"""A module."""\n\n'
         "class Open:\n"
@@ -69,9 +66,7 @@ def test_an_undocumented_name_is_an_error_that_names_it(
     )
 
 
-def test_a_name_that_is_missing_from_the_built_page_is_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_name_that_is_missing_from_the_built_page_is_an_error(tmp_path, monkeypatch):
     monkeypatch.setattr(reference, "PAGES", {"testing": ("", ("zoo.testing",))})
     page = tmp_path / "api" / "testing" / "index.html"
     page.parent.mkdir(parents=True)

@@ -27,7 +27,7 @@ def on_one_data_set() -> list[RunReport]:
     return found
 
 
-def test_every_column_of_a_table_is_explained() -> None:
+def test_every_column_of_a_table_is_explained():
     for report in on_one_data_set():
         metrics = {metric.label for metric in report.metrics}
         settings = {name.replace("_", " ") for name in report.tuned}
@@ -36,7 +36,7 @@ def test_every_column_of_a_table_is_explained() -> None:
         assert settings <= CODE
 
 
-def test_every_key_of_table_csv_is_explained() -> None:
+def test_every_key_of_table_csv_is_explained():
     columns = {(report, str(column)) for report in on_one_data_set() for column in report.table}
     for report, column in columns:
         names = "|".join(re.escape(metric.name) for metric in report.metrics)
@@ -91,7 +91,7 @@ def reports():
             yield from (data.run for data in run.profile.data_sets)
 
 
-def test_every_note_of_the_published_reports_is_explained() -> None:
+def test_every_note_of_the_published_reports_is_explained():
     for report in reports():
         remarks = report.typical.config["data"].get("remarks", [])  # what a data set says itself
         for note in report.notes:
@@ -116,11 +116,11 @@ def unpublished_notes() -> list[str]:
 
 
 @pytest.mark.parametrize("note", unpublished_notes(), ids=lambda note: note[:24])
-def test_a_note_of_no_published_report_is_explained_too(note: str) -> None:
+def test_a_note_of_no_published_report_is_explained_too(note):
     assert lead_of(note)
 
 
-def test_columns_that_few_tables_have_are_explained() -> None:
+def test_columns_that_few_tables_have_are_explained():
     assert {"held MiB", "held_memory_mib", "pretrain s", "pretrain_seconds", "model"} <= CODE
     assert f"| `{NOT_TRAINED}` |" in (SOURCES / "how-it-measures.md").read_text("utf-8")
 
@@ -166,13 +166,13 @@ PROFILE = {
 }
 
 
-def test_every_sentence_of_the_published_answers_is_explained() -> None:
+def test_every_sentence_of_the_published_answers_is_explained():
     for report in reports():
         for sentence in ". ".join(report.answer).split(". "):
             assert any(re.match(lead, sentence) for lead in ANSWERS), sentence
 
 
-def test_every_sentence_of_the_published_profiles_is_explained() -> None:
+def test_every_sentence_of_the_published_profiles_is_explained():
     profiles = [run.profile for run in published_runs() if run.profile is not None]
     assert profiles
     for profile in profiles:
@@ -180,12 +180,12 @@ def test_every_sentence_of_the_published_profiles_is_explained() -> None:
             assert any(re.match(lead, sentence) for lead in PROFILE), sentence
 
 
-def test_the_words_that_explain_them_are_on_the_page() -> None:
+def test_the_words_that_explain_them_are_on_the_page():
     explained = {*LEADS.values(), *ANSWERS.values(), *PROFILE.values()}
     assert {words for words in explained if words not in TEXT} == set()
 
 
-def test_the_measured_rates_are_the_published_ones() -> None:
+def test_the_measured_rates_are_the_published_ones():
     published = (RESULTS / "simulations" / "README.md").read_text("utf-8")
     wanted = re.findall(r"^<!-- made: simulated (.+) -->$", TEXT, re.MULTILINE)
     made = simulated()

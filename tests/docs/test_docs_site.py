@@ -35,13 +35,13 @@ def zensical(folder: Path) -> subprocess.CompletedProcess[str]:
         "<style>@import url(https://fonts.example/css);</style>",
     ],
 )
-def test_what_a_page_loads_from_elsewhere_is_an_error(tmp_path: Path, markup: str) -> None:
+def test_what_a_page_loads_from_elsewhere_is_an_error(tmp_path, markup):
     (tmp_path / "index.html").write_text(f"<html><head>{markup}</head></html>", "utf-8")
     with pytest.raises(ZooError, match=r"index\.html loads from elsewhere"):
         check_site(tmp_path)
 
 
-def test_links_and_pictures_of_its_own_are_well(tmp_path: Path) -> None:
+def test_links_and_pictures_of_its_own_are_well(tmp_path):
     (tmp_path / "own.svg").write_text("<svg/>", "utf-8")
     (tmp_path / "index.html").write_text(
         '<link rel="canonical" href="https://docs.example/"><link rel="stylesheet" href="a.css">'
@@ -52,7 +52,7 @@ def test_links_and_pictures_of_its_own_are_well(tmp_path: Path) -> None:
     check_site(tmp_path)
 
 
-def test_a_picture_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+def test_a_picture_that_is_not_there_is_an_error(tmp_path):
     (tmp_path / "index.html").write_text('<img alt="x" src="none.svg">', "utf-8")
     with pytest.raises(ZooError, match=r"shows none\.svg, which is not there"):
         check_site(tmp_path)
@@ -67,9 +67,7 @@ def test_a_picture_that_is_not_there_is_an_error(tmp_path: Path) -> None:
         pytest.param("::: zoo.no_such_module", False, marks=pytest.mark.slow),
     ],
 )
-def test_the_generator_with_our_settings_refuses_broken_links(
-    tmp_path: Path, text: str, well: bool
-) -> None:
+def test_the_generator_with_our_settings_refuses_broken_links(tmp_path, text, well):
     pytest.importorskip("zensical", reason="the extra docs is not installed")
     own_settings(tmp_path)
     pages = tmp_path / "build" / "docs" / "pages"

@@ -15,7 +15,6 @@ import pytest
 from zoo.cli import main
 from zoo.execution import executor_options
 from zoo.inference.requests import build_requests
-from zoo.registry import Registry
 from zoo.tasks.base import find_task
 
 DOC = (Path(__file__).parents[2] / "docs" / "your-data.md").read_text(encoding="utf-8")
@@ -43,7 +42,7 @@ TICKETS = "id,message,category\n" + "".join(
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def files(tmp_path_factory) -> Path:
     """All files that the page names."""
     here = tmp_path_factory.mktemp("page")
     trec = "".join(f"{TREC[n % 2].format(n)}\n" for n in range(40)).encode("latin-1")
@@ -93,9 +92,7 @@ def parsed(command: str) -> tuple[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_reads_what_the_page_says(
-    command: str, files: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_every_command_reads_what_the_page_says(command, files, registry, monkeypatch, tmp_path):
     monkeypatch.chdir(files)
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path))
     name, params = parsed(command)
@@ -113,7 +110,7 @@ def test_every_command_reads_what_the_page_says(
         assert (loaded.description.get("validation", 0) > 0) == ("reviews/" in command)
 
 
-def test_every_option_of_the_page_exists() -> None:
+def test_every_option_of_the_page_exists():
     known = set()
     for name in ("bench", "train", "predict", "evaluate"):
         command = getattr(importlib.import_module(f"zoo.cli.{name}"), name)
@@ -124,9 +121,7 @@ def test_every_option_of_the_page_exists() -> None:
     assert len(COMMANDS) > 20
 
 
-def test_what_is_wrong_with_the_tickets_is_said_as_printed_there(
-    files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_wrong_with_the_tickets_is_said_as_printed_there(files, monkeypatch, capsys):
     monkeypatch.chdir(files)
     command, *said = re.findall(r"```\n\$ (zoo .*?)```", DOC, re.DOTALL)[0].splitlines()
     assert main(shlex.split(command)[1:]) == 2

@@ -10,7 +10,7 @@ import pytest
 
 from bench.readme import BLOCK, filled
 from zoo.cli import main
-from zoo.registry import KINDS, Registry
+from zoo.registry import KINDS
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -31,7 +31,6 @@ def test_the_first_screen_has_a_picture_and_the_command_that_answers():
     assert "    " not in top
     assert len(re.findall(r"[.!?](?:\s|$)", top)) <= 2, "what it is, in two sentences"
     shown = re.search(r'src="(.+?\.svg)" width="(\d+)" alt="[^"]+"', picture)
-    assert shown is not None
     assert (ROOT / shown[1]).read_text().startswith("<svg")
     assert int(shown[2]) > 430, "pixels"
     code = [line.strip() for line in rest.splitlines() if line.startswith("    ")]
@@ -49,7 +48,7 @@ def test_its_answers_are_those_of_the_published_pages():
 
 
 @pytest.mark.slow
-def test_the_first_commands_zoo_line_gives_four_cells_and_the_baseline(tmp_path: Path, capsys):
+def test_the_first_commands_zoo_line_gives_four_cells_and_the_baseline(tmp_path, capsys):
     command = lines("bench")[0]
     assert command == "zoo bench --attention fused,naive --pe rope,sin"
     out = tmp_path / "out"
@@ -60,13 +59,13 @@ def test_the_first_commands_zoo_line_gives_four_cells_and_the_baseline(tmp_path:
 
 
 @pytest.mark.parametrize("command", [c for c in lines("bench") if "--plan" in c])
-def test_plans_are_printed_as_shown(command: str, capsys):
+def test_plans_are_printed_as_shown(command, capsys):
     assert main(shlex.split(command)[1:]) == 0
     assert "to run" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("command", [*lines("list"), *lines("info")])
-def test_listings_are_printed_as_shown(command: str, capsys):
+def test_listings_are_printed_as_shown(command, capsys):
     assert main(shlex.split(command)[1:]) == 0
     assert "fused" in capsys.readouterr().out
 
@@ -81,7 +80,7 @@ def test_every_bench_line_uses_options_that_exist(capsys):
         assert set(re.findall(r"--[a-z-]+", command)) <= known, command
 
 
-def test_the_table_of_parts_names_every_built_in(registry: Registry):
+def test_the_table_of_parts_names_every_built_in(registry):
     for kind in filter(registry.labels, KINDS):
         (row,) = (line for line in README.splitlines() if line.startswith(f"| {kind} |"))
         assert set(re.findall(r"`([^`]+)`", row)) == set(registry.labels(kind))

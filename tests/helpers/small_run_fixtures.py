@@ -12,38 +12,38 @@ from small_runs import CLASSIFY, isolated, write_book, write_corpus
 
 
 @pytest.fixture(scope="package", autouse=True)
-def _isolated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _isolated(tmp_path_factory) -> Iterator[None]:
     with isolated(tmp_path_factory.mktemp("cache")):
         yield
 
 
 @pytest.fixture(scope="package")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def corpus(tmp_path_factory) -> Path:
     """The directory of train.csv and test.csv, which nobody changes."""
     return write_corpus(tmp_path_factory.mktemp("corpus"))
 
 
 @pytest.fixture(scope="package")
-def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def book(tmp_path_factory) -> Path:
     """A text file, which nobody changes."""
     return write_book(tmp_path_factory.mktemp("book") / "book.txt")
 
 
 @pytest.fixture
-def small(corpus: Path) -> dict[str, Any]:
+def small(corpus) -> dict[str, Any]:
     """The options of a small classification."""
     return {**CLASSIFY, "data": str(corpus)}
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch) -> Path:
     """An empty working directory."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
+def small_disk(tmp_path) -> Iterator[Path]:
     """A file system of 64 KiB."""
     mount = tmp_path / "disk"
     mount.mkdir()

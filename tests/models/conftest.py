@@ -10,7 +10,6 @@ import torch
 from small_models import classifier
 
 from zoo.models.architectures import Classifier
-from zoo.registry import Registry
 
 Assemble = Callable[..., Classifier]
 
@@ -25,6 +24,6 @@ def _one_thread() -> Iterator[None]:
 
 
 @pytest.fixture
-def assemble(registry: Registry) -> Assemble:
+def assemble(registry) -> Assemble:
     """A small classifier of the usual cell, except for the choices, sizes and options named."""
     return partial(classifier, registry)

@@ -54,8 +54,8 @@ PAIRS = [(a, pe) for a in ("fused", "torch") for pe in ("none", "rope", "alibi")
 @pytest.mark.parametrize(("attention", "pe"), [p for p in PAIRS if p != ("torch", "rope")])
 @pytest.mark.parametrize("gradients", [True, False])
 def test_known_order_gives_the_output_and_gradients_of_the_masked_form(
-    registry: Registry, attention: str, pe: str, gradients: bool
-) -> None:
+    registry, attention, pe, gradients
+):
     module, position = build(registry, attention, pe)
     x, in_order = randoms(2, 7, 8), Tokens.whole(7)
     masked = Tokens(None, torch.arange(7))
@@ -79,9 +79,7 @@ def test_known_order_gives_the_output_and_gradients_of_the_masked_form(
     ],
     ids=["other order", "other order per text", "padding", "part of a text"],
 )
-def test_every_other_causal_call_still_follows_positions_and_mask(
-    registry: Registry, tokens: Tokens
-) -> None:
+def test_every_other_causal_call_still_follows_positions_and_mask(registry, tokens):
     x = randoms(2, 4, 8)
     (fused, position), (packed, _) = build(registry, "fused"), build(registry, "packed")
     packed.load_state_dict(fused.state_dict())
@@ -97,9 +95,7 @@ def test_every_other_causal_call_still_follows_positions_and_mask(
 
 
 @pytest.mark.parametrize("pe", ["none", "rope"])
-def test_fused_makes_no_tensor_that_grows_with_the_square_of_the_length(
-    registry: Registry, pe: str
-) -> None:
+def test_fused_makes_no_tensor_that_grows_with_the_square_of_the_length(registry, pe):
     module, position = build(registry, "fused", pe)
 
     def largest(length: int, known: bool = True) -> int:
@@ -113,7 +109,7 @@ def test_fused_makes_no_tensor_that_grows_with_the_square_of_the_length(
     assert largest(512, known=False) >= 512 * 512  # the masked form makes one
 
 
-def test_the_batches_of_a_language_model_take_the_causal_kernel(registry: Registry) -> None:
+def test_the_batches_of_a_language_model_take_the_causal_kernel(registry):
     model = language_model(registry)
 
     def largest(length: int) -> int:
@@ -130,9 +126,7 @@ def test_the_batches_of_a_language_model_take_the_causal_kernel(registry: Regist
 
 @pytest.mark.parametrize("beams", [1, 3])
 @pytest.mark.parametrize("cache", [True, False])
-def test_generation_without_padding_takes_the_causal_kernel(
-    registry: Registry, cache: bool, beams: int
-) -> None:
+def test_generation_without_padding_takes_the_causal_kernel(registry, cache, beams):
     model = language_model(registry)
 
     def largest(length: int, padding: int = 0) -> int:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 import torch
 from references import assert_same, canonical, shake
@@ -18,12 +15,9 @@ from zoo.errors import ZooError
 from zoo.models.architectures import Classifier
 from zoo.models.build import build_classifier
 from zoo.models.seeding import derive, seeded
-from zoo.registry import Owner, Register, Registry
+from zoo.registry import Owner, Register
 from zoo.registry.cell import Cell
 
-Assemble = Callable[..., Classifier]
-
-MULTI_HEAD = ("naive", "split", "packed", "fused", "torch")
 AXES = {
     "attention": ATTENTIONS,
     "pe": ENCODINGS,
@@ -42,9 +36,7 @@ def batch(side: str = "right", garbage: int = 0) -> tuple[Tensor, Tokens]:
 
 
 @EVERY_CELL
-def test_a_text_in_a_batch_gets_the_logits_that_it_gets_alone(
-    assemble: Assemble, cell: dict[str, str]
-) -> None:
+def test_a_text_in_a_batch_gets_the_logits_that_it_gets_alone(assemble, cell):
     """Whatever the padding holds, wherever it is, and however much there is of it."""
     model = shake(assemble(**cell)).eval()
     with torch.no_grad():
@@ -58,9 +50,7 @@ def test_a_text_in_a_batch_gets_the_logits_that_it_gets_alone(
 
 
 @EVERY_CELL
-def test_an_empty_document_gives_finite_logits_and_changes_no_other(
-    assemble: Assemble, cell: dict[str, str]
-) -> None:
+def test_an_empty_document_gives_finite_logits_and_changes_no_other(assemble, cell):
     model = shake(assemble(**cell)).train()
     ids, tokens = batch()
     attention_mask = tokens.attention_mask.clone()
@@ -73,9 +63,7 @@ def test_an_empty_document_gives_finite_logits_and_changes_no_other(
 
 
 @cells_of(AXES)
-def test_computing_only_cls_in_the_last_layer_equals_computing_every_position(
-    assemble: Assemble, cell: dict[str, str]
-) -> None:
+def test_computing_only_cls_in_the_last_layer_equals_computing_every_position(assemble, cell):
     calls = []
     for all_positions in (False, True):
         model = shake(assemble(**cell, pool="cls", all_positions=all_positions))
@@ -85,9 +73,7 @@ def test_computing_only_cls_in_the_last_layer_equals_computing_every_position(
         assert_same(ours, theirs)
 
 
-def test_the_last_layer_computes_one_position_for_cls_and_the_others_all(
-    assemble: Assemble,
-) -> None:
+def test_the_last_layer_computes_one_position_for_cls_and_the_others_all(assemble):
     ids, tokens = batch()
     for pool, all_positions, rows in (("cls", False, 1), ("cls", True, 5), ("mean", False, 5)):
         model, seen = assemble(pool=pool, all_positions=all_positions), []
@@ -127,9 +113,7 @@ def parts(model: Classifier) -> dict[str, list[Tensor]]:
     ],
     ids=str,
 )
-def test_exchanging_one_component_leaves_the_initial_weights_of_all_others(
-    assemble: Assemble, change: dict[str, Any]
-) -> None:
+def test_exchanging_one_component_leaves_the_initial_weights_of_all_others(assemble, change):
     before, after = parts(assemble(head_hidden=6)), parts(assemble(head_hidden=6, **change))
     for axis in before:
         if axis in change and axis != "attention":
@@ -139,7 +123,7 @@ def test_exchanging_one_component_leaves_the_initial_weights_of_all_others(
             assert torch.equal(ours, theirs), axis
 
 
-def test_layers_and_seeds_differ_and_one_seed_repeats(assemble: Assemble) -> None:
+def test_layers_and_seeds_differ_and_one_seed_repeats(assemble):
     first, more, other = (parts(assemble(seed=s, layers=n)) for s, n in ((3, 2), (3, 3), (4, 2)))
     for axis in first:  # more layers leave the first ones as they were
         for ours, theirs in zip(first[axis], more[axis], strict=False):
@@ -150,7 +134,7 @@ def test_layers_and_seeds_differ_and_one_seed_repeats(assemble: Assemble) -> Non
     assert not torch.equal(first["ffn"][0], first["ffn"][4])
 
 
-def test_every_part_has_a_seed_of_its_own_and_torchs_generator_goes_on(assemble: Assemble) -> None:
+def test_every_part_has_a_seed_of_its_own_and_torchs_generator_goes_on(assemble):
     draws = set()
     torch.manual_seed(5)
     expected = torch.rand(3)
@@ -165,9 +149,7 @@ def test_every_part_has_a_seed_of_its_own_and_torchs_generator_goes_on(assemble:
 
 
 @pytest.mark.parametrize("attention", ["naive", "fused", "torch"])
-def test_the_tutorials_configuration_has_89605_parameters(
-    registry: Registry, attention: str
-) -> None:
+def test_the_tutorials_configuration_has_89605_parameters(registry, attention):
     bare = {"norm": "none", "ffn": "none", "block": "bare", "pool": "cls"}
     cell = Cell.parse(registry, {"attention": attention, "pe": "sin", **bare})
     sizes = Sizes(dim=64, layers=1, heads=8, vocab_size=1000)
@@ -175,9 +157,7 @@ def test_the_tutorials_configuration_has_89605_parameters(
     assert sum(p.numel() for p in model.parameters()) == 89_605
 
 
-def test_a_stack_ends_with_a_norm_where_nothing_else_normalises_its_sums(
-    assemble: Assemble,
-) -> None:
+def test_a_stack_ends_with_a_norm_where_nothing_else_normalises_its_sums(assemble):
     # 2 per block, and the final one
     for block, norms in (("pre", 5), ("post", 4), ("res-post", 5), ("bare", 4)):
         model = assemble(block=block)
@@ -186,7 +166,7 @@ def test_a_stack_ends_with_a_norm_where_nothing_else_normalises_its_sums(
 
 
 @cells_of(AXES)
-def test_dropout_acts_in_training_only(assemble: Assemble, cell: dict[str, str]) -> None:
+def test_dropout_acts_in_training_only(assemble, cell):
     dropping, still = assemble(**cell, dropout=0.3), assemble(**cell)
     expected = still.eval()(*batch())
     assert torch.equal(dropping.eval()(*batch()), expected)
@@ -197,9 +177,7 @@ def test_dropout_acts_in_training_only(assemble: Assemble, cell: dict[str, str])
     assert not torch.allclose(first, dropping(*batch()), atol=1e-4)
 
 
-def test_embeddings_begin_with_the_spread_asked_for_and_all_else_as_it_was(
-    assemble: Assemble,
-) -> None:
+def test_embeddings_begin_with_the_spread_asked_for_and_all_else_as_it_was(assemble):
     usual, small = assemble(dim=64, heads=4), assemble(dim=64, heads=4, embedding_std=0.05)
     ids = torch.arange(1, 20)[None]
     vectors = small.encoder.embedding(ids)
@@ -211,7 +189,7 @@ def test_embeddings_begin_with_the_spread_asked_for_and_all_else_as_it_was(
         assert name == "encoder.embedding.weight" or torch.equal(parameter, others[name])
 
 
-def test_the_head_is_one_linear_layer_unless_it_has_a_width_of_its_own(assemble: Assemble) -> None:
+def test_the_head_is_one_linear_layer_unless_it_has_a_width_of_its_own(assemble):
     def shapes(model: Classifier) -> list[tuple[int, ...]]:
         return [tuple(p.shape) for p in model.head.parameters()]
 
@@ -224,8 +202,8 @@ def test_the_head_is_one_linear_layer_unless_it_has_a_width_of_its_own(assemble:
 
 
 def test_an_attention_of_fixed_length_without_cross_is_built_and_called_as_it_can_be(
-    assemble: Assemble, registry: Registry
-) -> None:
+    assemble, registry
+):
     register = Register(Owner("elsewhere", "1"))
     register(
         "attention",
@@ -252,8 +230,8 @@ def test_an_attention_of_fixed_length_without_cross_is_built_and_called_as_it_ca
     ],
 )
 def test_a_component_that_is_not_what_its_kind_promises_is_refused_by_name(
-    assemble: Assemble, registry: Registry, axis: str, expected: str
-) -> None:
+    assemble, registry, axis, expected
+):
     register = Register(Owner("elsewhere", "1.5"))
     register(axis, "fake", lambda *args, **kwargs: "nothing", summary="")
     registry.admit(register)

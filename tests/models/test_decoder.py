@@ -26,13 +26,12 @@ from torch import Tensor
 
 from zoo.components.tokens import Tokens
 from zoo.models.key_value_cache import KeyValues
-from zoo.registry import Registry
 
 TEXTS = [[3, 1, 4, 1, 5, 9], [2, 6], [5, 3, 5, 8]]
 SIDES = ("left", "right")
 
 
-def test_the_lists_above_are_all_that_is_built_in(registry: Registry) -> None:
+def test_the_lists_above_are_all_that_is_built_in(registry):
     causal = [c.name for c in registry.components("attention") if c.can("causal")]
     assert sorted(causal) == sorted([*CACHING, "torch"])
     assert {c.name for c in registry.components("attention") if c.can("cache")} == set(CACHING)
@@ -40,9 +39,7 @@ def test_the_lists_above_are_all_that_is_built_in(registry: Registry) -> None:
 
 
 @cells_of({"attention": ATTENTIONS, "pe": ENCODINGS})
-def test_no_token_depends_on_a_later_one_and_each_on_those_before(
-    registry: Registry, cell: dict[str, str]
-) -> None:
+def test_no_token_depends_on_a_later_one_and_each_on_those_before(registry, cell):
     model = shake(language_model(registry, **cell)).eval()
     ids, tokens = some_ids(2, 7), Tokens.whole(7)
     out = model(ids, tokens)
@@ -68,9 +65,7 @@ def in_steps(
 
 
 @cells_of({"attention": ATTENTIONS, "pe": ENCODINGS, "block": BLOCKS, "side": SIDES})
-def test_neither_padding_nor_a_cache_changes_a_text(
-    registry: Registry, cell: dict[str, str]
-) -> None:
+def test_neither_padding_nor_a_cache_changes_a_text(registry, cell):
     side = (cell := dict(cell)).pop("side")
     model = shake(language_model(registry, **cell)).eval()
     texts = [[*text, 8, 2, 7, 1] for text in TEXTS]
@@ -89,9 +84,7 @@ def test_neither_padding_nor_a_cache_changes_a_text(
 
 
 @cells_of({"attention": ATTENTIONS, "pe": ENCODINGS, "block": ("pre", "post"), "side": SIDES})
-def test_neither_padding_nor_a_cache_changes_a_translation(
-    registry: Registry, cell: dict[str, str]
-) -> None:
+def test_neither_padding_nor_a_cache_changes_a_translation(registry, cell):
     side = (cell := dict(cell)).pop("side")
     model = shake(encoder_decoder(registry, **cell)).eval()
     texts = [[1, 2, 3, 9, 1, 4], [4, 5, 6, 7, 2, 5, 2], [8, 1, 1, 3]]
@@ -113,7 +106,7 @@ def test_neither_padding_nor_a_cache_changes_a_translation(
         assert widths == [6, 0, 0, 0]  # the memory is projected once
 
 
-def test_a_cache_of_selected_texts_continues_those(registry: Registry) -> None:
+def test_a_cache_of_selected_texts_continues_those(registry):
     model = shake(encoder_decoder(registry)).eval()
     source, source_tokens = padded(TEXTS, "left")
     target = some_ids(3, 4)
@@ -129,7 +122,7 @@ def test_a_cache_of_selected_texts_continues_those(registry: Registry) -> None:
     assert_same(step[:, 0], whole[rows, 3])
 
 
-def test_a_cache_joins_texts_with_and_without_padding() -> None:
+def test_a_cache_joins_texts_with_and_without_padding():
     def part(length: int, start: int) -> Tensor:
         return (
             torch.arange(start, start + length, dtype=torch.float).expand(2, 1, length).mT[:, None]
@@ -147,15 +140,13 @@ def test_a_cache_joins_texts_with_and_without_padding() -> None:
 
 
 @pytest.mark.parametrize("rows", [slice(0, 1), slice(-1, None), slice(2, 4)])
-def test_the_last_layer_computes_the_rows_that_are_read(registry: Registry, rows: slice) -> None:
+def test_the_last_layer_computes_the_rows_that_are_read(registry, rows):
     decoder = shake(language_model(registry)).eval().decoder
     ids, tokens = padded(TEXTS, "left")
     assert_same(decoder(ids, tokens, read=rows), decoder(ids, tokens)[:, rows])
 
 
-def test_a_language_model_starts_with_the_weights_of_the_classifier_of_its_cell(
-    registry: Registry,
-) -> None:
+def test_a_language_model_starts_with_the_weights_of_the_classifier_of_its_cell(registry):
     model = language_model(registry, pe="learned", seed=4)
     other = classifier(registry, pe="learned", pool="cls", seed=4).encoder
     ours, theirs = model.decoder.state_dict(), other.state_dict()
@@ -163,7 +154,7 @@ def test_a_language_model_starts_with_the_weights_of_the_classifier_of_its_cell(
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)
 
 
-def test_encoder_and_decoder_are_seeded_separately(registry: Registry) -> None:
+def test_encoder_and_decoder_are_seeded_separately(registry):
     model = encoder_decoder(registry)
     weights = [
         part.project.qkv.weight

@@ -11,7 +11,6 @@ from torch import Tensor
 
 from zoo.components.tokens import Tokens
 from zoo.models.architectures import Classifier, mean_log_probability
-from zoo.registry import Registry
 
 TEXTS, LENGTH = 4, 6
 
@@ -21,7 +20,7 @@ def texts(number: int = TEXTS, seed: int = 3) -> tuple[Tensor, Tokens]:
     return torch.randint(1, 20, (number, LENGTH), generator=generator), Tokens.whole(LENGTH)
 
 
-def test_it_predicts_the_mean_of_its_members_probabilities(registry: Registry) -> None:
+def test_it_predicts_the_mean_of_its_members_probabilities(registry):
     model = deep_ensemble(registry, members=3).eval()
     with torch.inference_mode():
         logits = np.array([member(*texts()).double().numpy() for member in model.members])
@@ -33,15 +32,13 @@ def test_it_predicts_the_mean_of_its_members_probabilities(registry: Registry) -
     np.testing.assert_allclose(out.exp().numpy(), probabilities.mean(axis=0), rtol=1e-5)
 
 
-def test_logits_too_large_to_exponentiate_give_finite_probabilities() -> None:
+def test_logits_too_large_to_exponentiate_give_finite_probabilities():
     logits = torch.tensor([[[2000.0, -2000.0]], [[-2000.0, 2000.0]]])
     torch.testing.assert_close(mean_log_probability(logits).exp(), torch.tensor([[0.5, 0.5]]))
 
 
 @pytest.mark.parametrize("padded", [False, True])
-def test_per_member_each_gets_its_own_texts_and_learns_as_it_would_alone(
-    registry: Registry, padded: bool
-) -> None:
+def test_per_member_each_gets_its_own_texts_and_learns_as_it_would_alone(registry, padded):
     model = deep_ensemble(registry, members=3).train()
     ids, tokens = texts(3 * TEXTS)
     if padded:
@@ -61,12 +58,12 @@ def test_per_member_each_gets_its_own_texts_and_learns_as_it_would_alone(
         torch.testing.assert_close(gradients[number], [p.grad / 3 for p in member.parameters()])
 
 
-def test_texts_that_do_not_divide_among_members_are_refused(registry: Registry) -> None:
+def test_texts_that_do_not_divide_among_members_are_refused(registry):
     with pytest.raises(ValueError, match="4 texts do not divide among 3 members"):
         deep_ensemble(registry, members=3)(*texts(), per_member=True)
 
 
-def test_members_differ_and_are_the_same_in_an_ensemble_of_any_size(registry: Registry) -> None:
+def test_members_differ_and_are_the_same_in_an_ensemble_of_any_size(registry):
     two, three = deep_ensemble(registry, members=2), deep_ensemble(registry, members=3)
     other = deep_ensemble(registry, members=2, seed=1)
     weights = [m.encoder.embedding.weight for model in (three, other) for m in model.members]
@@ -76,7 +73,7 @@ def test_members_differ_and_are_the_same_in_an_ensemble_of_any_size(registry: Re
         torch.testing.assert_close(mine.state_dict(), theirs.state_dict(), rtol=0, atol=0)
 
 
-def test_one_member_is_the_classifier_itself(registry: Registry) -> None:
+def test_one_member_is_the_classifier_itself(registry):
     built = deep_ensemble(registry, members=1, seed=5)
     assert isinstance(built, Classifier)
     expected = classifier(registry, seed=5).state_dict()

@@ -82,9 +82,7 @@ def copy(theirs: torch.nn.LayerNorm, ours: LayerNorm) -> None:
 
 @pytest.mark.parametrize("attention", ["naive", "split", "packed", "fused", "torch"])
 @torch.no_grad()
-def test_hidden_states_and_logits_are_berts(
-    registry: Registry, bert: torch.nn.Module, attention: str
-) -> None:
+def test_hidden_states_and_logits_are_berts(registry, bert, attention):
     ours = our_bert(registry, bert, attention)
     ids, tokens = padded([[1, 2, 3, 4, 5, 6], [7, 8], [9, 10, 11, 12]], "right")
     real = tokens.attention_mask

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import pytest
 import torch
@@ -88,9 +87,7 @@ def copy(theirs: torch.nn.LayerNorm, ours: LayerNorm, scale: float = 1.0) -> Non
 @pytest.mark.parametrize("attention", ["naive", "split", "packed", "fused", "torch"])
 @pytest.mark.parametrize("side", ["left", "right"])
 @torch.no_grad()
-def test_the_decoder_is_gpt2(
-    registry: Registry, gpt2: torch.nn.Module, attention: str, side: str
-) -> None:
+def test_the_decoder_is_gpt2(registry, gpt2, attention, side):
     model = our_gpt2(registry, gpt2, attention)
     ids, tokens = padded(TEXTS, side)
     theirs = gpt2(
@@ -112,12 +109,7 @@ def test_the_decoder_is_gpt2(
     ids=str,
 )
 @torch.no_grad()
-def test_it_writes_what_gpt2_writes(
-    registry: Registry,
-    gpt2: torch.nn.Module,
-    ours: dict[str, Any],
-    theirs: dict[str, Any],
-) -> None:
+def test_it_writes_what_gpt2_writes(registry, gpt2, ours, theirs):
     model = our_gpt2(registry, gpt2, "fused")
     ids, tokens = padded(TEXTS, "left")
     expected = gpt2.generate(
@@ -149,9 +141,7 @@ def test_it_writes_what_gpt2_writes(
     ],
     ids=str,
 )
-def test_it_draws_from_the_probabilities_that_transformers_draws_from(
-    ours: dict[str, Any], warpers: list[tuple[str, Any]]
-) -> None:
+def test_it_draws_from_the_probabilities_that_transformers_draws_from(ours, warpers):
     scores = 3 * torch.randn(50, 20, generator=torch.Generator().manual_seed(0))
     scores[0, 2] = -torch.inf  # a token that was banned
     expected = scores

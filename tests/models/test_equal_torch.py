@@ -43,7 +43,7 @@ def future(length: int) -> Tensor:
 
 
 @cells_of(AXES)
-def test_a_block_is_torchs_encoder_layer(registry: Registry, cell: dict[str, str]) -> None:
+def test_a_block_is_torchs_encoder_layer(registry, cell):
     ours = one_block(registry, cell)
     ours.cross = ours.cross_norm = None
     theirs = torchs_layer(nn.TransformerEncoderLayer, **cell)
@@ -57,7 +57,7 @@ def test_a_block_is_torchs_encoder_layer(registry: Registry, cell: dict[str, str
 
 
 @cells_of(AXES)
-def test_a_block_is_torchs_decoder_layer(registry: Registry, cell: dict[str, str]) -> None:
+def test_a_block_is_torchs_decoder_layer(registry, cell):
     ours = one_block(registry, cell)
     theirs = torchs_layer(nn.TransformerDecoderLayer, **cell)
     copy_block(ours, theirs)
@@ -100,9 +100,7 @@ def torchs_transformer(ours: EncoderDecoder, block: str) -> nn.Transformer:
 
 @pytest.mark.parametrize("attention", AXES["attention"])
 @pytest.mark.parametrize("block", AXES["block"])
-def test_an_encoder_decoder_is_torchs_transformer(
-    registry: Registry, block: str, attention: str
-) -> None:
+def test_an_encoder_decoder_is_torchs_transformer(registry, block, attention):
     ours = encoder_decoder(registry, block=block, attention=attention, pe="none")
     if block == "post":
         ours.encoder.final_norm, ours.decoder.final_norm = LayerNorm(8), LayerNorm(8)

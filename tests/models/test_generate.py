@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -25,7 +24,6 @@ from torch import Tensor
 from zoo.components.tokens import Tokens
 from zoo.models.architectures import EncoderDecoder, LanguageModel
 from zoo.models.decoding import Decoding, Generation, Sampling, generate, repeats
-from zoo.registry import Registry
 
 TEXTS = [[3, 1, 4, 1], [2, 6], [5, 3, 5]]
 SIDES = pytest.mark.parametrize("side", ["left", "right"])
@@ -75,9 +73,7 @@ def common_token(model: LanguageModel, steps: int = 8) -> int:
         ("fused", "rope"),
     ],
 )
-def test_greedy_with_cache_and_without_is_the_slow_loop(
-    registry: Registry, attention: str, pe: str, side: str
-) -> None:
+def test_greedy_with_cache_and_without_is_the_slow_loop(registry, attention, pe, side):
     model = shake(language_model(registry, attention=attention, pe=pe)).eval()
     ids, tokens = padded(TEXTS, side)
     end = common_token(model)
@@ -89,9 +85,7 @@ def test_greedy_with_cache_and_without_is_the_slow_loop(
 
 @pytest.mark.parametrize(("beams", "side"), [(1, "left"), (3, "right")])
 @pytest.mark.parametrize("pe", ENCODINGS)
-def test_drawing_and_beams_give_the_same_with_cache_and_without(
-    registry: Registry, pe: str, beams: int, side: str
-) -> None:
+def test_drawing_and_beams_give_the_same_with_cache_and_without(registry, pe, beams, side):
     sampling = Sampling(temperature=1.5, top_k=9, top_p=0.95, seed=3) if beams == 1 else None
     options: dict[str, Any] = {"max_new": 7, "end": 2, "beams": beams, "sampling": sampling}
     ids, tokens = padded(TEXTS, side)
@@ -102,9 +96,7 @@ def test_drawing_and_beams_give_the_same_with_cache_and_without(
 
 @SIDES
 @pytest.mark.parametrize("beams", [1, 4])
-def test_a_text_in_a_padded_batch_is_written_as_it_is_alone(
-    registry: Registry, beams: int, side: str
-) -> None:
+def test_a_text_in_a_padded_batch_is_written_as_it_is_alone(registry, beams, side):
     ids, tokens = padded(TEXTS, side)
     options: dict[str, Any] = {"max_new": 6, "end": 2, "beams": beams, "no_repeat": 2}
     for build in (language_model, encoder_decoder):
@@ -138,9 +130,7 @@ def exhaustively(model: Any, start: list[int], source: list[int] | None) -> tupl
     [(language_model, [1, 3], None), (encoder_decoder, [1], [3, 1, 2])],
     ids=["text", "translation"],
 )
-def test_enough_beams_find_the_best_text_there_is(
-    registry: Registry, build: Callable[..., Any], start: list[int], source: Any, seed: int
-) -> None:
+def test_enough_beams_find_the_best_text_there_is(registry, build, start, source, seed):
     model = shake(build(registry, vocab_size=4), seed).eval()
     best, text = exhaustively(model, start, source)
     (found,) = write(model, torch.tensor([source or start]), max_new=4, end=2, beams=64)
@@ -149,7 +139,7 @@ def test_enough_beams_find_the_best_text_there_is(
     assert rank == pytest.approx(best, abs=1e-9)
 
 
-def test_what_was_written_has_the_probability_the_model_gives_it(registry: Registry) -> None:
+def test_what_was_written_has_the_probability_the_model_gives_it(registry):
     model = shake(language_model(registry)).eval()
     for decoding in (
         Decoding(max_new=6, banned=(4,), no_repeat=1),
@@ -168,7 +158,7 @@ def runs(text: list[int], size: int) -> list[tuple[int, ...]]:
     return [tuple(text[i : i + size]) for i in range(len(text) - size + 1)]
 
 
-def test_a_text_that_may_go_on_with_nothing_stops(registry: Registry) -> None:
+def test_a_text_that_may_go_on_with_nothing_stops(registry):
     model = shake(language_model(registry, vocab_size=6)).eval()
     for beams in (1, 2):
         prompts = torch.tensor([[1, 3], [2, 2]])
@@ -178,7 +168,7 @@ def test_a_text_that_may_go_on_with_nothing_stops(registry: Registry) -> None:
         assert not found[0].ended
 
 
-def test_repeats_are_those_found_by_comparing_every_run() -> None:
+def test_repeats_are_those_found_by_comparing_every_run():
     ids, tokens = padded([[1, 2, 3, 1, 2], [2, 2], [1, 1, 1, 1, 3, 1, 1]], "right", garbage=2)
     for size in (1, 2, 3, 4):
         found = repeats(ids, tokens.attention_mask, size, 5)
@@ -188,7 +178,7 @@ def test_repeats_are_those_found_by_comparing_every_run() -> None:
             assert found[row].tolist() == [bool(e) and e[0] in seen for e in expected]
 
 
-def test_banned_tokens_never_come(registry: Registry) -> None:
+def test_banned_tokens_never_come(registry):
     model = shake(language_model(registry)).eval()
     (free,) = write(model, some_ids(1, 3), max_new=8)
     banned = tuple(set(free.ids))
@@ -197,7 +187,7 @@ def test_banned_tokens_never_come(registry: Registry) -> None:
         assert not set(found.ids) & set(banned)
 
 
-def test_tokens_are_drawn_as_often_as_they_are_probable() -> None:
+def test_tokens_are_drawn_as_often_as_they_are_probable():
     scores = torch.tensor([0.5, 0.3, 0.15, 0.05, 0.0]).log().expand(20_000, -1)
     drawn = Sampling().sample(scores, torch.Generator().manual_seed(0))
     shares = torch.bincount(drawn, minlength=5) / 20_000
@@ -206,7 +196,7 @@ def test_tokens_are_drawn_as_often_as_they_are_probable() -> None:
     assert shares[4] == 0
 
 
-def test_a_seed_repeats_and_another_does_not(registry: Registry) -> None:
+def test_a_seed_repeats_and_another_does_not(registry):
     model = language_model(registry).eval()
     torch.manual_seed(5)
     before = torch.get_rng_state()
@@ -220,14 +210,14 @@ def test_a_seed_repeats_and_another_does_not(registry: Registry) -> None:
     assert torch.equal(torch.get_rng_state(), before)
 
 
-def test_top_k_of_one_and_a_cold_temperature_are_greedy(registry: Registry) -> None:
+def test_top_k_of_one_and_a_cold_temperature_are_greedy(registry):
     model = shake(language_model(registry)).eval()
     expected = write(model, some_ids(3, 4), max_new=6)
     for sampling in (Sampling(top_k=1), Sampling(temperature=1e-4), Sampling(top_p=1e-9)):
         assert_generations(write(model, some_ids(3, 4), max_new=6, sampling=sampling), expected)
 
 
-def test_a_model_writes_as_in_evaluation_and_is_left_as_it_was(registry: Registry) -> None:
+def test_a_model_writes_as_in_evaluation_and_is_left_as_it_was(registry):
     model = shake(language_model(registry, dropout=0.5, attention_dropout=0.5)).eval()
     expected = write(model, some_ids(2, 4), max_new=6)
     model.train()
@@ -258,9 +248,7 @@ def test_a_model_writes_as_in_evaluation_and_is_left_as_it_was(registry: Registr
         ),
     ],
 )
-def test_invalid_decoding_is_refused(
-    kind: Callable[..., Any], options: dict[str, Any], message: str
-) -> None:
+def test_invalid_decoding_is_refused(kind, options, message):
     with pytest.raises(ValueError, match=message):
         kind(**options)
 
@@ -295,16 +283,14 @@ NOTHING = torch.tensor([[True, True], [False, False]])
         (some_ids(1, 3), {"attention": "torch", "cache": True}, "keeps no cache"),
     ],
 )
-def test_invalid_prompts_are_refused(
-    registry: Registry, ids: Tensor, options: dict[str, Any], message: str
-) -> None:
+def test_invalid_prompts_are_refused(registry, ids, options, message):
     how = {"build": language_model, "attention": "fused", "mask": None, "max_new": 1, **options}
     model = how.pop("build")(registry, pe="learned", attention=how.pop("attention"))
     with pytest.raises(ValueError, match=message):
         write(model, ids, how.pop("mask"), **how)
 
 
-def test_a_text_may_be_as_long_as_its_encoding_lets_it(registry: Registry) -> None:
+def test_a_text_may_be_as_long_as_its_encoding_lets_it(registry):
     for pe, new in (("learned", 2), ("rope", 9)):
         model = language_model(registry, pe=pe)
         assert len(write(model, some_ids(1, 14), max_new=new)[0].ids) == new

@@ -14,7 +14,7 @@ STATEMENTS = (
 )
 
 
-def test_torch_is_not_imported() -> None:
+def test_torch_is_not_imported():
     lines = [f"{statement}\nassert 'torch' not in sys.modules" for statement in STATEMENTS]
     env = {"PYTHONPATH": ":".join(p for p in sys.path if p), "ZOO_PLUGINS": ""}
     program = "\n".join(["import sys", *lines])

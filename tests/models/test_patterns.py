@@ -55,7 +55,7 @@ class Near(Split):
 
 
 @pytest.fixture
-def parts(registry: Registry) -> Registry:
+def parts(registry) -> Registry:
     """The built-in components, and two attentions that are unlike them."""
     register = Register(Owner("elsewhere", "1"))
     common = ("rotate", "bias", "padding", "causal")
@@ -136,9 +136,7 @@ def by_hand(encoder: Encoder, cell: dict[str, str], ids: Tensor) -> Tensor:
     ],
     ids=lambda cell: "+".join(cell.values()),
 )
-def test_a_hybrid_is_its_layers_written_out_by_hand(
-    parts: Registry, changes: dict[str, str]
-) -> None:
+def test_a_hybrid_is_its_layers_written_out_by_hand(parts, changes):
     model = shake(classifier(parts, layers=3, max_length=LENGTH, **changes)).eval()
     ids = some_ids(2, LENGTH)
     cell = {**USUAL, **changes}
@@ -147,9 +145,7 @@ def test_a_hybrid_is_its_layers_written_out_by_hand(
     assert_same(ours, expected, weights, tolerance=1e-6)  # the encodings' angles are float32
 
 
-def test_exchanging_a_layers_component_leaves_all_other_weights_as_they_were(
-    registry: Registry,
-) -> None:
+def test_exchanging_a_layers_component_leaves_all_other_weights_as_they_were(registry):
     before = classifier(registry, layers=3, pe="learned").state_dict()
     after = classifier(
         registry, layers=3, pe="learned", attention="fused/fused/naive", ffn="relu/none/relu"
@@ -159,7 +155,7 @@ def test_exchanging_a_layers_component_leaves_all_other_weights_as_they_were(
     assert all(torch.equal(before[name], after[name]) for name in common)
 
 
-def test_an_encoding_with_weights_is_shared_by_its_layers(registry: Registry) -> None:
+def test_an_encoding_with_weights_is_shared_by_its_layers(registry):
     encoder = classifier(registry, layers=5, pe="rope/learned/none").encoder
     assert encoder.position_of_layer == [1, 0, 2, 1, 0]
     assert len([name for name in encoder.state_dict() if "table" in name]) == 1
@@ -171,9 +167,7 @@ def test_an_encoding_with_weights_is_shared_by_its_layers(registry: Registry) ->
 @pytest.mark.parametrize(
     ("layers", "norm"), [(3, "RMSNorm"), (4, "NoneType"), (5, "LayerNorm"), (6, "NoneType")]
 )
-def test_the_last_layer_decides_on_the_final_norm(
-    registry: Registry, layers: int, norm: str
-) -> None:
+def test_the_last_layer_decides_on_the_final_norm(registry, layers, norm):
     model = classifier(registry, layers=layers, block="pre/post", norm="layer/layer/rms")
     assert type(model.encoder.final_norm).__name__ == norm
 
@@ -187,9 +181,7 @@ def test_the_last_layer_decides_on_the_final_norm(
     ],
     ids=lambda cell: "+".join(cell.values()),
 )
-def test_each_layer_keeps_a_cache_of_its_own_attention(
-    parts: Registry, cell: dict[str, str]
-) -> None:
+def test_each_layer_keeps_a_cache_of_its_own_attention(parts, cell):
     model = shake(language_model(parts, layers=4, **cell)).eval()
     ids, tokens = padded([[*text, 8, 2, 7, 1] for text in TEXTS], "left")
     expected = model(ids, tokens)
@@ -204,7 +196,7 @@ def test_each_layer_keeps_a_cache_of_its_own_attention(
     assert_cache_changes_nothing(both, some_ids(2, 5), max_new=6)
 
 
-def test_without_a_cache_in_one_layer_there_is_none(registry: Registry) -> None:
+def test_without_a_cache_in_one_layer_there_is_none(registry):
     model = shake(language_model(registry, attention="fused/torch", pe="sin")).eval()
     assert not model.decoder.caches
     with pytest.raises(ValueError, match="no cache"):
@@ -214,9 +206,7 @@ def test_without_a_cache_in_one_layer_there_is_none(registry: Registry) -> None:
 
 
 @pytest.mark.parametrize("attention", ["near/alone", "alone/near"])
-def test_the_last_layer_decides_whether_all_positions_are_computed(
-    parts: Registry, attention: str
-) -> None:
+def test_the_last_layer_decides_whether_all_positions_are_computed(parts, attention):
     """Fewer queries than keys take an attention with a context, and only the last one has fewer."""
     model = shake(classifier(parts, attention=attention, pool="cls")).eval()
     assert model.encoder.all_positions == attention.endswith("alone")

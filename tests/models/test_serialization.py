@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import io
 import pickle
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -15,7 +14,6 @@ from small_models import classifier, deep_ensemble, encoder_decoder, language_mo
 from torch import nn
 
 from zoo.components.tokens import Tokens
-from zoo.registry import Registry
 
 
 def pickled(model: nn.Module) -> Any:
@@ -45,9 +43,7 @@ WAYS = pytest.mark.parametrize(
 
 @WAYS
 @pytest.mark.parametrize("kind", MODELS)
-def test_a_copy_has_the_same_outputs_and_weights_of_its_own(
-    registry: Registry, kind: str, duplicate: Callable[[nn.Module], nn.Module]
-) -> None:
+def test_a_copy_has_the_same_outputs_and_weights_of_its_own(registry, kind, duplicate):
     build, inputs = MODELS[kind]
     model = build(registry, pe="alibi", norm="rms", ffn="swiglu", dropout=0.2).eval()
     with torch.no_grad():
@@ -60,9 +56,7 @@ def test_a_copy_has_the_same_outputs_and_weights_of_its_own(
 
 
 @WAYS
-def test_every_registered_component_can_be_copied(
-    registry: Registry, duplicate: Callable[[nn.Module], nn.Module]
-) -> None:
+def test_every_registered_component_can_be_copied(registry, duplicate):
     for axis in ("attention", "pe", "norm", "ffn", "block", "pool"):
         for name in [*map(str, registry.choices(axis, "all")), *MORE.get(axis, [])]:
             pe = {"pe": "none"} if name == "torch" else {}

@@ -27,7 +27,7 @@ TEXTS = [[3, 1, 4, 1, 5], [2, 6], [5, 3, 5]]
 
 
 @pytest.fixture
-def papers(registry: Registry) -> Registry:
+def papers(registry) -> Registry:
     return with_papers(registry)
 
 
@@ -97,7 +97,7 @@ BY_HAND = {
 
 
 @pytest.mark.parametrize("name", BY_HAND)
-def test_three_layers_are_those_of_the_paper(papers: Registry, name: str) -> None:
+def test_three_layers_are_those_of_the_paper(papers, name):
     model = shake(classifier(papers, layers=3, attention=name, pe="none")).eval()
     ids, tokens = some_ids(2, 6), Tokens.whole(6)
     weights = [p for n, p in model.encoder.named_parameters() if "head" not in n]
@@ -118,9 +118,7 @@ def test_three_layers_are_those_of_the_paper(papers: Registry, name: str) -> Non
         "bidirectional(short-conv, merge='concat')",
     ],
 )
-def test_padding_and_the_last_layers_few_positions_change_nothing(
-    papers: Registry, name: str, side: str
-) -> None:
+def test_padding_and_the_last_layers_few_positions_change_nothing(papers, name, side):
     model = shake(classifier(papers, layers=3, attention=name, pool="cls")).eval()
     batch = padded(TEXTS, side)
     whole = model.encoder(*batch)
@@ -150,9 +148,7 @@ DECODED: list[dict[str, str]] = [
 
 @pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize("cell", DECODED, ids=lambda cell: "+".join(cell.values()))
-def test_decoding_with_a_cache_is_decoding_without(
-    papers: Registry, cell: dict[str, str], side: str
-) -> None:
+def test_decoding_with_a_cache_is_decoding_without(papers, cell, side):
     model = shake(language_model(papers, layers=3, **cell)).eval()
     assert model.decoder.caches
     ids, tokens = padded(TEXTS, side)
@@ -163,13 +159,13 @@ def test_decoding_with_a_cache_is_decoding_without(
 
 
 @pytest.mark.parametrize("name", ["value-residual", "score-residual", "shared-keys", "grouped"])
-def test_an_encoder_decoders_two_attentions_do_not_mix(papers: Registry, name: str) -> None:
+def test_an_encoder_decoders_two_attentions_do_not_mix(papers, name):
     model = shake(encoder_decoder(papers, layers=3, attention=name)).eval()
     source, tokens = padded(TEXTS, "right")
     assert_cache_changes_nothing(model, source, tokens.attention_mask, max_new=5, beams=2)
 
 
-def test_an_encoding_places_a_text_once_a_pass_for_all_layers(papers: Registry) -> None:
+def test_an_encoding_places_a_text_once_a_pass_for_all_layers(papers):
     model = shake(classifier(papers, layers=3, pe="randomised")).train()
     ids = some_ids(2, 6)
     torch.manual_seed(5)
@@ -181,7 +177,7 @@ def test_an_encoding_places_a_text_once_a_pass_for_all_layers(papers: Registry) 
     assert not torch.allclose(in_training, model(ids, Tokens.whole(6)))
 
 
-def test_an_encoding_may_differ_from_layer_to_layer(papers: Registry) -> None:
+def test_an_encoding_may_differ_from_layer_to_layer(papers):
     encoder = classifier(papers, layers=3, pe="rope-by-layer").encoder
     positions = [encoder.position, *encoder.other_positions]
     assert [positions[i].angles.frequencies[1].item() for i in encoder.position_of_layer] == [
@@ -192,7 +188,7 @@ def test_an_encoding_may_differ_from_layer_to_layer(papers: Registry) -> None:
 LATENT = "latent/fused/bidirectional(latent)"
 
 
-def test_an_encoding_is_asked_at_the_width_that_the_attention_gives_it(papers: Registry) -> None:
+def test_an_encoding_is_asked_at_the_width_that_the_attention_gives_it(papers):
     encoder = classifier(papers, layers=3, attention=LATENT, dim=16).encoder
     positions = [encoder.position, *encoder.other_positions]
     widths = [len(positions[i].angles.frequencies) * 2 for i in encoder.position_of_layer]

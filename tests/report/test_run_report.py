@@ -92,7 +92,7 @@ def _pair_of(effect, run) -> set[str] | None:
 
 
 @pytest.mark.parametrize("place", PUBLISHED, ids=lambda place: place.relative_to(ROOT).as_posix())
-def test_no_two_places_of_a_published_report_disagree(place: Path):
+def test_no_two_places_of_a_published_report_disagree(place):
     run = RunReport(read_run(place))
     assert disagreements(run) == []
     itself = compare(run, run)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -100,15 +99,13 @@ def refused(arguments: list[str], out: Path, capsys: pytest.CaptureFixture[str])
 
 @pytest.mark.parametrize(("arguments", "says"), USAGE, ids=lambda v: " ".join(v) if v else "")
 def test_one_line_says_what_is_wrong_and_what_would_be_right(
-    arguments: list[str], says: str, small: dict[str, Any], tmp_path: Path, capsys
-) -> None:
+    arguments, says, small, tmp_path, capsys
+):
     assert says in refused([*flags(small), *arguments], tmp_path / "out", capsys)
 
 
 @pytest.mark.parametrize(("task", "options", "says"), TASKS, ids=str)
-def test_an_option_that_would_have_no_effect_is_refused(
-    task: str, options: list[str], says: str, tmp_path: Path, capsys
-) -> None:
+def test_an_option_that_would_have_no_effect_is_refused(task, options, says, tmp_path, capsys):
     data = [] if "--data" in options or task in ("seq2seq", "clasify") else ["--data", "newswire"]
     arguments = ["--task", task, *flags(SIZES), *data, *options]
     assert says in refused(arguments, tmp_path / "out", capsys)
@@ -126,15 +123,11 @@ def test_an_option_that_would_have_no_effect_is_refused(
         ("--init pretrain --pretrain-data nope.txt", "--pretrain-data nope.txt: no such file"),
     ],
 )
-def test_a_plan_of_data_that_do_not_exist_is_refused(
-    options: str, says: str, tmp_path: Path, capsys
-) -> None:
+def test_a_plan_of_data_that_do_not_exist_is_refused(options, says, tmp_path, capsys):
     assert says in refused([*options.split(), "--plan"], tmp_path / "out", capsys)
 
 
-def test_a_plan_reads_a_small_file_and_says_what_is_wrong_with_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
-) -> None:
+def test_a_plan_reads_a_small_file_and_says_what_is_wrong_with_it(tmp_path, monkeypatch, capsys):
     file = tmp_path / "bad.csv"
     file.write_text("body,label\na,0\nb,1\n")
     plan = ["--data", str(file), "--plan"]
@@ -144,7 +137,7 @@ def test_a_plan_reads_a_small_file_and_says_what_is_wrong_with_it(
     assert main(["bench", *plan]) == 0
 
 
-def test_a_plan_of_a_small_file_knows_which_baselines_its_data_need(corpus: Path, capsys) -> None:
+def test_a_plan_of_a_small_file_knows_which_baselines_its_data_need(corpus, capsys):
     arguments = ["bench", "--data", str(corpus), "--max-length", "8", "--plan"]
     assert main(arguments) == 0
     lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if line}
@@ -153,9 +146,7 @@ def test_a_plan_of_a_small_file_knows_which_baselines_its_data_need(corpus: Path
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
-def test_a_gpu_that_is_not_there_is_refused_by_name(
-    small: dict[str, Any], tmp_path: Path, capsys
-) -> None:
+def test_a_gpu_that_is_not_there_is_refused_by_name(small, tmp_path, capsys):
     line = refused([*flags(small), "--device", "cuda"], tmp_path, capsys)
     assert "--device cuda" in line
 
@@ -185,9 +176,7 @@ UNEQUAL = '{"tokens": ["a", "b"], "tags": ["X", "Y"]}\n{"tokens": ["a", "b"], "t
         "unequal lists", "unknown tag", "no tag",
     ],
 )  # fmt: skip
-def test_bad_data_are_refused_in_one_line(
-    ending: str, train: str | bytes, test: str, says: str, tmp_path: Path, capsys
-) -> None:
+def test_bad_data_are_refused_in_one_line(ending, train, test, says, tmp_path, capsys):
     data = tmp_path / "data"
     data.mkdir()
     (data / f"train.{ending}").write_bytes(train.encode() if isinstance(train, str) else train)

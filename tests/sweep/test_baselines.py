@@ -72,14 +72,14 @@ def write_texts(directory: Path, counts: dict[str, tuple[int, int]], words: int 
 
 
 @pytest.fixture(scope="module")
-def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def plugin(tmp_path_factory) -> Path:
     file = tmp_path_factory.mktemp("plugin") / "last_word.py"
     file.write_text(PLUGIN)
     return file
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def data(tmp_path_factory) -> Path:
     """75% of the training texts are of one class, and all texts are cut."""
     return write_texts(tmp_path_factory.mktemp("data"), {"ham": (45, 14), "spam": (15, 6)})
 
@@ -90,9 +90,7 @@ def notices() -> Notices:
 
 
 @pytest.fixture(scope="module")
-def outcome(
-    data: Path, plugin: Path, notices: Notices, tmp_path_factory: pytest.TempPathFactory
-) -> Run:
+def outcome(data, plugin, notices, tmp_path_factory) -> Run:
     options = {**SMALL, "data": str(data), "baseline": "tfidf-logreg,last-word", "seeds": 3}
     out = tmp_path_factory.mktemp("run") / "out"
     return bench(out, options, plugins=(plugin,), progress=notices)
@@ -120,9 +118,7 @@ def cut(texts: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("whole", [False, True])
-def test_a_bag_of_words_is_that_of_scikit_learn_on_the_texts_that_it_reads(
-    whole: bool, outcome: Run, data: Path
-) -> None:
+def test_a_bag_of_words_is_that_of_scikit_learn_on_the_texts_that_it_reads(whole, outcome, data):
     record = baselines(outcome)["tfidf-logreg(whole=True)" if whole else "tfidf-logreg"]
     # Whether it should take pairs of words is tested with the baseline itself.
     longest = 2 if "up to 2 words" in record.metrics.get("note", "") else 1
@@ -138,9 +134,7 @@ def test_a_bag_of_words_is_that_of_scikit_learn_on_the_texts_that_it_reads(
     assert (record.metrics["accuracy"] == 1) == whole
 
 
-def test_a_third_partys_baseline_reads_the_same_without_code_of_its_own(
-    outcome: Run, data: Path
-) -> None:
+def test_a_third_partys_baseline_reads_the_same_without_code_of_its_own(outcome, data):
     """It looks up the last word, which alone tells the class, and is cut from all texts."""
     rows = baselines(outcome)
     assert rows["last-word(whole=True)"].metrics["accuracy"] == 1
@@ -155,7 +149,7 @@ def test_a_third_partys_baseline_reads_the_same_without_code_of_its_own(
     assert rows["last-word"].metrics["accuracy"] == pytest.approx(expected) != 1
 
 
-def test_the_majority_row_is_there_where_classes_are_unbalanced(outcome: Run) -> None:
+def test_the_majority_row_is_there_where_classes_are_unbalanced(outcome):
     metrics = baselines(outcome)["majority"].metrics
     assert metrics["accuracy"] == 14 / 20
     assert metrics["macro_f1"] == pytest.approx(
@@ -170,7 +164,7 @@ def test_the_majority_row_is_there_where_classes_are_unbalanced(outcome: Run) ->
     ]
 
 
-def test_a_deterministic_fit_is_made_once_and_called_that(outcome: Run) -> None:
+def test_a_deterministic_fit_is_made_once_and_called_that(outcome):
     trained = Counter(r.name for r in outcome.records if r.kind == "train")
     assert trained["tfidf-logreg"] == trained["majority"] == 1
     # It does not say that the seed changes nothing, and is fitted with each; its predictions do.
@@ -187,9 +181,7 @@ def test_a_deterministic_fit_is_made_once_and_called_that(outcome: Run) -> None:
     assert row.values == dict.fromkeys((0, 1, 2), 14 / 20)  # it pairs with the seeds of all rows
 
 
-def test_what_is_cut_and_unbalanced_is_recorded_and_said_with_the_answer(
-    outcome: Run, notices: Notices, data: Path
-) -> None:
+def test_what_is_cut_and_unbalanced_is_recorded_and_said_with_the_answer(outcome, notices, data):
     description = outcome.records[0].config["data"]
     assert description["class_counts"] == [45, 15]
     assert description["cut"]["train"]["texts"] == 60
@@ -213,9 +205,7 @@ def test_what_is_cut_and_unbalanced_is_recorded_and_said_with_the_answer(
     assert f"tfidf-logreg: {chosen}." in text
 
 
-def test_where_nothing_is_cut_and_classes_are_even_each_baseline_is_one_row(
-    tmp_path: Path,
-) -> None:
+def test_where_nothing_is_cut_and_classes_are_even_each_baseline_is_one_row(tmp_path):
     even = write_texts(tmp_path / "data", {"ham": (12, 4), "spam": (12, 4)}, words=5)
     found = bench(tmp_path / "out", {**SMALL, "data": str(even), "max_length": 64})
     assert list(baselines(found)) == ["tfidf-logreg"]
@@ -235,14 +225,12 @@ def test_where_nothing_is_cut_and_classes_are_even_each_baseline_is_one_row(
         ),
     ],
 )
-def test_a_baseline_that_says_what_it_reads_is_one_row(
-    baseline: str, rows: list[str], data: Path
-) -> None:
+def test_a_baseline_that_says_what_it_reads_is_one_row(baseline, rows, data):
     found = prepared({**SMALL, "data": str(data), "baseline": baseline})
     assert [row.name for row in found.plan.rows[1:]] == rows
 
 
-def test_a_plan_says_which_rows_depend_on_the_data(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_plan_says_which_rows_depend_on_the_data(capsys):
     assert main(["bench", "--data", "newswire", "--plan"]) == 0
     printed = capsys.readouterr().out
     lines = {line.split()[0]: line for line in printed.splitlines() if line}
@@ -252,9 +240,7 @@ def test_a_plan_says_which_rows_depend_on_the_data(capsys: pytest.CaptureFixture
     assert "2 to run, 2 if the data have what they need, 0 skipped" in printed
 
 
-def test_the_metric_that_ranks_can_be_chosen(
-    outcome: Run, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_metric_that_ranks_can_be_chosen(outcome, capsys):
     words = [str(outcome.directory), "--tables", "--json"]
     for metric, more in (("accuracy", []), ("macro_f1", ["--metric", "macro_f1"])):
         assert main(["report", *words, *more]) == 0
@@ -276,7 +262,7 @@ def test_the_metric_that_ranks_can_be_chosen(
         assert "no such metric; did you mean 'macro_f1'? There is: accuracy, macro_f1" in line
 
 
-def test_no_cost_is_measured_where_every_training_failed(data: Path, tmp_path: Path) -> None:
+def test_no_cost_is_measured_where_every_training_failed(data, tmp_path):
     options = {**SMALL, "data": str(data), "attention": "raises", "seeds": 2, "baseline": "none"}
     options["phases"] = ("train", "cost")
     for _ in range(2):

@@ -47,12 +47,12 @@ def command(options: dict[str, Any], out: Path, *more: str) -> int:
 
 
 @pytest.fixture(scope="module")
-def options(corpus: Path) -> dict[str, Any]:
+def options(corpus) -> dict[str, Any]:
     return {**GRID, "data": str(corpus)}
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory, options: dict[str, Any]) -> Path:
+def finished(tmp_path_factory, options) -> Path:
     """The directory of a whole run of four cells, two seeds and a baseline."""
     out = tmp_path_factory.mktemp("run") / "out"
     assert command({**options, "seeds": 2}, out) == 0
@@ -60,19 +60,17 @@ def finished(tmp_path_factory: pytest.TempPathFactory, options: dict[str, Any]) 
 
 
 @pytest.fixture
-def copy(finished: Path, tmp_path: Path) -> Path:
+def copy(finished, tmp_path) -> Path:
     """A copy of that run, to add to."""
     return Path(shutil.copytree(finished, tmp_path / "copy"))
 
 
 @pytest.fixture(scope="module")
-def records(finished: Path) -> list[Record]:
+def records(finished) -> list[Record]:
     return RecordFile(finished).read()
 
 
-def test_four_cells_and_the_baseline_have_accuracy_speed_and_memory_on_one_row(
-    finished: Path,
-) -> None:
+def test_four_cells_and_the_baseline_have_accuracy_speed_and_memory_on_one_row(finished):
     assert (finished / "table.csv").read_text().startswith(FIRST_COLUMNS)
     table = pd.read_csv(finished / "table.csv")
     assert len(table) == 5
@@ -90,7 +88,7 @@ def test_four_cells_and_the_baseline_have_accuracy_speed_and_memory_on_one_row(
     assert list(table.baseline.dropna()) == ["tfidf-logreg(choose=False)"]
 
 
-def test_a_record_holds_what_is_needed_to_repeat_it(records: list[Record]) -> None:
+def test_a_record_holds_what_is_needed_to_repeat_it(records):
     record = next(r for r in records if r.kind == "train" and r.cell)
     assert record.task == record.config["task"] == "classify"
     assert record.config["data"]["fingerprint"]
@@ -107,9 +105,7 @@ def test_a_record_holds_what_is_needed_to_repeat_it(records: list[Record]) -> No
 
 
 @pytest.mark.parametrize("baseline", [False, True], ids=["cell", "baseline"])
-def test_the_command_of_a_record_gives_the_same_scores_again(
-    baseline: bool, records: list[Record], tmp_path: Path
-) -> None:
+def test_the_command_of_a_record_gives_the_same_scores_again(baseline, records, tmp_path):
     record = next(
         r
         for r in records
@@ -123,7 +119,7 @@ def test_the_command_of_a_record_gives_the_same_scores_again(
     assert result_of(again) == result_of(record)
 
 
-def test_a_hybrid_is_a_row_like_any_other(tmp_path: Path, small: dict[str, Any]) -> None:
+def test_a_hybrid_is_a_row_like_any_other(tmp_path, small):
     """Its name is the pattern, and its record's command repeats it."""
     axes = {"attention": ["fused/naive", "fused"], "pe": "rope(base=100.0)/none"}
     options = {**small, **axes, "layers": 2, "epochs": 1, "baseline": "none", "phases": "train"}
@@ -142,7 +138,7 @@ def test_a_hybrid_is_a_row_like_any_other(tmp_path: Path, small: dict[str, Any])
     assert words[1:6] == ["bench", "--attention", "fused/naive", "--pe", "rope(base=100.0)/none"]
 
 
-def test_costs_are_measured_on_the_same_batches_in_turns(records: list[Record]) -> None:
+def test_costs_are_measured_on_the_same_batches_in_turns(records):
     costs = [r for r in records if r.kind == "cost" and r.cell]
     assert len(costs) == 4
     assert len({json.dumps(r.samples["properties"]["batches"]) for r in costs}) == 1
@@ -155,9 +151,7 @@ def test_costs_are_measured_on_the_same_batches_in_turns(records: list[Record]) 
         assert record.metrics["flops_per_token"] > 0
 
 
-def test_the_same_request_again_runs_nothing_and_one_more_seed_trains_just_that(
-    copy: Path, options: dict[str, Any]
-) -> None:
+def test_the_same_request_again_runs_nothing_and_one_more_seed_trains_just_that(copy, options):
     before = (copy / "records.jsonl").read_bytes()
     assert command({**options, "seeds": 2}, copy) == 0
     assert (copy / "records.jsonl").read_bytes() == before
@@ -167,9 +161,7 @@ def test_the_same_request_again_runs_nothing_and_one_more_seed_trains_just_that(
     assert len(added) == 4  # the cells; the baseline's fit is the same with every seed
 
 
-def test_a_report_ranks_by_the_metric_of_the_last_bench(
-    copy: Path, options: dict[str, Any], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_report_ranks_by_the_metric_of_the_last_bench(copy, options, capsys):
     def ranked_by() -> list[str]:
         capsys.readouterr()
         assert main(["report", str(copy), "--tables", "--json"]) == 0
@@ -195,7 +187,7 @@ class Begun(Notices):
             raise Stop
 
 
-def test_a_run_begins_with_how_long_what_is_left_takes(copy: Path, options: dict[str, Any]) -> None:
+def test_a_run_begins_with_how_long_what_is_left_takes(copy, options):
     shown = Begun()
     bench(copy, {**options, "seeds": 2}, progress=shown)
     assert "trainings" not in "".join(shown.lines), "nothing is left"
@@ -211,9 +203,7 @@ def test_a_run_begins_with_how_long_what_is_left_takes(copy: Path, options: dict
     assert re.search(r"^in all about \d", said, re.MULTILINE)
 
 
-def test_fresh_runs_again_what_is_there_and_resumes_nothing(
-    tmp_path: Path, small: dict[str, Any]
-) -> None:
+def test_fresh_runs_again_what_is_there_and_resumes_nothing(tmp_path, small):
     options = {**small, "phases": "train", "baseline": "none"}
     with pytest.raises(Stop):
         bench(tmp_path, options, progress=StopAfter(Progress))
@@ -241,9 +231,7 @@ class MadeUpCosts(InlineExecutor):
                 yield from super().run([job], limits=limits, directory=directory)
 
 
-def test_costs_of_other_blocks_or_threads_are_measured_again(
-    tmp_path: Path, small: dict[str, Any]
-) -> None:
+def test_costs_of_other_blocks_or_threads_are_measured_again(tmp_path, small):
     plugin = executor_plugin(tmp_path, "made-up", f"{__name__}:MadeUpCosts")
     options = {**small, "phases": "cost", "baseline": "none"}
     found = []
@@ -255,9 +243,7 @@ def test_costs_of_other_blocks_or_threads_are_measured_again(
     assert found == [(1, 2, 0), (1, 5, 0), (0, 2, 0), (1, 2, 2), (0, 2, 0)]
 
 
-def test_a_run_that_goes_on_with_other_threads_keeps_what_is_there(
-    tmp_path: Path, small: dict[str, Any]
-) -> None:
+def test_a_run_that_goes_on_with_other_threads_keeps_what_is_there(tmp_path, small):
     options = {**small, "baseline": "none", "phases": "train", "epochs": 1}
     options["batch_size"] = 72  # one step: each is slow with two threads on one core
     for threads, seeds in ((1, 1), (2, 2)):
@@ -267,7 +253,7 @@ def test_a_run_that_goes_on_with_other_threads_keeps_what_is_there(
     assert [record.environment["threads"] for record in done.records] == [1, 2]
 
 
-def test_a_result_that_failed_is_tried_again(tmp_path: Path, small: dict[str, Any]) -> None:
+def test_a_result_that_failed_is_tried_again(tmp_path, small):
     """As after a machine that had too little memory, which the key says nothing of."""
     options = {**small, "phases": "train", "baseline": "none"}
     bench(tmp_path, options)
@@ -282,8 +268,8 @@ def test_a_result_that_failed_is_tried_again(tmp_path: Path, small: dict[str, An
 
 
 def test_records_of_other_settings_data_or_task_are_not_mixed_in(
-    finished: Path, options: dict[str, Any], tmp_path: Path, capsys
-) -> None:
+    finished, options, tmp_path, capsys
+):
     before = (finished / "records.jsonl").read_bytes()
     other = tmp_path / "other.csv"
     lines = (Path(options["data"]) / "train.csv").read_text().splitlines()
@@ -301,9 +287,7 @@ def test_records_of_other_settings_data_or_task_are_not_mixed_in(
     assert (finished / "records.jsonl").read_bytes() == before
 
 
-def test_a_combination_that_cannot_work_is_a_skipped_row_with_its_reason(
-    tmp_path: Path, small: dict[str, Any], capsys
-) -> None:
+def test_a_combination_that_cannot_work_is_a_skipped_row_with_its_reason(tmp_path, small, capsys):
     options = {**small, "attention": "torch,fused", "pe": "rope", "phases": "train"}
     assert command(options, tmp_path) == 0
     table = pd.read_csv(tmp_path / "table.csv")
@@ -318,7 +302,7 @@ def test_a_combination_that_cannot_work_is_a_skipped_row_with_its_reason(
     assert [r.status for r in RecordFile(tmp_path).read()].count("skipped") == 1
 
 
-def test_the_tutorials_classifier_has_89605_parameters(tmp_path: Path) -> None:
+def test_the_tutorials_classifier_has_89605_parameters(tmp_path):
     options = {"attention": "naive,split,packed,fused,torch", "pe": "none,sin", "norm": "none"}
     options |= {"block": "bare", "ffn": "none", "pool": "cls", "head_hidden": 128, "dim": 64}
     options |= {"heads": 8, "layers": 1, "vocab_size": 1000, "max_length": 16, "epochs": 1}
@@ -327,9 +311,7 @@ def test_the_tutorials_classifier_has_89605_parameters(tmp_path: Path) -> None:
     assert [record.metrics["params"] for record in records] == [89605] * 10
 
 
-def test_records_are_of_the_stated_schema_and_no_text_is_in_them_or_in_tables(
-    finished: Path, corpus: Path
-) -> None:
+def test_records_are_of_the_stated_schema_and_no_text_is_in_them_or_in_tables(finished, corpus):
     texts = pd.read_csv(corpus / "test.csv").text
     for name in ("records.jsonl", "table.csv", "table.md"):
         written = (finished / name).read_text()
@@ -339,9 +321,7 @@ def test_records_are_of_the_stated_schema_and_no_text_is_in_them_or_in_tables(
 
 
 @pytest.mark.slow
-def test_after_a_bench_with_all_phases_the_submitting_process_has_no_torch(
-    small: dict[str, Any], tmp_path: Path
-) -> None:
+def test_after_a_bench_with_all_phases_the_submitting_process_has_no_torch(small, tmp_path):
     """It would take 180 MiB and two seconds."""
     script = (
         "import sys, zoo.cli\n"

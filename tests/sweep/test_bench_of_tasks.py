@@ -20,8 +20,8 @@ def command(options: dict[str, Any], out: Path) -> int:
 
 
 def test_language_models_and_the_ngram_have_bits_speed_and_memory_on_one_row(
-    book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    book, tmp_path, capsys
+):
     """Two attentions, one that cannot rotate, and the n-gram."""
     options = {**LM, "attention": "fused,naive,torch", "data": str(book), "blocks": 1}
     assert command(options, tmp_path) == 0
@@ -57,9 +57,7 @@ def test_language_models_and_the_ngram_have_bits_speed_and_memory_on_one_row(
     assert record.metrics["scored"] == "validation"
 
 
-def test_an_encoder_decoder_has_exact_matches_of_both_decodings_on_its_row(
-    tmp_path: Path, capsys
-) -> None:
+def test_an_encoder_decoder_has_exact_matches_of_both_decodings_on_its_row(tmp_path, capsys):
     out = tmp_path / "out"
     options = {**SEQ2SEQ, "blocks": 1, "validation": 0.1}
     assert command(options, out) == 0

@@ -64,9 +64,7 @@ SUITE = {
         ),
     ],
 )
-def test_options_of_each_data_set(
-    given: dict[str, Any], suite: dict[str, Any], expected: list[tuple[Any, ...]]
-) -> None:
+def test_options_of_each_data_set(given, suite, expected):
     found = [
         (r.data, r.task, r.training.epochs, r.training.lr, r.sizes.dim)
         for r in requests(given, suite)
@@ -74,7 +72,7 @@ def test_options_of_each_data_set(
     assert found == expected
 
 
-def test_a_file_whose_name_has_a_comma_is_one_data_set(tmp_path: Path) -> None:
+def test_a_file_whose_name_has_a_comma_is_one_data_set(tmp_path):
     file = tmp_path / "a,b.csv"
     file.write_text("text,label\n")
     assert [request.data for request in requests({"data": str(file)})] == [str(file)]
@@ -88,21 +86,19 @@ def test_a_file_whose_name_has_a_comma_is_one_data_set(tmp_path: Path) -> None:
         ([{"epochs": 2}], "expected a name, or a table with a name"),
     ],
 )
-def test_bad_lists_of_data_are_one_line(data: object, says: str) -> None:
+def test_bad_lists_of_data_are_one_line(data, says):
     with pytest.raises(ZooError, match=says):
         requests({"data": data})
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, pd.DataFrame]:
+def run(tmp_path_factory) -> tuple[Path, pd.DataFrame]:
     out = tmp_path_factory.mktemp("run")
     result = zoo.bench(["fused", "naive"], data=DATA, out=out, **SETTINGS)
     return out, result.table
 
 
-def test_each_data_set_has_a_directory_with_records_and_tables(
-    run: tuple[Path, pd.DataFrame],
-) -> None:
+def test_each_data_set_has_a_directory_with_records_and_tables(run):
     out, _ = run
     found = sorted(file.parent.name for file in out.glob("*/records.jsonl"))
     assert found == [
@@ -112,7 +108,7 @@ def test_each_data_set_has_a_directory_with_records_and_tables(
     assert all((out / name / "table.csv").exists() for name in found)
 
 
-def test_the_profile_has_every_record_and_no_other_score(run: tuple[Path, pd.DataFrame]) -> None:
+def test_the_profile_has_every_record_and_no_other_score(run):
     out, table = run
     records = [record for place in out.glob("*/") for record in RecordFile(place).read()]
     expected = {
@@ -125,7 +121,7 @@ def test_the_profile_has_every_record_and_no_other_score(run: tuple[Path, pd.Dat
     assert list(written["mean"]) == pytest.approx(list(table["mean"]))
 
 
-def test_reports_of_all_are_made_again_from_records(run: tuple[Path, pd.DataFrame]) -> None:
+def test_reports_of_all_are_made_again_from_records(run):
     out, _ = run
     before = (out / "profile.md").read_bytes()
     result = CliRunner().invoke(report, [str(out)])
@@ -137,9 +133,7 @@ def test_reports_of_all_are_made_again_from_records(run: tuple[Path, pd.DataFram
     assert len(list(out.glob("*/report.html"))) == 2
 
 
-def test_a_second_run_trains_nothing_more_and_runs_are_compared_data_set_by_data_set(
-    run: tuple[Path, pd.DataFrame],
-) -> None:
+def test_a_second_run_trains_nothing_more_and_runs_are_compared_data_set_by_data_set(run):
     out, table = run
     sizes = {file: file.stat().st_size for file in out.glob("*/records.jsonl")}
     again = zoo.bench(["fused", "naive"], data=DATA, out=out, **SETTINGS)
@@ -151,9 +145,7 @@ def test_a_second_run_trains_nothing_more_and_runs_are_compared_data_set_by_data
     assert found == sorted(file.parent.name for file in sizes)
 
 
-def test_only_data_sets_with_the_same_settings_join_the_profile(
-    run: tuple[Path, pd.DataFrame], tmp_path: Path
-) -> None:
+def test_only_data_sets_with_the_same_settings_join_the_profile(run, tmp_path):
     """Others are refused before anything is trained, and nothing is written."""
     out = shutil.copytree(run[0], tmp_path / "out")
     before = {file: file.read_bytes() for file in out.rglob("*") if file.is_file()}
@@ -164,9 +156,7 @@ def test_only_data_sets_with_the_same_settings_join_the_profile(
     assert zoo.bench("fused", data=OTHERS, **settings).table["data"].nunique() == 4
 
 
-def test_one_data_set_and_several_do_not_share_a_directory(
-    run: tuple[Path, pd.DataFrame], tmp_path: Path
-) -> None:
+def test_one_data_set_and_several_do_not_share_a_directory(run, tmp_path):
     settings = {**SETTINGS, "vocab_size": 120}
     zoo.bench("fused", data=ORDER, out=tmp_path / "one", baseline="none", **settings)
     with pytest.raises(ZooError, match="holds a run on one data set, and this one is on 2"):
@@ -177,7 +167,7 @@ def test_one_data_set_and_several_do_not_share_a_directory(
     assert not (run[0] / "records.jsonl").exists()
 
 
-def test_tables_of_what_is_recorded_are_written_where_a_run_is_interrupted(tmp_path: Path) -> None:
+def test_tables_of_what_is_recorded_are_written_where_a_run_is_interrupted(tmp_path):
     settings = {**SETTINGS, "vocab_size": 120, "baseline": "none"}
     for data, tables in ((ORDER, ["table.csv"]), (OTHERS, ["profile.csv", "*/table.csv"])):
         out = tmp_path / str(len(tables))
@@ -196,7 +186,5 @@ def test_tables_of_what_is_recorded_are_written_where_a_run_is_interrupted(tmp_p
         (["a", "b", "a", "a"], ["a", "b", "a-2", "a-3"]),
     ],
 )
-def test_every_data_set_has_a_directory_of_its_own(
-    names: list[str], directories: list[str]
-) -> None:
+def test_every_data_set_has_a_directory_of_its_own(names, directories):
     assert directory_names(names) == directories

@@ -13,7 +13,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
 from small_runs import ENV, QUICK, TIMES, flags
 
 from zoo.cli import main
@@ -77,9 +76,7 @@ def records(folder: Path) -> dict[str, list[Any]]:
     }
 
 
-def test_records_are_the_same_whatever_the_hash_seed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_records_are_the_same_whatever_the_hash_seed(tmp_path, monkeypatch):
     """One run is in this process. Each has its own cache: nothing is taken from the other."""
     here, there = tmp_path / "here", tmp_path / "there"
     seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"

@@ -35,7 +35,7 @@ STAGE = {"init": "pretrain", "pretrain_epochs": 2, "pretrain_lr": 0.01}
 
 
 @pytest.fixture(scope="module")
-def encoder(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def encoder(corpus, tmp_path_factory) -> Path:
     directory = tmp_path_factory.mktemp("encoder") / "enc"
     words = [*flags({**MLM, "data": corpus, "save": directory}), "--on", "inline"]
     assert main(["train", *words]) == 0
@@ -43,7 +43,7 @@ def encoder(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def pretrained(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def pretrained(corpus, tmp_path_factory) -> Path:
     """The directory of a run with the stage."""
     out = tmp_path_factory.mktemp("pretrained")
     options = {**CLASSIFY, **STAGE, "data": str(corpus), "phases": "train", "seeds": 2}
@@ -64,9 +64,7 @@ def request_of(command: str) -> Any:
     return make_request(given, load().registry)
 
 
-def test_records_say_what_encoders_begin_with_and_their_commands_repeat_it(
-    pretrained: Path,
-) -> None:
+def test_records_say_what_encoders_begin_with_and_their_commands_repeat_it(pretrained):
     records = RecordFile(pretrained).read()
     for record in records:
         assert record.config["pretraining"] == {
@@ -89,7 +87,7 @@ def test_records_say_what_encoders_begin_with_and_their_commands_repeat_it(
         assert record.metrics["train_seconds"] == pytest.approx(spent)
 
 
-def test_tables_say_that_rows_were_pretrained_and_tell_the_times_apart(pretrained: Path) -> None:
+def test_tables_say_that_rows_were_pretrained_and_tell_the_times_apart(pretrained):
     report = RunReport(read_run(pretrained))
     (note,) = [note for note in report.notes if "pretrained" in note]
     assert "2 epochs of masked language modelling on the texts of the training split" in note
@@ -100,9 +98,7 @@ def test_tables_say_that_rows_were_pretrained_and_tell_the_times_apart(pretraine
     assert "pretrain s" in table_text(report)
 
 
-def test_a_directory_of_pretrained_rows_takes_no_others(
-    pretrained: Path, corpus: Path, encoder: Path
-) -> None:
+def test_a_directory_of_pretrained_rows_takes_no_others(pretrained, corpus, encoder):
     options = {**CLASSIFY, "data": str(corpus), "phases": "train", "seeds": 2}
     assert bench(pretrained, {**options, **STAGE}).trained == 0
     for other in ({}, {"init": str(encoder)}, {**STAGE, "pretrain_masked": 0.4}):
@@ -110,7 +106,7 @@ def test_a_directory_of_pretrained_rows_takes_no_others(
             bench(pretrained, {**options, **other})
 
 
-def test_what_it_began_with_is_in_the_key(corpus: Path, encoder: Path, tmp_path: Path) -> None:
+def test_what_it_began_with_is_in_the_key(corpus, encoder, tmp_path):
     """Also the content of a model or of a file of texts, and not its place."""
     texts = tmp_path / "texts.txt"
     texts.write_text("a goal\n")
@@ -133,9 +129,7 @@ def test_what_it_began_with_is_in_the_key(corpus: Path, encoder: Path, tmp_path:
     assert key(**named) not in keys
 
 
-def test_zoo_train_begins_with_a_saved_encoder_and_takes_its_tokenizer(
-    encoder: Path, corpus: Path, tmp_path: Path
-) -> None:
+def test_zoo_train_begins_with_a_saved_encoder_and_takes_its_tokenizer(encoder, corpus, tmp_path):
     save, out = tmp_path / "model", tmp_path / "out"
     options = {**CLASSIFY, "data": corpus, "init": encoder}
     del options["baseline"], options["blocks"]
@@ -152,9 +146,7 @@ def test_zoo_train_begins_with_a_saved_encoder_and_takes_its_tokenizer(
     assert record.metrics["accuracy"] == model.card.metrics["accuracy"]
 
 
-def test_in_a_bench_rows_with_other_parts_are_skipped_by_name(
-    encoder: Path, corpus: Path, tmp_path: Path
-) -> None:
+def test_in_a_bench_rows_with_other_parts_are_skipped_by_name(encoder, corpus, tmp_path):
     """The pool is no part of an encoder."""
     options = {**CLASSIFY, "data": str(corpus), "phases": "train", "baseline": "none"}
     options |= {"init": str(encoder), "pe": "rope,sin", "pool": "mean,cls", "norm": "layer,rms"}
@@ -183,15 +175,13 @@ def test_in_a_bench_rows_with_other_parts_are_skipped_by_name(
         ({"pretrain_masked": 1.5}, "--set pretrain_masked=1.5"),
     ],
 )
-def test_what_makes_no_sense_is_refused(changes: dict[str, Any], says: str) -> None:
+def test_what_makes_no_sense_is_refused(changes, says):
     with pytest.raises(ZooError) as caught:
         make_request({**STAGE, **changes}, load().registry)
     assert says in str(caught.value)
 
 
-def test_a_model_of_other_sizes_or_none_is_refused_by_name(
-    encoder: Path, corpus: Path, tmp_path: Path
-) -> None:
+def test_a_model_of_other_sizes_or_none_is_refused_by_name(encoder, corpus, tmp_path):
     registry = load().registry
 
     def plan(**changes: Any) -> None:
@@ -221,7 +211,7 @@ def test_a_model_of_other_sizes_or_none_is_refused_by_name(
         plan(init=str(tmp_path / "classifier"))
 
 
-def test_no_text_that_is_scored_is_pretrained_on(corpus: Path, tmp_path: Path) -> None:
+def test_no_text_that_is_scored_is_pretrained_on(corpus, tmp_path):
     """Neither from the file that is given nor, where a part is held out, from that part."""
     with (corpus / "test.csv").open(newline="") as file:
         test = [row["text"] for row in csv.DictReader(file)]
@@ -235,7 +225,7 @@ def test_no_text_that_is_scored_is_pretrained_on(corpus: Path, tmp_path: Path) -
     for changes in ({}, {"pretrain_data": str(given)}):
         setup = open_setup(prepared({**options, **changes}).setup)
         task, its = setup.task, setup
-        _, held_out = task.validation_rows(its)  # type: ignore[attr-defined]
+        _, held_out = task.validation_rows(its)
         scored = {plain_words(text) for text in [*test, *(train[row] for row in held_out)]}
         texts = read_parts(given, {}, []) if changes else None
         found = task.texts_to_pretrain(its, texts)
@@ -246,7 +236,7 @@ def test_no_text_that_is_scored_is_pretrained_on(corpus: Path, tmp_path: Path) -
             assert len(found) == 54
 
 
-def test_texts_of_taggers_are_their_tokens() -> None:
+def test_texts_of_taggers_are_their_tokens():
     options = {"task": "tag", "data": "recall(train=20,test=8,pairs=4,values=3)", **STAGE}
     setup = open_setup(prepared({**options, "device": "cpu"}).setup)
     found = setup.task.texts_to_pretrain(setup, None)
@@ -254,7 +244,7 @@ def test_texts_of_taggers_are_their_tokens() -> None:
     assert len(found) == 20
 
 
-def test_a_file_of_plain_text_is_one_text_whose_scored_lines_are_left_out(tmp_path: Path) -> None:
+def test_a_file_of_plain_text_is_one_text_whose_scored_lines_are_left_out(tmp_path):
     path = tmp_path / "book.txt"
     path.write_text("One line.\n\nA  scored LINE.\nThe last.\n")
     (parts,) = read_parts(path, {}, [])
@@ -267,7 +257,7 @@ def test_a_file_of_plain_text_is_one_text_whose_scored_lines_are_left_out(tmp_pa
         read_parts(path, {}, [])
 
 
-def test_other_files_are_read_as_data_are(tmp_path: Path) -> None:
+def test_other_files_are_read_as_data_are(tmp_path):
     table = tmp_path / "a.csv"
     table.write_bytes("1;Caf\xe9;two\n2;Th\xe9;four\n".encode("latin-1"))
     options = {"text_column": "2,3", "header": False, "delimiter": "semicolon"}
@@ -287,9 +277,7 @@ def test_other_files_are_read_as_data_are(tmp_path: Path) -> None:
     assert read_parts(folder, {}, []) == [["One.", "Two."], ["Three."]]
 
 
-def test_where_there_is_a_validation_split_it_is_what_is_not_pretrained_on(
-    corpus: Path, tmp_path: Path
-) -> None:
+def test_where_there_is_a_validation_split_it_is_what_is_not_pretrained_on(corpus, tmp_path):
     shutil.copytree(corpus, tmp_path / "data")
     test = (corpus / "test.csv").read_text().splitlines()
     (tmp_path / "data" / "test.csv").write_text("\n".join(test[:11]) + "\n")
@@ -305,9 +293,7 @@ def test_where_there_is_a_validation_split_it_is_what_is_not_pretrained_on(
         assert setup.task.texts_to_pretrain(setup, None) == its.train_texts
 
 
-def test_texts_that_are_all_scored_are_refused_and_some_are_named(
-    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_texts_that_are_all_scored_are_refused_and_some_are_named(corpus, tmp_path, capsys):
     given = tmp_path / "test.csv"
     shutil.copy(corpus / "test.csv", given)
     options = {**CLASSIFY, "data": str(corpus), **STAGE, "pretrain_data": str(given)}
@@ -322,11 +308,11 @@ def test_texts_that_are_all_scored_are_refused_and_some_are_named(
     assert {r.metrics["pretraining"]["texts"] for r in RecordFile(out).read() if r.cell} == {1}
 
 
-def test_where_what_is_left_is_held_out_the_rows_say_so(corpus: Path, tmp_path: Path) -> None:
+def test_where_what_is_left_is_held_out_the_rows_say_so(corpus, tmp_path):
     given = tmp_path / "train.csv"
     options = {**CLASSIFY, "data": str(corpus), **STAGE, "validation": 0.25}
     setup = open_setup(prepared(options).setup)
-    _, held_out = setup.task.validation_rows(setup)  # type: ignore[attr-defined]
+    _, held_out = setup.task.validation_rows(setup)
     text = setup.data.corpus().train_texts[held_out[0]]
     with given.open("w", newline="") as file:
         csv.writer(file).writerows([["text"], [text]])

@@ -13,7 +13,7 @@ import pytest
 from small_runs import QUICK, prepared
 
 from zoo.components.attention.fused import Fused
-from zoo.registry import Component, Owner, Registry, code_hash
+from zoo.registry import Component, Owner, code_hash
 from zoo.registry.code_hash import hash_of, plugin_hashes
 from zoo.registry.loading import built_ins, load
 from zoo.sweep.keys import (
@@ -51,7 +51,7 @@ def hashes(file: Path) -> dict[str, str]:
     return plugin_hashes([registry.choose("attention", "mine"), registry.choose("norm", "mine")])
 
 
-def test_a_plugin_is_known_by_the_content_of_its_file(tmp_path: Path, registry: Registry) -> None:
+def test_a_plugin_is_known_by_the_content_of_its_file(tmp_path, registry):
     assert plugin_hashes([registry.choose("attention", "fused")]) == {}  # the zoo's own
     file = tmp_path / "mine.py"
     file.write_text(PLUGIN)
@@ -64,7 +64,7 @@ def test_a_plugin_is_known_by_the_content_of_its_file(tmp_path: Path, registry: 
     assert hashes(file) != first
 
 
-def test_every_component_of_a_pattern_counts(tmp_path: Path) -> None:
+def test_every_component_of_a_pattern_counts(tmp_path):
     files = [tmp_path / f"{name}.py" for name in ("one", "other")]
     for file in files:
         file.write_text(PLUGIN.replace("mine", file.stem))
@@ -74,7 +74,7 @@ def test_every_component_of_a_pattern_counts(tmp_path: Path) -> None:
     assert {"one.py", "other.py"} == set(plugin_hashes(row.choices))
 
 
-def test_the_file_of_a_partial_is_that_of_what_it_wraps() -> None:
+def test_the_file_of_a_partial_is_that_of_what_it_wraps():
     wrapped = functools.partial(functools.partial(Fused, heads=2), dropout=0.1)
     component = Component("attention", "part", wrapped, "", Owner("somebody", "1"))
     assert component.file() is not None
@@ -95,7 +95,7 @@ def test_the_file_of_a_partial_is_that_of_what_it_wraps() -> None:
     ],
     ids=str,
 )
-def test_every_input_of_a_result_is_in_its_key(kind: str, change: dict[str, Any]) -> None:
+def test_every_input_of_a_result_is_in_its_key(kind, change):
     same = {"kind": kind, "model": MODEL, "config": {}, "code": CODE, "environment": MACHINE}
     assert result_key(**same) == result_key(**same)
     assert result_key(**{**same, **change}) != result_key(**same)
@@ -103,7 +103,7 @@ def test_every_input_of_a_result_is_in_its_key(kind: str, change: dict[str, Any]
 
 
 @pytest.mark.parametrize("given", [{}, {"token_dropout": 0.2, "head_hidden": 8}])
-def test_options_at_their_defaults_are_in_no_key(given: dict[str, Any]) -> None:
+def test_options_at_their_defaults_are_in_no_key(given):
     """A release with one more option reuses what the one before has trained."""
     run = prepared({**QUICK, "keep_duplicates": False, **given})
     keyed, recorded = run.keyed(run.request.training), run.config["task_options"]
@@ -113,7 +113,7 @@ def test_options_at_their_defaults_are_in_no_key(given: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("field", ["device", "device_name", "threads", "precision"])
-def test_costs_depend_on_the_machine_and_trainings_do_not(field: str) -> None:
+def test_costs_depend_on_the_machine_and_trainings_do_not(field):
     def keys(**changes: Any) -> list[str]:
         environment = {**MACHINE, **changes}
         return [result_key(kind, MODEL, {}, CODE, environment) for kind in ("train", "cost")]
@@ -125,7 +125,7 @@ def test_costs_depend_on_the_machine_and_trainings_do_not(field: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def package(tmp_path_factory) -> Iterator[Path]:
     """A copy of the zoo's code, from which hashes are made. Each source is parsed once."""
     parsed: dict[tuple[Path, bytes], Any] = {}
     parse = code_hash._read.__wrapped__
@@ -243,15 +243,13 @@ CHANGES: list[tuple[str, Callable[[str], str], set[str]]] = [
 ]
 
 
-def test_all_the_code_that_is_named_is_there() -> None:
+def test_all_the_code_that_is_named_is_there():
     named = {*JOB_CODE, *HARMLESS, *OF_COSTS, *(path for paths in ROOTS.values() for path in paths)}
     assert [path for path in named if not (code_hash.PACKAGE / path).exists()] == []
 
 
 @pytest.mark.parametrize(("file", "change", "changed"), CHANGES)
-def test_records_depend_on_the_code_that_makes_their_numbers(
-    package: Path, file: str, change: Callable[[str], str], changed: set[str]
-) -> None:
+def test_records_depend_on_the_code_that_makes_their_numbers(package, file, change, changed):
     before = all_code()
     with changed_file(package / file, change((package / file).read_text())):
         after = all_code()
@@ -263,7 +261,7 @@ def test_records_depend_on_the_code_that_makes_their_numbers(
 @pytest.mark.parametrize(
     ("place", "counts"), [("def later():\n    ", True), ("if TYPE_CHECKING:\n    ", False)]
 )
-def test_a_module_counts_once_it_is_imported(package: Path, place: str, counts: bool) -> None:
+def test_a_module_counts_once_it_is_imported(package, place, counts):
     rope, turns = (package / "components" / "pe" / name for name in ("rope.py", "turns.py"))
     before = all_code()["rope train"]
     turns.write_text("X = 1\n")
@@ -275,7 +273,7 @@ def test_a_module_counts_once_it_is_imported(package: Path, place: str, counts: 
     assert set(after) - set(before) == ({"components/pe/turns.py"} if counts else set())
 
 
-def test_a_file_that_is_not_python_still_counts(tmp_path: Path) -> None:
+def test_a_file_that_is_not_python_still_counts(tmp_path):
     hashes = set()
     for number, source in enumerate(("def broken(:\n", "def broken(:  # changed\n")):
         file = tmp_path / str(number) / "broken.py"
@@ -285,7 +283,7 @@ def test_a_file_that_is_not_python_still_counts(tmp_path: Path) -> None:
     assert len(hashes) == 2
 
 
-def test_a_digest_depends_on_content_and_not_on_order() -> None:
+def test_a_digest_depends_on_content_and_not_on_order():
     assert digest({"a": 1, "b": [1, 2]}) == digest({"b": [1, 2], "a": 1})
     assert digest({"a": 1}) != digest({"a": 2})
     assert digest({"a": 1, "b": [1, 2]}) != digest({"a": 1, "b": [2, 1]})

@@ -70,7 +70,7 @@ def wait_for(condition: Callable[[], object], process: subprocess.Popen[bytes] |
 
 
 @pytest.fixture(scope="module")
-def uninterrupted(tmp_path_factory: pytest.TempPathFactory, corpus: Path):
+def uninterrupted(tmp_path_factory, corpus):
     """What the sweep comes to; inline, which gives the same bits."""
     out = tmp_path_factory.mktemp("whole")
     bench(out, {**SWEEP, "data": str(corpus)})
@@ -87,8 +87,8 @@ def written(out: Path) -> int:
 
 
 def test_a_sweep_whose_process_is_killed_ends_as_if_it_had_not_been(
-    tmp_path: Path, corpus: Path, uninterrupted: dict
-) -> None:
+    tmp_path, corpus, uninterrupted
+):
     """Its workers die with it, although nobody tells them; another executor goes on."""
     process = start(arguments(corpus, tmp_path, jobs=2))
     wait_for(lambda: written(tmp_path), process)
@@ -109,8 +109,8 @@ VICTIMS = ("all", "parent", "server", "worker")
 @pytest.mark.timeout(3000)
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_sweep_of_which_something_is_killed_ends_as_if_it_had_not_been(
-    jobs: int, tmp_path: Path, corpus: Path, uninterrupted: dict
-) -> None:
+    jobs, tmp_path, corpus, uninterrupted
+):
     """Every victim at every moment; ZOO_KILLS sets how many kills, for a run by hand.
 
     The moment is drawn from the second after the sweep has come so far. What was killed has one
@@ -182,7 +182,7 @@ def _kill(victim: str, process: subprocess.Popen[bytes]) -> bool:
     return False
 
 
-def test_ctrl_c_leaves_what_is_finished_and_a_table_of_it(tmp_path: Path, corpus: Path) -> None:
+def test_ctrl_c_leaves_what_is_finished_and_a_table_of_it(tmp_path, corpus):
     process = start(arguments(corpus, tmp_path, seeds=4, epochs=12))
     records = tmp_path / "records.jsonl"
     wait_for(lambda: records.exists() and records.read_bytes().count(b"\n"), process)
@@ -195,9 +195,7 @@ def test_ctrl_c_leaves_what_is_finished_and_a_table_of_it(tmp_path: Path, corpus
 
 
 @pytest.mark.slow
-def test_workers_in_a_step_that_never_ends_die_with_the_process_that_submits(
-    tmp_path: Path, corpus: Path
-) -> None:
+def test_workers_in_a_step_that_never_ends_die_with_the_process_that_submits(tmp_path, corpus):
     hangs = {"attention": "hangs", "plugin": FAILING, "pe": "sin", "baseline": "none"}
     process = start(arguments(corpus, tmp_path, jobs=2, **hangs))
     wait_for(lambda: len(list(tmp_path.glob("unfinished/*/output.log"))) == 2, process)

@@ -9,7 +9,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-import pytest
 from small_runs import FAILING
 
 from zoo.cli import main
@@ -30,9 +29,7 @@ def written(*folders: Path) -> dict[str, bytes]:
     return {str(file): file.read_bytes() for file in files if file.is_file()}
 
 
-def test_no_file_that_is_written_names_a_place_of_this_machine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_file_that_is_written_names_a_place_of_this_machine(tmp_path, monkeypatch, capsys):
     """The home and the temporary folder have the name too."""
     here, home = tmp_path / NAME / "project", tmp_path / NAME / f"{NAME}-home"
     for folder in (here / "data", home):
@@ -88,9 +85,7 @@ def repeated(record: Record) -> list[str]:
     return shlex.split(record.command)[1:]
 
 
-def test_a_path_in_a_message_is_as_others_may_know_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_path_in_a_message_is_as_others_may_know_it(tmp_path, monkeypatch):
     here, home = tmp_path / "work" / "project", tmp_path / "users" / "me"
     for folder in (here, home):
         folder.mkdir(parents=True)

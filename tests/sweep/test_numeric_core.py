@@ -82,7 +82,7 @@ def job_of(run: Run, kind: str, row: PlanRow) -> Job:
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Mapping[str, Run]]:
+def runs(tmp_path_factory) -> tuple[Path, Mapping[str, Run]]:
     """What each job is of, once all are done; each has a directory with what it has imported."""
     root = tmp_path_factory.mktemp("jobs")
     plugin = root / "notes.py"
@@ -103,9 +103,7 @@ def row_of(run: Run, name: str) -> PlanRow:
 
 
 @pytest.mark.parametrize("name", JOBS)
-def test_what_a_job_imports_counts_or_is_harmless(
-    name: str, runs: tuple[Path, Mapping[str, Run]]
-) -> None:
+def test_what_a_job_imports_counts_or_is_harmless(name, runs):
     root, found = runs
     (kind, _), run = JOBS[name], found[name]
     # Of a cost job the attention's notes are of the process that measures.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from zoo.cli import main
@@ -29,13 +27,13 @@ def cells(registry: Registry, **options: str) -> list[tuple[str, str, str]]:
     return [(cell["attention"], cell["pe"], cell["norm"]) for cell in chosen]
 
 
-def test_a_factorial_design_crosses_the_axes(registry: Registry) -> None:
+def test_a_factorial_design_crosses_the_axes(registry):
     found = cells(registry)
     assert len(found) == len(set(found)) == 2 * 3 * 2
     assert found[0] == ("fused", "sin", "layer")
 
 
-def test_more_cells_than_anybody_can_train_are_refused_at_once(registry: Registry) -> None:
+def test_more_cells_than_anybody_can_train_are_refused_at_once(registry):
     every = dict.fromkeys(("attention", "norm", "ffn", "block", "pool"), "all")
     every["pe"] = ",".join(f"rope(base={base})" for base in range(100, 200))
     with pytest.raises(ZooError, match=r"cells: at most 20,000; choose fewer parts, or --design"):
@@ -43,7 +41,7 @@ def test_more_cells_than_anybody_can_train_are_refused_at_once(registry: Registr
     assert len(plan_of(registry, **every, design="one-factor").rows) < 200
 
 
-def test_one_factor_at_a_time_changes_the_first_choice_of_each_axis(registry: Registry) -> None:
+def test_one_factor_at_a_time_changes_the_first_choice_of_each_axis(registry):
     assert cells(registry, design="one-factor") == [
         ("fused", "sin", "layer"),
         ("naive", "sin", "layer"),
@@ -53,7 +51,7 @@ def test_one_factor_at_a_time_changes_the_first_choice_of_each_axis(registry: Re
     ]
 
 
-def test_the_reference_is_the_first_cell_or_the_one_that_is_asked_for(registry: Registry) -> None:
+def test_the_reference_is_the_first_cell_or_the_one_that_is_asked_for(registry):
     plan = plan_of(registry, **OPTIONS, design="one-factor")
     assert plan.reference.startswith("fused+sin+layer")
     assert plan_of(registry, **OPTIONS, reference="rms+naive").reference.startswith("naive+sin+rms")
@@ -64,7 +62,7 @@ def test_the_reference_is_the_first_cell_or_the_one_that_is_asked_for(registry: 
     assert plan.reference.startswith("fused+rope")
 
 
-def test_patterns_are_choices_like_any_other(registry: Registry) -> None:
+def test_patterns_are_choices_like_any_other(registry):
     axes = {"attention": "fused,naive/fused,fused/fused", "pe": "sin/none,rope"}
     found = cells(registry, **axes, norm="layer", layers="2")
     assert found == [
@@ -79,7 +77,7 @@ def test_patterns_are_choices_like_any_other(registry: Registry) -> None:
     assert plan.reference == "naive/fused+rope+layer+gelu+pre+mean"
 
 
-def test_capabilities_are_those_of_each_layer(registry: Registry) -> None:
+def test_capabilities_are_those_of_each_layer(registry):
     plan = plan_of(registry, attention="fused/torch,torch/fused", pe="rope/none", baseline="none")
     assert {row.model.cell["attention"]: row.skip_reason for row in plan.rows} == {
         "fused/torch": "",
@@ -101,9 +99,7 @@ def test_capabilities_are_those_of_each_layer(registry: Registry) -> None:
     [("fused", True), ("fused/naive", True), ("single", False), ("fused/single", False),
      ("bidirectional(naive)", False)],
 )  # fmt: skip
-def test_cells_say_whether_their_attention_is_exact(
-    registry: Registry, attention: str, exact: bool
-) -> None:
+def test_cells_say_whether_their_attention_is_exact(registry, attention, exact):
     """With the heads of the model, which a single head has not; and in every layer."""
     options = {"attention": attention, "pe": "none", "norm": "layer", "baseline": "all"}
     cell, *baselines = plan_of(registry, **options).rows
@@ -111,9 +107,7 @@ def test_cells_say_whether_their_attention_is_exact(
     assert {row.exact for row in baselines} == {False}
 
 
-def test_a_pattern_longer_than_the_layers_is_refused_before_anything_runs(
-    registry: Registry,
-) -> None:
+def test_a_pattern_longer_than_the_layers_is_refused_before_anything_runs(registry):
     options = {"attention": "fused,fused/naive/split", "baseline": "none"}
     with pytest.raises(ZooError) as caught:
         plan_of(registry, **options)
@@ -127,13 +121,13 @@ def test_a_pattern_longer_than_the_layers_is_refused_before_anything_runs(
 @pytest.mark.parametrize(
     "attention", ["fused/fused/fused", "fused/fused/fused,naive,fused", "fused,fused/fused/fused"]
 )
-def test_a_pattern_of_equal_parts_is_that_part(registry: Registry, attention: str) -> None:
+def test_a_pattern_of_equal_parts_is_that_part(registry, attention):
     options = {"attention": attention, "baseline": "none"}
     found = cells(registry, **options, layers="2", pe="rope", norm="layer")
     assert [cell[0] for cell in found] == ["fused", "naive"][: 1 + ("naive" in attention)]
 
 
-def test_all_baselines_means_every_one_that_fits_the_task(registry: Registry) -> None:
+def test_all_baselines_means_every_one_that_fits_the_task(registry):
     classifiers = ["tfidf-logreg", "majority"]
     for task, names in (("classify", classifiers), ("lm", ["ngram"]), ("seq2seq", [])):
         plan = plan_of(registry, task=task, baseline="all").with_data(())
@@ -141,9 +135,7 @@ def test_all_baselines_means_every_one_that_fits_the_task(registry: Registry) ->
         assert [row.model.baseline for row in plan.rows[1:]] == names  # after all cells
 
 
-def test_what_a_task_needs_of_components_is_checked_before_anything_runs(
-    registry: Registry,
-) -> None:
+def test_what_a_task_needs_of_components_is_checked_before_anything_runs(registry):
     plan = plan_of(registry, task="lm", attention="torch,fused", pe="rope,sin")
     obstacles = {row.name[:9]: row.skip_reason for row in plan.rows if row.skip_reason}
     assert obstacles == {"torch+rop": "torch cannot rotate queries and keys, which rope needs"}
@@ -154,7 +146,7 @@ def test_what_a_task_needs_of_components_is_checked_before_anything_runs(
         plan_of(registry, attention="torch", pe="rope")
 
 
-def test_the_plan_marks_every_impossible_cell_and_runs_nothing(tmp_path: Path, capsys) -> None:
+def test_the_plan_marks_every_impossible_cell_and_runs_nothing(tmp_path, capsys):
     out = tmp_path / "out"
     assert main(["bench", "--attention", "all", "--pe", "all", "--plan", "--out", str(out)]) == 0
     printed = capsys.readouterr().out

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from zoo.errors import ZooError
 from zoo.execution.base import Node
-from zoo.registry import Registry
 from zoo.sweep.make_request import make_request
 from zoo.sweep.plan import make_plan
 from zoo.sweep.plan_time import (
@@ -46,9 +44,7 @@ def known(seconds: float, kind: str = "train", **config: Any) -> Record:
     ],
     ids=["seeds", "threads", "jobs", "gpus", "tuned"],
 )
-def test_the_time_of_a_plan(
-    options: dict[str, Any], count: int, tried: str, at_once: int, turns: int, registry: Registry
-) -> None:
+def test_the_time_of_a_plan(options, count, tried, at_once, turns, registry):
     given = {"attention": "fused,naive", "baseline": "none", "phases": "train", **options}
     request = make_request(given, registry)
     to_do = all_to_do(request, make_plan(request, registry))
@@ -63,7 +59,7 @@ def test_the_time_of_a_plan(
     assert line == f"{count} trainings{tried}, and no node to run them"
 
 
-def test_the_time_of_a_plan_on_this_machine(registry: Registry) -> None:
+def test_the_time_of_a_plan_on_this_machine(registry):
     request = make_request({"attention": "fused", "baseline": "none"}, registry)
     line, *_ = time_lines(ToDo(0, 3), request, None, PastTimes([100.0]), 2)
     assert line.startswith("3 trainings, 2 at once: the time of 2 one after another, about 3 min")
@@ -72,7 +68,7 @@ def test_the_time_of_a_plan_on_this_machine(registry: Registry) -> None:
     assert time_lines(ToDo(), request, None, PastTimes()) == []
 
 
-def test_the_time_of_a_plan_includes_its_costs(registry: Registry) -> None:
+def test_the_time_of_a_plan_includes_its_costs(registry):
     """Nine rows: two groups, each with the reference and its twin, are 12 measurements."""
     given = {"attention": "fused,naive,split", "pe": "rope,sin,none", "baseline": "none"}
     given |= {"seeds": 1}
@@ -110,9 +106,7 @@ def test_the_time_of_a_plan_includes_its_costs(registry: Registry) -> None:
         (9, 1, {"phases": "train"}, 9, "9 seeds of each row fit"),
     ],
 )
-def test_as_many_seeds_as_fit(
-    minutes: float, at_once: int, options: dict[str, Any], seeds: int, said: str, registry: Registry
-) -> None:
+def test_as_many_seeds_as_fit(minutes, at_once, options, seeds, said, registry):
     """A row of 10 seconds and one of 50, and four models whose costs take 12 each."""
     given = {"attention": "fused,naive", "baseline": "none", "minutes": minutes, **options}
     request = make_request(given, registry)
@@ -126,9 +120,7 @@ def test_as_many_seeds_as_fit(
     assert len(known_costs.seeds) >= seeds, "10 seconds where nothing is known"
 
 
-def test_without_minutes_the_seeds_stay_and_without_a_past_one_is_trained(
-    registry: Registry,
-) -> None:
+def test_without_minutes_the_seeds_stay_and_without_a_past_one_is_trained(registry):
     for given, said in (
         ({}, ""),
         ({"minutes": 3}, "--minutes 3: how many seeds fit is known once"),
@@ -142,9 +134,7 @@ def test_without_minutes_the_seeds_stay_and_without_a_past_one_is_trained(
         assert bool(line) == bool(said)
 
 
-def test_records_of_any_run_with_these_settings_tell_the_time(
-    registry: Registry, tmp_path: Path
-) -> None:
+def test_records_of_any_run_with_these_settings_tell_the_time(registry, tmp_path):
     given = {"attention": "fused", "baseline": "none", "data": "some/texts.csv"}
     request = make_request(given, registry)
     config = {"sizes": request.sizes.model_dump(), "training": request.training.model_dump()}
@@ -173,7 +163,7 @@ def test_records_of_any_run_with_these_settings_tell_the_time(
     assert PastTimes.of(on_a_node, request, on_cluster=True).training == [5.0]
 
 
-def test_a_large_run_tells_the_time_without_being_read_whole(tmp_path: Path) -> None:
+def test_a_large_run_tells_the_time_without_being_read_whole(tmp_path):
     """What is between its first and last records is not even parsed."""
     (tmp_path / "large").mkdir()
     file = RecordFile(tmp_path / "large")
@@ -187,7 +177,7 @@ def test_a_large_run_tells_the_time_without_being_read_whole(tmp_path: Path) -> 
     assert seconds == [*range(SAMPLE), *range(20 - SAMPLE, 20)]
 
 
-def test_the_nodes_of_a_plan(registry: Registry) -> None:
+def test_the_nodes_of_a_plan(registry):
     request = make_request({"threads": 2}, registry)
     lines = [line.split() for line in as_table(NODES, request).splitlines()]
     assert lines[0] == ["node", "cores", "GPUs", "at", "once"]
@@ -195,7 +185,7 @@ def test_the_nodes_of_a_plan(registry: Registry) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "{", "3"])
-def test_a_damaged_number_of_seeds_is_named(tmp_path: Path, registry: Registry, content: str):
+def test_a_damaged_number_of_seeds_is_named(tmp_path, registry, content):
     (tmp_path / FITTED).write_text(content)
     with pytest.raises(ZooError, match=rf"{FITTED} is damaged; remove it"):
         fitted_before(make_request({"minutes": 1}, registry), tmp_path)

@@ -33,7 +33,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_terminal_gets_bars_and_a_pipe_plain_lines() -> None:
+def test_a_terminal_gets_bars_and_a_pipe_plain_lines():
     for stream in (Terminal(), io.StringIO()):
         shown = for_stream(stream)
         shown.phase("train", 1)
@@ -64,9 +64,7 @@ def test_a_terminal_gets_bars_and_a_pipe_plain_lines() -> None:
     ],
     ids=["failed", "scored", "some members failed", "measured"],
 )
-def test_the_line_of_a_job_gives_its_score_or_why_it_failed(
-    job: TrainJob | CostJob, result: Result, line: str
-) -> None:
+def test_the_line_of_a_job_gives_its_score_or_why_it_failed(job, result, line):
     stream = io.StringIO()
     progress = Shown(stream)
     progress.phase("train", 3)
@@ -79,7 +77,7 @@ def test_the_line_of_a_job_gives_its_score_or_why_it_failed(
     assert second.endswith(line)
 
 
-def test_the_bar_of_a_run_is_full_when_its_jobs_have_ended() -> None:
+def test_the_bar_of_a_run_is_full_when_its_jobs_have_ended():
     """Also where a job ends that never started, as one whose result is known does."""
     shown = Shown(io.StringIO(), bars=True)
     shown.phase("train", 2)
@@ -97,7 +95,7 @@ def test_the_bar_of_a_run_is_full_when_its_jobs_have_ended() -> None:
     shown.close()
 
 
-def test_a_pipe_names_the_node_of_each_job_and_what_was_lost() -> None:
+def test_a_pipe_names_the_node_of_each_job_and_what_was_lost():
     stream = io.StringIO()
     progress = Shown(stream)
     progress.phase("train", 2)

@@ -37,9 +37,7 @@ def record(seed: int = 0, **rest: object) -> Record:
 
 @settings(max_examples=30, deadline=None, derandomize=True, database=None)
 @given(st.lists(st.text(), max_size=5), st.floats(allow_nan=False, allow_infinity=False))
-def test_records_are_read_back_as_they_were_written(
-    tmp_path_factory, reasons: list[str], value: float
-):
+def test_records_are_read_back_as_they_were_written(tmp_path_factory, reasons, value):
     file = RecordFile(tmp_path_factory.mktemp("records"))
     written = [record(i, reason=r, metrics={"x": value}) for i, r in enumerate(reasons)]
     with file.lock():
@@ -48,7 +46,7 @@ def test_records_are_read_back_as_they_were_written(
     assert file.read() == written
 
 
-def test_a_record_of_an_earlier_version_has_the_names_of_today(tmp_path: Path):
+def test_a_record_of_an_earlier_version_has_the_names_of_today(tmp_path):
     config = {
         "task": "classify",
         "task_options": {"members": 2},
@@ -75,7 +73,7 @@ def test_a_record_of_an_earlier_version_has_the_names_of_today(tmp_path: Path):
     )
 
 
-def test_an_unfinished_last_line_is_removed_and_reported(tmp_path: Path):
+def test_an_unfinished_last_line_is_removed_and_reported(tmp_path):
     file = RecordFile(tmp_path)
     with file.lock():
         file.append(record(0))
@@ -91,7 +89,7 @@ def test_an_unfinished_last_line_is_removed_and_reported(tmp_path: Path):
         assert [r.seed for r in repairing.read()] == [0, 2]
 
 
-def test_records_are_utf_8(tmp_path: Path) -> None:
+def test_records_are_utf_8(tmp_path):
     """PowerShell's ``>`` writes UTF-16, of which the last line would be lost as unfinished."""
     file, text = RecordFile(tmp_path), record().model_dump_json() + "\n"
     file.path.write_text(text, encoding="utf-8-sig")
@@ -101,7 +99,7 @@ def test_records_are_utf_8(tmp_path: Path) -> None:
         file.read()
 
 
-def test_a_folder_with_tables_and_no_records_is_somebody_elses(tmp_path: Path) -> None:
+def test_a_folder_with_tables_and_no_records_is_somebody_elses(tmp_path):
     (tmp_path / "table.csv").write_text("mine")
     with pytest.raises(ZooError, match=r"has a table.csv and no records.jsonl"):
         RecordFile(tmp_path).lock().__enter__()
@@ -123,7 +121,7 @@ def test_a_folder_with_tables_and_no_records_is_somebody_elses(tmp_path: Path) -
         (record().model_dump_json().replace("attention", "x onmouseover=alert(1)"), "cell.x onm"),
     ],
 )
-def test_a_line_that_is_not_a_record_is_named(tmp_path: Path, line: str, says: str):
+def test_a_line_that_is_not_a_record_is_named(tmp_path, line, says):
     file = RecordFile(tmp_path)
     good = record().model_dump_json()
     file.path.write_text(f"{good}\n{line}\n{good}\n")
@@ -132,7 +130,7 @@ def test_a_line_that_is_not_a_record_is_named(tmp_path: Path, line: str, says: s
     assert says in str(caught.value)
 
 
-def test_numbers_that_json_cannot_hold_are_not_written(tmp_path: Path):
+def test_numbers_that_json_cannot_hold_are_not_written(tmp_path):
     file = RecordFile(tmp_path)
     with file.lock(), pytest.raises(ValueError, match="not JSON compliant"):
         file.append(record(metrics={"loss": float("nan")}))
@@ -141,11 +139,11 @@ def test_numbers_that_json_cannot_hold_are_not_written(tmp_path: Path):
 
 def _hold(directory: str, ready: object, release: object) -> None:
     with RecordFile(Path(directory)).lock():
-        ready.set()  # type: ignore[attr-defined]
-        release.wait(60)  # type: ignore[attr-defined]
+        ready.set()
+        release.wait(60)
 
 
-def test_two_processes_do_not_write_one_directory_and_a_killed_one_frees_it(tmp_path: Path):
+def test_two_processes_do_not_write_one_directory_and_a_killed_one_frees_it(tmp_path):
     context = multiprocessing.get_context("spawn")
     ready, release = context.Event(), context.Event()
     other = context.Process(target=_hold, args=(str(tmp_path), ready, release))
@@ -164,7 +162,7 @@ def test_two_processes_do_not_write_one_directory_and_a_killed_one_frees_it(tmp_
         pass
 
 
-def test_a_full_disk_is_reported_and_damages_nothing(small_disk: Path):
+def test_a_full_disk_is_reported_and_damages_nothing(small_disk):
     file = RecordFile(small_disk)
     with file.lock():
         written = 0
@@ -179,7 +177,7 @@ def test_a_full_disk_is_reported_and_damages_nothing(small_disk: Path):
     assert [r.seed for r in file.read()] == list(range(written))
 
 
-def test_records_of_the_same_data_described_otherwise_are_refused_by_the_difference() -> None:
+def test_records_of_the_same_data_described_otherwise_are_refused_by_the_difference():
     data = {"name": "words", "fingerprint": "aa"}
     there = record(0).model_copy(update={"config": {"data": {**data, "cut": 2}}})
     with pytest.raises(ZooError, match=r"holds records of cut=2, not 3; choose another"):
@@ -189,11 +187,11 @@ def test_records_of_the_same_data_described_otherwise_are_refused_by_the_differe
     refuse_other_settings([older], {"data": {**data, "cut": 3}}, ["data"], Path("out"))
 
 
-def test_the_json_schema_of_a_record_is_that_of_the_models() -> None:
+def test_the_json_schema_of_a_record_is_that_of_the_models():
     assert stub.SCHEMA.read_text(encoding="utf-8") == stub.schema(), "run: make stub"
 
 
-def test_records_fit_the_json_schema(corpus: Path, tmp_path: Path) -> None:
+def test_records_fit_the_json_schema(corpus, tmp_path):
     """Those that are written now as they are, and those of an earlier zoo as they are read."""
     schema = json.loads(stub.SCHEMA.read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)

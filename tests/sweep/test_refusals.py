@@ -63,14 +63,14 @@ REASON = "thirds: 2 heads do not divide into 3 parts"
 
 
 @pytest.fixture
-def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def plugin(tmp_path, monkeypatch) -> Path:
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
     file = tmp_path / "thirds.py"
     file.write_text(PLUGIN, "utf-8")
     return file
 
 
-def test_a_refused_row_is_skipped_with_the_components_reason(plugin: Path, tmp_path: Path) -> None:
+def test_a_refused_row_is_skipped_with_the_components_reason(plugin, tmp_path):
     options = {**OPTIONS, "attention": "thirds,fused", "ffn": "gelu,measured,broken", "epochs": 1}
     records = bench(tmp_path / "out", options, plugins=(plugin,)).records
     found = {(r.cell["attention"], r.cell["ffn"]): (r.status, r.reason) for r in records}
@@ -83,9 +83,7 @@ def test_a_refused_row_is_skipped_with_the_components_reason(plugin: Path, tmp_p
     }
 
 
-def test_a_block_is_tried_with_its_attention(
-    plugin: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_block_is_tried_with_its_attention(plugin, capsys):
     options = ["--attention", "fused,torch", "--pe", "none", "--block", "of-packed,pre"]
     words = ["bench", "--plan", "--plugin", str(plugin), "--baseline", "none", *options]
     assert main([*words, "--data", "newswire(train=40,test=20)", "--on", "inline"]) == 0
@@ -101,7 +99,7 @@ def test_a_block_is_tried_with_its_attention(
     }
 
 
-def test_each_part_is_tried_once_and_the_zoos_own_never(plugin: Path) -> None:
+def test_each_part_is_tried_once_and_the_zoos_own_never(plugin):
     zoo = load((plugin,))
 
     def trials(**choices: str) -> list[str]:
@@ -118,7 +116,7 @@ def test_each_part_is_tried_once_and_the_zoos_own_never(plugin: Path) -> None:
     ]
 
 
-def test_the_reference_is_a_row_that_can_run_and_none_is_an_error(plugin: Path) -> None:
+def test_the_reference_is_a_row_that_can_run_and_none_is_an_error(plugin):
     zoo = load((plugin,))
     options = {**OPTIONS, "plugins": (str(plugin),)}
     request = make_request({**options, "attention": "thirds,fused"}, zoo.registry)

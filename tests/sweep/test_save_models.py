@@ -46,7 +46,7 @@ def names(out: Path) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def everything(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Path:
+def everything(tmp_path_factory, corpus) -> Path:
     """The directory of a run that kept all models."""
     out = tmp_path_factory.mktemp("all") / "out"
     run(out, corpus, save_models="all")
@@ -54,13 +54,11 @@ def everything(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Path:
 
 
 @pytest.fixture
-def copied(everything: Path, tmp_path: Path) -> Path:
+def copied(everything, tmp_path) -> Path:
     return Path(shutil.copytree(everything, tmp_path / "copied"))
 
 
-def test_every_model_predicts_what_its_record_says_and_tables_say_where_it_is(
-    everything: Path, corpus: Path
-):
+def test_every_model_predicts_what_its_record_says_and_tables_say_where_it_is(everything, corpus):
     records = [record for record in RecordFile(everything).read() if record.cell]
     assert len({record.model for record in records}) == 4
     test = pd.read_csv(corpus / "test.csv")
@@ -75,17 +73,15 @@ def test_every_model_predicts_what_its_record_says_and_tables_say_where_it_is(
     kept = table[table.baseline.isna()].model
     assert all((everything / place / "model.safetensors").is_file() for place in kept)
     best = RunReport(records).best
-    assert best is not None
     note = "4 models kept in this directory, for zoo predict; of the best row: "
     assert note + best.trained[0].model in (everything / "table.md").read_text()
     assert not (everything / "unfinished").exists()
 
 
-def test_best_keeps_the_row_that_the_answer_names_and_nothing_else(tmp_path: Path, corpus: Path):
+def test_best_keeps_the_row_that_the_answer_names_and_nothing_else(tmp_path, corpus):
     out = tmp_path / "out"
     outcome = run(out, corpus, **BEST)
     best = RunReport(outcome.records).best
-    assert best is not None
     kept = {record.model for record in cells(outcome) if record.model}
     assert kept == {record.model for record in best.trained.values()}
     assert names(out) == sorted(Path(place).name for place in kept)
@@ -94,16 +90,14 @@ def test_best_keeps_the_row_that_the_answer_names_and_nothing_else(tmp_path: Pat
     assert zoo.load(out / best.trained[1].model).card.seed == 1
 
 
-def test_a_run_that_kept_no_models_trains_again_only_what_it_keeps_now(
-    tmp_path: Path, corpus: Path
-):
+def test_a_run_that_kept_no_models_trains_again_only_what_it_keeps_now(tmp_path, corpus):
     out = tmp_path / "out"
     before = run(out, corpus)
     assert not {path.name for path in out.iterdir()} & {"models", "unfinished"}
     assert "model" not in RunReport(before.records).table.columns
     after = run(out, corpus, save_models="best")
     assert after.trained == 2
-    assert {r.name for r in cells(after) if r.model} == {RunReport(after.records).best.name}  # type: ignore[union-attr]
+    assert {r.name for r in cells(after) if r.model} == {RunReport(after.records).best.name}
     assert [result_of(r) for r in after.records] == [result_of(r) for r in before.records]
     whole = run(out, corpus, save_models="all")
     assert whole.trained == 2
@@ -112,9 +106,7 @@ def test_a_run_that_kept_no_models_trains_again_only_what_it_keeps_now(
     assert run(out, corpus, save_models="all").trained == 0
 
 
-def test_a_model_that_is_missing_or_has_no_record_costs_one_training_each(
-    copied: Path, corpus: Path
-):
+def test_a_model_that_is_missing_or_has_no_record_costs_one_training_each(copied, corpus):
     """Deleted by somebody, and left by a kill between model and record."""
     first = names(copied)[0]
     weights = (copied / "models" / first / "model.safetensors").read_bytes()
@@ -139,7 +131,7 @@ def test_a_model_that_is_missing_or_has_no_record_costs_one_training_each(
 
 
 @pytest.mark.parametrize("which", ["best", "all"])
-def test_an_interrupted_run_ends_with_all_its_models(which: str, tmp_path: Path, corpus: Path):
+def test_an_interrupted_run_ends_with_all_its_models(which, tmp_path, corpus):
     out = tmp_path / "out"
     with pytest.raises(Stop):
         run(out, corpus, save_models=which, progress=StopAfter(Ended))
@@ -153,7 +145,7 @@ def test_an_interrupted_run_ends_with_all_its_models(which: str, tmp_path: Path,
     assert not (out / "unfinished").exists()
 
 
-def test_a_tuned_row_is_kept_with_the_settings_that_were_chosen(tmp_path: Path, corpus: Path):
+def test_a_tuned_row_is_kept_with_the_settings_that_were_chosen(tmp_path, corpus):
     options = {"attention": "fused", "seeds": 1, "lr": "0.001,0.02", "baseline": "none"}
     outcome = run(tmp_path / "out", corpus, save_models="all", **options)
     (record,) = [record for record in outcome.records if record.kind == "train"]

@@ -31,7 +31,7 @@ def records(out: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (out / "scale.jsonl").read_text().splitlines()]
 
 
-def test_a_language_model_is_measured_causally(tmp_path: Path) -> None:
+def test_a_language_model_is_measured_causally(tmp_path):
     words = ["--task", "lm", "--attention", "fused,torch", "--pe", "rope", "--lengths", "256"]
     assert scale(*words, "--set", "vocab_size=2000", "--set", "dim=64", "--out", tmp_path) == 0
     found = {r["cell"]["attention"]: r for r in records(tmp_path)}
@@ -43,7 +43,7 @@ def test_a_language_model_is_measured_causally(tmp_path: Path) -> None:
     assert found["torch"]["reason"] == "torch cannot rotate queries and keys, which rope needs"
 
 
-def test_a_step_that_takes_too_long_is_a_record(tmp_path: Path) -> None:
+def test_a_step_that_takes_too_long_is_a_record(tmp_path):
     """A real process is ended; a cost measurement starts its own on every executor."""
     assert scale("--set", "timeout=0.01", "--lengths", "8,16", "--out", tmp_path) == 0
     assert [(r["status"], r["reason"]) for r in records(tmp_path)] == [
@@ -73,7 +73,7 @@ class Scripted(InlineExecutor):
         point = member.model.cell["attention"], member.sizes.max_length
         self.measured.append(point)
         if point in self.failures:
-            return Result(self.failures[point], "a reason", "a traceback")  # type: ignore[arg-type]
+            return Result(self.failures[point], "a reason", "a traceback")
         samples = {
             "clock": "cpu",
             "turns": {"train": {"cpu": [[0.2, 0.1], [0.3]]}, "infer": {"cpu": [[0.05]]}},
@@ -82,7 +82,7 @@ class Scripted(InlineExecutor):
         return Result(metrics={"kernels": []}, samples=samples)
 
 
-def test_a_pattern_is_measured_where_there_are_layers_enough(tmp_path: Path) -> None:
+def test_a_pattern_is_measured_where_there_are_layers_enough(tmp_path):
     loaded = load([executor_plugin(tmp_path, "scripted", f"{__name__}:Scripted")])
     options = {"attention": "naive/fused/split,fused", "batch_size": 1, "device": "cpu"}
     request = make_request(options, loaded.registry)
@@ -102,9 +102,7 @@ def test_a_pattern_is_measured_where_there_are_layers_enough(tmp_path: Path) -> 
         run_scale(request, loaded, "length", (8,), Silent(), directory=tmp_path, on="scripted")
 
 
-def test_values_are_reused_extended_and_shown_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
-) -> None:
+def test_values_are_reused_extended_and_shown_again(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(Scripted, "failures", {("naive", 16): "oom"})
     plugin = executor_plugin(tmp_path, "scripted", f"{__name__}:Scripted")
     out = tmp_path / "out"
@@ -149,8 +147,8 @@ def test_values_are_reused_extended_and_shown_again(
 
 
 def test_a_cell_that_failed_is_skipped_at_larger_values_until_there_is_more_of_what_it_lacked(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     loaded = load([executor_plugin(tmp_path, "scripted", f"{__name__}:Scripted")])
 
     def measure(values: tuple[int, ...], **options: Any) -> dict[tuple[str, int], str]:
@@ -214,7 +212,7 @@ def test_a_cell_that_failed_is_skipped_at_larger_values_until_there_is_more_of_w
     ],
     ids=lambda v: " ".join(v) if isinstance(v, list) else "",
 )
-def test_bad_usage_is_one_line_and_nothing_is_written(words, says, tmp_path: Path, capsys) -> None:
+def test_bad_usage_is_one_line_and_nothing_is_written(words, says, tmp_path, capsys):
     out = tmp_path / "out"
     assert main(["scale", *words, "--out", str(out)]) == 2
     error = capsys.readouterr().err.strip()

@@ -35,7 +35,7 @@ OLD = "made before the hashes of code were kept"
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(tmp_path_factory) -> Path:
     """Three cells, of which one has a part of a plug-in, and a baseline; trained and measured."""
     root = tmp_path_factory.mktemp("made")
     plugin = root / "mine.py"
@@ -56,7 +56,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def package(tmp_path, monkeypatch) -> Path:
     """A copy of the zoo's code, which records are judged by."""
     copy = shutil.copytree(code_hash.PACKAGE, tmp_path / "zoo")
     forget()
@@ -77,7 +77,7 @@ def forget() -> None:
 
 
 @pytest.fixture
-def stale(made: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., dict[str, Any]]:
+def stale(made, capsys) -> Callable[..., dict[str, Any]]:
     """Row to its stale records, by kind, and what has changed."""
 
     def call(directory: Path | None = None, plugin: Path | None = None) -> dict[str, Any]:
@@ -105,18 +105,14 @@ BOTH = {"train": 1, "cost": 1}
         ("training/trainer.py", "CHANGED = True\n", [ROPE, SIN, MINE, BASELINE]),
     ],
 )
-def test_a_change_of_code_makes_the_rows_stale_that_depend_on_it(
-    file: str, more: str, rows: list[str], stale: Any, package: Path
-) -> None:
+def test_a_change_of_code_makes_the_rows_stale_that_depend_on_it(file, more, rows, stale, package):
     assert stale() == {}
     (package / file).write_text((package / file).read_text() + more)
     forget()
     assert stale() == {row: (BOTH, [f"{file} changed"]) for row in rows}
 
 
-def test_a_cost_depends_on_the_reference_that_is_measured_beside_it(
-    stale: Any, package: Path
-) -> None:
+def test_a_cost_depends_on_the_reference_that_is_measured_beside_it(stale, package):
     (package / "components" / "pe" / "sin.py").unlink()
     changes = ["components/pe/sin.py removed"]
     assert stale() == {
@@ -127,7 +123,7 @@ def test_a_cost_depends_on_the_reference_that_is_measured_beside_it(
     }
 
 
-def test_metrics_are_no_part_of_a_cost(stale: Any, package: Path) -> None:
+def test_metrics_are_no_part_of_a_cost(stale, package):
     (package / "tasks" / "metrics.py").write_text("CHANGED = True\n")
     forget()
     assert [records for records, _ in stale().values()] == [{"train": 1}] * 4
@@ -143,18 +139,14 @@ def test_metrics_are_no_part_of_a_cost(stale: Any, package: Path) -> None:
     ],
     ids=["same", "docstring", "other", "not given"],
 )
-def test_a_plug_in_file_counts_as_a_whole(
-    change: Callable[[str], str] | None, says: str | None, stale: Any, tmp_path: Path
-) -> None:
+def test_a_plug_in_file_counts_as_a_whole(change, says, stale, tmp_path):
     plugin = tmp_path / ("mine.py" if change else "other.py")
     plugin.write_text(change(PLUGIN) if change else PLUGIN)
     assert stale(plugin=plugin) == ({MINE: (BOTH, [says])} if says else {})
 
 
 @pytest.mark.parametrize("library", ["torch", "tokenizers"])
-def test_another_version_of_a_library_makes_records_stale(
-    library: str, made: Path, stale: Any, tmp_path: Path
-) -> None:
+def test_another_version_of_a_library_makes_records_stale(library, made, stale, tmp_path):
     lines = (made / "run" / FILE).read_text().splitlines()
     old = json.loads(lines[0])
     old["environment"][library] = "0.1"
@@ -163,9 +155,7 @@ def test_another_version_of_a_library_makes_records_stale(
     assert changes == [f"{library} 0.1, here {version(library)}"]
 
 
-def test_of_two_records_of_the_same_work_the_last_one_counts(
-    made: Path, stale: Any, tmp_path: Path
-) -> None:
+def test_of_two_records_of_the_same_work_the_last_one_counts(made, stale, tmp_path):
     records = RecordFile(made / "run").read()
     old = records[0].model_copy(update={"code": {"components/pe/gone.py": "12345678"}})
     with (file := RecordFile(tmp_path)).lock():
@@ -178,9 +168,7 @@ def test_of_two_records_of_the_same_work_the_last_one_counts(
     assert stale(tmp_path) == {}
 
 
-def test_what_a_person_reads(
-    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_person_reads(made, tmp_path, capsys):
     assert main(["stale", str(made), "--plugin", str(made / "mine.py")]) == 0
     assert capsys.readouterr().out == "No record is stale.\n"
     write_records(tmp_path / "old", [train_record("rope", seed, 5) for seed in (0, 1)])
@@ -202,13 +190,7 @@ def test_what_a_person_reads(
         ([".", "--plugin", "nowhere.py"], "--plugin nowhere.py: no such file"),
     ],
 )
-def test_bad_input_is_one_line(
-    arguments: list[str],
-    says: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_bad_input_is_one_line(arguments, says, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["stale", *arguments]) == 2
     assert capsys.readouterr().err.startswith(f"zoo stale: error: {says}")

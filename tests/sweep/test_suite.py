@@ -49,16 +49,14 @@ def bench(suite: Path, *arguments: str) -> int:
 
 
 @pytest.fixture
-def suite(tmp_path: Path, corpus: Path) -> Path:
+def suite(tmp_path, corpus) -> Path:
     (tmp_path / "mine.py").write_text(PLUGIN)
     file = tmp_path / "small.toml"
     file.write_text(SUITE + f'data = "{corpus}"\n')
     return file
 
 
-def test_a_suite_holds_a_whole_request_and_a_plugin_that_changed_is_trained_again(
-    suite: Path, tmp_path: Path
-):
+def test_a_suite_holds_a_whole_request_and_a_plugin_that_changed_is_trained_again(suite, tmp_path):
     arguments = ["--out", str(tmp_path / "out")]
     assert bench(suite, *arguments) == 0
     records = RecordFile(tmp_path / "out").read()
@@ -71,7 +69,7 @@ def test_a_suite_holds_a_whole_request_and_a_plugin_that_changed_is_trained_agai
     assert [(r.cell["attention"], r.seed) for r in added] == [("mine", 0)]
 
 
-def test_the_table_that_says_where_a_suite_is_published_is_not_an_option(suite: Path) -> None:
+def test_the_table_that_says_where_a_suite_is_published_is_not_an_option(suite):
     plain = load_suite(suite)
     suite.write_text(suite.read_text() + PUBLISHED)
     assert load_suite(suite) == plain
@@ -92,9 +90,7 @@ def test_a_suite_that_does_not_exist_names_those_that_do():
         load_suite("diagnostic")
 
 
-def test_seeds_or_minutes_on_the_command_line_replace_the_other_in_a_suite(
-    suite: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_seeds_or_minutes_on_the_command_line_replace_the_other_in_a_suite(suite, capsys):
     assert bench(suite, "--minutes", "1", "--plan") == 0
     assert "--minutes 1: how many seeds fit is known once" in capsys.readouterr().out
     suite.write_text(suite.read_text().replace("seeds = 2", "minutes = 1"))

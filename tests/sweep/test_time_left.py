@@ -18,7 +18,7 @@ class Clock:
         return self.now
 
 
-def test_the_estimate_converges_for_epochs_of_minutes() -> None:
+def test_the_estimate_converges_for_epochs_of_minutes():
     """Two jobs of 10 epochs of 100 seconds each, one after another: 2,000 seconds in all."""
     clock = Clock()
     left = TimeLeft(clock)
@@ -33,7 +33,7 @@ def test_the_estimate_converges_for_epochs_of_minutes() -> None:
     assert str(left) == ""
 
 
-def test_it_counts_down_between_two_reports_and_never_below_nothing() -> None:
+def test_it_counts_down_between_two_reports_and_never_below_nothing():
     clock = Clock()
     left = TimeLeft(clock)
     left.begin(1)
@@ -46,7 +46,7 @@ def test_it_counts_down_between_two_reports_and_never_below_nothing() -> None:
     assert left.seconds() == 0
 
 
-def test_jobs_at_once_count_each_as_far_as_it_has_come() -> None:
+def test_jobs_at_once_count_each_as_far_as_it_has_come():
     clock = Clock()
     left = TimeLeft(clock)
     left.begin(4)
@@ -56,7 +56,7 @@ def test_jobs_at_once_count_each_as_far_as_it_has_come() -> None:
     assert left.seconds() == pytest.approx(90)
 
 
-def test_what_comes_after_the_phase_is_part_of_what_is_left() -> None:
+def test_what_comes_after_the_phase_is_part_of_what_is_left():
     clock = Clock()
     left = TimeLeft(clock)
     left.begin(1)
@@ -72,11 +72,11 @@ def test_what_comes_after_the_phase_is_part_of_what_is_left() -> None:
 @pytest.mark.parametrize(
     ("seconds", "said"), [(40, "about 40 s"), (120, "about 2 min"), (9000, "about 2.5 h")]
 )
-def test_a_time_in_words(seconds: float, said: str) -> None:
+def test_a_time_in_words(seconds, said):
     assert about(seconds) == said
 
 
-def test_plain_lines_say_how_long_the_whole_takes_once_and_then_what_is_left() -> None:
+def test_plain_lines_say_how_long_the_whole_takes_once_and_then_what_is_left():
     stream, clock = io.StringIO(), Clock()
     plain = Shown(stream)
     plain.left = TimeLeft(clock)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import random
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +12,6 @@ from small_runs import CLASSIFY, bench
 
 from zoo.config.metric_description import MetricDescription
 from zoo.errors import ZooError
-from zoo.registry import Registry
 from zoo.report.compare_runs import compare
 from zoo.report.html.report_page import report_page
 from zoo.report.profile import DataSet, Profile
@@ -42,7 +40,7 @@ TUNED = {
 
 
 @pytest.fixture(scope="module")
-def records(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Record]:
+def records(corpus, tmp_path_factory) -> list[Record]:
     out = tmp_path_factory.mktemp("tuned")
     return bench(out, {**TUNED, "data": str(corpus), "seeds": 2}).records
 
@@ -53,9 +51,7 @@ def score(records: list[Record]) -> dict[tuple[Any, ...], float]:
     }
 
 
-def test_every_cell_has_the_same_trials_and_trains_the_best_on_the_held_out_part(
-    records: list[Record],
-) -> None:
+def test_every_cell_has_the_same_trials_and_trains_the_best_on_the_held_out_part(records):
     """A baseline that fits itself has no trials."""
     trials = [(r.name, r.seed, r.config["training"]["lr"]) for r in records if r.kind == "tune"]
     cells = list(dict.fromkeys(r.name for r in records if r.cell))
@@ -83,8 +79,8 @@ def test_every_cell_has_the_same_trials_and_trains_the_best_on_the_held_out_part
     ],
 )
 def test_the_first_value_within_a_standard_error_of_the_best_is_chosen(
-    registry: Registry, first: float, second: float, description: MetricDescription, chosen: int
-) -> None:
+    registry, first, second, description, chosen
+):
     request = make_request({**TUNED, "attention": "fused", "baseline": "none"}, registry)
     plan = make_plan(request, registry)
     (row,) = plan.runnable
@@ -105,15 +101,13 @@ def test_the_first_value_within_a_standard_error_of_the_best_is_chosen(
 
 
 @pytest.mark.parametrize(("right", "count"), [(0, 10), (7, 10), (10, 10), (1199, 1200)])
-def test_one_error_below_is_the_end_of_wilsons_interval(right: int, count: int) -> None:
+def test_one_error_below_is_the_end_of_wilsons_interval(right, count):
     within = 2 * stats.norm.cdf(1) - 1
     low = stats.binomtest(right, count).proportion_ci(within, method="wilson").low
     assert one_error_below(right / count, count) == pytest.approx(low, abs=1e-12)
 
 
-def test_trials_and_trainings_are_those_of_runs_with_one_value(
-    records: list[Record], corpus: Path, tmp_path: Path
-) -> None:
+def test_trials_and_trainings_are_those_of_runs_with_one_value(records, corpus, tmp_path):
     """What a tuned run records is what a run with a single value gives; commands say so."""
     one = {**TUNED, "data": str(corpus), "attention": "fused", "baseline": "none"}
     del one["tuning_share"]
@@ -132,9 +126,7 @@ def test_trials_and_trainings_are_those_of_runs_with_one_value(
     assert "--validation" not in final.command
 
 
-def test_the_choice_does_not_depend_on_the_labels_of_the_test_split(
-    records: list[Record], corpus: Path, tmp_path: Path
-) -> None:
+def test_the_choice_does_not_depend_on_the_labels_of_the_test_split(records, corpus, tmp_path):
     poisoned = tmp_path / "poisoned"
     poisoned.mkdir()
     (poisoned / "train.csv").write_text((corpus / "train.csv").read_text())
@@ -154,9 +146,7 @@ def test_the_choice_does_not_depend_on_the_labels_of_the_test_split(
     assert clean != wrong
 
 
-def test_a_second_run_trains_nothing_and_a_wider_directory_is_refused(
-    records: list[Record], corpus: Path, tmp_path: Path
-) -> None:
+def test_a_second_run_trains_nothing_and_a_wider_directory_is_refused(records, corpus, tmp_path):
     options = {**TUNED, "data": str(corpus)}
     first = bench(tmp_path, options)
     assert first.trained == 2 * 2 + 3
@@ -171,7 +161,7 @@ def test_a_second_run_trains_nothing_and_a_wider_directory_is_refused(
         bench(tmp_path, {**options, "lr": 0.01})
 
 
-def test_a_row_none_of_whose_trials_ends_well_says_so(corpus: Path, tmp_path: Path) -> None:
+def test_a_row_none_of_whose_trials_ends_well_says_so(corpus, tmp_path):
     outcome = bench(
         tmp_path,
         {
@@ -187,9 +177,7 @@ def test_a_row_none_of_whose_trials_ends_well_says_so(corpus: Path, tmp_path: Pa
     assert "no lr could be chosen" in trained[0].reason
 
 
-def test_the_table_has_the_chosen_values_and_a_note_how_they_were_chosen(
-    records: list[Record],
-) -> None:
+def test_the_table_has_the_chosen_values_and_a_note_how_they_were_chosen(records):
     report = RunReport(records)
     chosen = dict(zip(report.table["attention"], report.table["lr"], strict=True))
     assert chosen["fused"] in VALUES
@@ -201,8 +189,8 @@ def test_the_table_has_the_chosen_values_and_a_note_how_they_were_chosen(
 
 @pytest.mark.parametrize("killed", ["after one trial", "after tuning"])
 def test_a_row_that_was_tuned_and_not_trained_is_visible_with_what_is_missing(
-    records: list[Record], corpus: Path, tmp_path: Path, killed: str
-) -> None:
+    records, corpus, tmp_path, killed
+):
     trials = [r for r in records if r.kind == "tune" and r.cell["attention"] == "naive"]
     there = trials[:1] if killed == "after one trial" else trials
     left = [r for r in records if r in there or r.cell.get("attention") != "naive"]
@@ -228,7 +216,7 @@ def test_a_row_that_was_tuned_and_not_trained_is_visible_with_what_is_missing(
     assert "not trained" not in table_text(RunReport(again.records))
 
 
-def test_trials_alone_are_a_table_of_rows_that_are_not_trained(records: list[Record]) -> None:
+def test_trials_alone_are_a_table_of_rows_that_are_not_trained(records):
     run = RunReport([r for r in records if r.kind == "tune"])
     assert run.table["status"].tolist() == ["not trained"] * 2
     assert not any("held out" in note for note in run.notes)
@@ -251,6 +239,6 @@ def test_trials_alone_are_a_table_of_rows_that_are_not_trained(records: list[Rec
         ({"lr": "1e-3,1e-2", "tuning_seeds": 3}, "only 1 in --seeds"),
     ],
 )
-def test_bad_values_are_one_line(options: dict[str, Any], says: str, tmp_path: Path) -> None:
+def test_bad_values_are_one_line(options, says, tmp_path):
     with pytest.raises(ZooError, match=says):
         bench(tmp_path, {**CLASSIFY, "data": "order(train=60,test=12)", **options})

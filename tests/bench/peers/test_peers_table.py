@@ -44,7 +44,7 @@ def cells(markdown: str) -> list[list[str]]:
     return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows[:1] + rows[2:]]
 
 
-def test_a_row_says_by_itself_what_was_compared(tmp_path: Path):
+def test_a_row_says_by_itself_what_was_compared(tmp_path):
     own = {"sizes": "4 layers × 256 wide, 16 × 512 tokens", "reach": 1.1}
     runs = [
         line("equal", "x", 1.2, matrix_share=0.8, recomputed_share=0.87, profile="9% GELU", **own),
@@ -85,7 +85,7 @@ def test_a_row_says_by_itself_what_was_compared(tmp_path: Path):
     assert "not yet measured" not in summary(written(file, on_gpu))
 
 
-def test_processes_are_joined_and_their_blocks_give_ratio_and_interval(tmp_path: Path):
+def test_processes_are_joined_and_their_blocks_give_ratio_and_interval(tmp_path):
     draw = np.random.default_rng(4)
     processes = draw.normal(0.12, 0.02, (3, 6))
     parts = [
@@ -115,9 +115,7 @@ def test_processes_are_joined_and_their_blocks_give_ratio_and_interval(tmp_path:
         (1.15, 1.6, "at least", "faster"),
     ],
 )
-def test_a_verdict_needs_a_difference_that_is_worth_it(
-    tmp_path: Path, ratio, contention, bound, verdict
-):
+def test_a_verdict_needs_a_difference_that_is_worth_it(tmp_path, ratio, contention, bound, verdict):
     one = line("equal", "x", ratio, 0.001, contention=contention, bound=bound)
     table = as_markdown(written(tmp_path / "lines.jsonl", one), "equal")
     row = cells(table)[1]
@@ -125,7 +123,7 @@ def test_a_verdict_needs_a_difference_that_is_worth_it(
     assert row[3].endswith("*") == (contention > 1.5) == ("other work had the core" in table)
 
 
-def test_what_is_left_out_stands_beside_the_same_comparison_of_equal_work(tmp_path: Path):
+def test_what_is_left_out_stands_beside_the_same_comparison_of_equal_work(tmp_path):
     more, less = {"sizes": "2 × 64"}, {"ours": "the first position alone"}
     file = written(
         tmp_path / "lines.jsonl",
@@ -143,7 +141,7 @@ def test_equal_work_that_is_told_in_unequal_words_is_refused():
         line("equal", "x", 1.2, ours="the first position alone")
 
 
-def test_lines_of_too_few_blocks_are_counted_and_those_of_rounds_are_dropped(tmp_path: Path):
+def test_lines_of_too_few_blocks_are_counted_and_those_of_rounds_are_dropped(tmp_path):
     file = tmp_path / "lines.jsonl"
     older = {"kind": "equal", "work": "training", "against": "w", "ratio": 1.5, "rounds": 10}
     file.write_text(f"{json.dumps(older)}\n")
@@ -157,7 +155,7 @@ def test_lines_of_too_few_blocks_are_counted_and_those_of_rounds_are_dropped(tmp
     assert "rounds" not in file.read_text()
 
 
-def test_a_table_of_several_machines_or_commits_says_so(tmp_path: Path):
+def test_a_table_of_several_machines_or_commits_says_so(tmp_path):
     one, other = line("equal", "x", 1.2), line("equal", "y", 1)
     mixed = "Rows of different machines or commits cannot be compared"
     alike = [one, other.model_copy(update={"commit": one.commit})]
@@ -169,7 +167,7 @@ def test_a_table_of_several_machines_or_commits_says_so(tmp_path: Path):
         )
 
 
-def test_a_comparison_that_is_made_again_replaces_the_earlier_one(tmp_path: Path):
+def test_a_comparison_that_is_made_again_replaces_the_earlier_one(tmp_path):
     runs = [line("equal", "x", ratio, reach=1.15) for ratio in (1.1, 1.3)]
     file = written(tmp_path / "lines.jsonl", *runs)
     ((_, _, _, found, verdict, goal),) = cells(as_markdown(file, "equal"))[1:]
@@ -177,7 +175,7 @@ def test_a_comparison_that_is_made_again_replaces_the_earlier_one(tmp_path: Path
     assert read(file) == runs[1:]
 
 
-def test_without_lines_there_is_no_table_and_no_sentence(tmp_path: Path):
+def test_without_lines_there_is_no_table_and_no_sentence(tmp_path):
     assert as_markdown(tmp_path / "none.jsonl", "equal") == summary(tmp_path / "none.jsonl") == ""
 
 

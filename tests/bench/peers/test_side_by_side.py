@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -146,7 +145,7 @@ def test_the_tutorials_loop_can_be_told_to_compute_the_first_position_alone():
     assert shapes == [(3, 1, 64)]
 
 
-def test_a_missing_library_is_a_skipped_comparison(monkeypatch, capsys, tmp_path: Path):
+def test_a_missing_library_is_a_skipped_comparison(monkeypatch, capsys, tmp_path):
     find_spec = importlib.util.find_spec
 
     def without_libraries(name: str, *rest: object):

@@ -30,7 +30,7 @@ def trained(name: str, **training: object):
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def place(tmp_path) -> Path:
     """Two published runs, of which the later suite names the earlier one."""
     suites = tmp_path / "bench" / "suites"
     suites.mkdir(parents=True)
@@ -40,7 +40,7 @@ def place(tmp_path: Path) -> Path:
     return tmp_path / "results"
 
 
-def test_a_run_is_compared_with_the_one_that_its_suite_names(place: Path):
+def test_a_run_is_compared_with_the_one_that_its_suite_names(place):
     assert main([str(place)]) == 0
     page = (place / "words" / "random" / "README.md").read_text()
     assert "## Compared with another run: [Batches: length](../length/README.md)" in page
@@ -63,7 +63,7 @@ def test_a_run_is_compared_with_the_one_that_its_suite_names(place: Path):
         (None, "compared_with words/length: no records there"),
     ],
 )
-def test_runs_that_differ_in_anything_else_are_refused(place: Path, capsys, change, message):
+def test_runs_that_differ_in_anything_else_are_refused(place, capsys, change, message):
     if change is None:
         (place / "words" / "length" / "records.jsonl").unlink()
     else:
@@ -75,7 +75,7 @@ def test_runs_that_differ_in_anything_else_are_refused(place: Path, capsys, chan
     assert not (place / "README.md").exists()
 
 
-def test_comparisons_with_other_libraries_have_a_page_and_are_in_the_overview(place: Path):
+def test_comparisons_with_other_libraries_have_a_page_and_are_in_the_overview(place):
     line = {
         "kind": "equal", "work": "training", "ours": "all", "theirs": "all", "against": "theirs",
         "ratio": 1.2, "low": 1.1, "high": 1.3, "logs": [[0.18] * 12] * 2, "machine": "a machine",

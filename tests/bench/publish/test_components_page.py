@@ -46,7 +46,7 @@ def published(tmp_path: Path, content: object) -> Path:
     return directory
 
 
-def test_a_page_has_each_parts_medians_by_size_and_the_fastest_first(tmp_path: Path):
+def test_a_page_has_each_parts_medians_by_size_and_the_fastest_first(tmp_path):
     directory = published(
         tmp_path,
         benchmark(
@@ -75,7 +75,7 @@ def test_a_page_has_each_parts_medians_by_size_and_the_fastest_first(tmp_path: P
     assert "*large*: 16 × 256 tokens of width 256" in text
 
 
-def test_what_is_published_is_small_and_names_no_host(tmp_path: Path):
+def test_what_is_published_is_small_and_names_no_host(tmp_path):
     directory = published(
         tmp_path, benchmark(measurement("norm", "rms", "forward", "small", 1.23456789e-5))
     )
@@ -95,7 +95,7 @@ def test_what_is_published_is_small_and_names_no_host(tmp_path: Path):
         (None, "No such file"),
     ],
 )
-def test_another_file_is_one_line(tmp_path: Path, capsys, content, message):
+def test_another_file_is_one_line(tmp_path, capsys, content, message):
     run = tmp_path / "run.json"
     if content is not None:
         run.write_text(json.dumps(content))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from example import REFERENCE, grouped, records_of, run
@@ -29,7 +28,7 @@ def tied() -> RunReport:
     return RunReport(run(), REFERENCE)
 
 
-def test_a_choice_is_better_worse_or_undecided(tied: RunReport) -> None:
+def test_a_choice_is_better_worse_or_undecided(tied):
     assert whether(True, "pe", "rope", "none")(tied).startswith("Yes: `rope` against `none`: +14")
     assert whether(False, "pe", "none", "rope")(tied).startswith("Yes: `none` against `rope`: -14")
     assert whether(True, "pe", "none", "rope")(tied).startswith("No, the contrary: `none`")
@@ -42,14 +41,14 @@ def test_a_choice_is_better_worse_or_undecided(tied: RunReport) -> None:
     assert whether(True, "pe", "rope", "alibi")(tied) == "Not measured yet."
 
 
-def test_equal_results_are_no_open_question() -> None:
+def test_equal_results_are_no_open_question():
     same = [
         train_record(cell(pe=pe), seed, 50 + seed) for pe in ("rope", "sin") for seed in range(5)
     ]
     assert whether(True, "pe", "rope", "sin")(RunReport(same)).startswith("No, they are equal: ")
 
 
-def test_costs_are_those_of_the_effect(tied: RunReport) -> None:
+def test_costs_are_those_of_the_effect(tied):
     said = costs_of("pe", "none", "rope")(tied)
     assert said.startswith("`none` against `rope`: -14")
     assert "2.00 × the speed" in said
@@ -58,7 +57,7 @@ def test_costs_are_those_of_the_effect(tied: RunReport) -> None:
     assert costs_of("pe", "rope", "none")(untimed).endswith("; its speed is not measured yet.")
 
 
-def test_the_best_choice_is_named_with_what_ties_and_what_is_worse(tied: RunReport) -> None:
+def test_the_best_choice_is_named_with_what_ties_and_what_is_worse(tied):
     said = best_of("pe")(tied)
     first, other = ("rope", "sin") if said.startswith("`rope`") else ("sin", "rope")
     assert said.startswith(f"`{first}` has the best accuracy, 0.9")
@@ -67,7 +66,7 @@ def test_the_best_choice_is_named_with_what_ties_and_what_is_worse(tied: RunRepo
     assert best_of("pe")(ties).startswith("Undecided: ")
 
 
-def test_whether_a_cell_beats_the_baselines(tied: RunReport) -> None:
+def test_whether_a_cell_beats_the_baselines(tied):
     assert beats_baselines(tied).startswith("No: 3 of 3 cells, the best ")
     bad = [train_record("words", seed, 900 + seed) for seed in range(5)]
     assert beats_baselines(RunReport([*run(baseline=False), *bad])).startswith("Yes: 3 of 3 cells")
@@ -82,7 +81,7 @@ def profile(seeds: int = 3) -> Profile:
     return Profile([DataSet("recall", "recall", RunReport(records))])
 
 
-def test_who_solves_a_task_is_counted_over_seeds() -> None:
+def test_who_solves_a_task_is_counted_over_seeds():
     few = "; 3 seeds are too few for a test."
     said = solving("recall", "pe")(profile())
     # The seeds of records_of differ by two errors; with 0.95 a task is solved.
@@ -97,7 +96,7 @@ def test_who_solves_a_task_is_counted_over_seeds() -> None:
     assert solving("copy", "pe")(profile()) == "Not measured yet."
 
 
-def test_there_are_ten_and_what_is_not_there_is_not_answered(tmp_path: Path) -> None:
+def test_there_are_ten_and_what_is_not_there_is_not_answered(tmp_path):
     head, lines = questions_section({}, tmp_path)
     assert head == "## Ten questions"
     assert len(QUESTIONS) == lines.count("Not measured yet.") == len(lines.splitlines()) == 10

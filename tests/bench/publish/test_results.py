@@ -70,7 +70,7 @@ def _changed(made: Path, published: Path) -> list[str]:
 
 
 @pytest.mark.slow
-def test_all_that_is_published_is_made_again_byte_for_byte(tmp_path: Path):
+def test_all_that_is_published_is_made_again_byte_for_byte(tmp_path):
     publish(RESULTS, SUITES, tmp_path)
     assert _changed(tmp_path, RESULTS) == []
     pages = (page.relative_to(tmp_path) for page in tmp_path.rglob(PAGE))
@@ -82,7 +82,7 @@ def test_all_that_is_published_is_made_again_byte_for_byte(tmp_path: Path):
     assert [page for page, same in said.items() if not same] == [], "run: python -m bench.publish"
 
 
-def test_a_part_of_it_is_made_again_byte_for_byte(tmp_path: Path):
+def test_a_part_of_it_is_made_again_byte_for_byte(tmp_path):
     for place in SMALL:
         for file in (RESULTS / place).rglob("*.jsonl"):
             copy = tmp_path / "results" / file.relative_to(RESULTS)
@@ -94,7 +94,7 @@ def test_a_part_of_it_is_made_again_byte_for_byte(tmp_path: Path):
         assert _changed(tmp_path / "made" / place, RESULTS / place) == []
 
 
-def test_all_published_tables_are_made_again_byte_for_byte(tmp_path: Path):
+def test_all_published_tables_are_made_again_byte_for_byte(tmp_path):
     pages = published_pages(SUITES)
     for run in RUNS:
         place = run.relative_to(RESULTS).as_posix()
@@ -122,7 +122,7 @@ def _commits(file: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("name", ["lines.jsonl", "checks.jsonl"])
-def test_one_commit_stands_behind_lines_that_are_no_records(name: str):
+def test_one_commit_stands_behind_lines_that_are_no_records(name):
     """Records say by hashes what they depend on, and need not be of one commit."""
     commits = {path.parent.name: _commits(path) for path in RESULTS.rglob(name)}
     assert commits
@@ -130,13 +130,11 @@ def test_one_commit_stands_behind_lines_that_are_no_records(name: str):
 
 
 @pytest.mark.parametrize("suite", sorted(SUITES.glob("*.toml")), ids=lambda path: path.name)
-def test_a_suites_header_has_command_run_time_and_result(suite: Path):
+def test_a_suites_header_has_command_run_time_and_result(suite):
     header = re.match(r"(?:#.*\n)+", suite.read_text())
-    assert header is not None
     assert re.search(r"^# Run time: \S", header[0], re.MULTILINE)
     assert re.search(r"^# Expected: \S", header[0], re.MULTILINE)
     published = load_published(suite)
-    assert published is not None
     command = suite_command(suite.relative_to(ROOT), published)
     words = " ".join(["zoo", *command, "--out", f"results/{published.directory[0]}"])
     words = re.sub(r"--jobs \d+", "--jobs 2", words)  # the header is of a machine with two cores
@@ -150,7 +148,7 @@ def _planned(suite: Path) -> object:
 
 
 @pytest.mark.parametrize("suite", [_planned(file) for file in sorted(SUITES.glob("*.toml"))])
-def test_a_suite_can_be_planned(suite: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_suite_can_be_planned(suite, monkeypatch):
     arguments = ["bench", "--suite", str(suite), "--plan"]
     # A plug-in that is not installed here, or is disabled, comes from its folder.
     for name in re.findall(r"pip install .*\./plugins/(\S+)", suite.read_text()):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -48,7 +47,7 @@ def test_the_noise_is_that_of_a_ratio():
     assert (ours - theirs).std() == pytest.approx(0.05, rel=0.02)
 
 
-def test_the_page_shows_them(lines, tmp_path: Path):
+def test_the_page_shows_them(lines, tmp_path):
     file = tmp_path / "lines.jsonl"
     file.write_text("".join(f"{json.dumps(line)}\n" for line in lines.values()))
     text = page(file)

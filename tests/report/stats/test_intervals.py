@@ -28,7 +28,6 @@ def test_mean_spread_and_interval_are_those_of_scipy():
     scores = [0.93, 0.95, 0.941, 0.938, 0.944]
     found = over_seeds(scores)
     low, high = stats.ttest_1samp(scores, 0).confidence_interval(0.95)
-    assert found is not None
     assert found.mean == pytest.approx(np.mean(scores))
     assert found.sd == pytest.approx(np.std(scores, ddof=1))
     assert (found.low, found.high) == pytest.approx((low, high))
@@ -70,7 +69,7 @@ def test_no_interval_goes_beyond_the_limits_of_the_metric():
 
 
 @pytest.mark.parametrize(("p", "n"), [(0.95, 307), (0.5, 40), (0.05, 307), (0.0, 20), (1.0, 307)])
-def test_the_sampling_error_reaches_the_farther_end_of_wilsons_interval(p: float, n: int):
+def test_the_sampling_error_reaches_the_farther_end_of_wilsons_interval(p, n):
     """Wilson 1927: the q for which (p - q)² = z² q (1 - q) / n; the farther of the two roots."""
     z2 = stats.norm.ppf(0.975) ** 2
     roots = np.roots([1 + z2 / n, -(2 * p + z2 / n), p**2])
