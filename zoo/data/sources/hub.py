@@ -114,7 +114,7 @@ def load_bbc_news() -> Corpus:
 
 def unreachable(repository: str) -> str:
     """Why the Hub cannot be reached, after `ANSWER_LIMIT_S` at most; empty where it can."""
-    from huggingface_hub import utils
+    from huggingface_hub import get_session, utils
 
     setting = next((name for name in _OFFLINE if os.environ.get(name, "").upper() in _TRUE), None)
     if setting:
@@ -124,6 +124,8 @@ def unreachable(repository: str) -> str:
     host = endpoint.partition("://")[2].partition("/")[0].rpartition("@")[2] or endpoint
     url = f"{endpoint}/api/datasets/{repository}"
     answers = [f"no answer within {ANSWER_LIMIT_S:g} s"]
+    with contextlib.suppress(Exception):  # what is wrong with it is said below
+        get_session()  # before the clock runs: on a busy machine certificates take long to read
     with _quiet(utils):
         # In a thread, because a timeout of the client bounds neither the look-up of a name nor an
         # answer that comes byte by byte.
