@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +20,7 @@ __all__ = ["small_disk"]
 
 
 @pytest.fixture(autouse=True)
-def own_caches_and_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def own_caches_and_hub(tmp_path, monkeypatch) -> Iterator[None]:
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "zoo-cache"))
     # The client reads the place of its cache only when it is imported.
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
@@ -49,7 +48,7 @@ def tiny() -> Corpus:
 
 
 @pytest.fixture
-def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., list[str]]]:
+def serve(monkeypatch) -> Iterator[Callable[..., list[str]]]:
     """Start a Hub that answers by a function of the path; gives the list of what it was asked."""
     servers: list[ThreadingHTTPServer] = []
 

@@ -8,14 +8,13 @@ import pytest
 
 from zoo.data.encoding import encode_labelled
 from zoo.data.sources.load_data import load_corpus
-from zoo.registry import Registry
 
 FILES = Path(__file__).parents[4] / "shared" / "data" / "bbc-news"
 pytestmark = pytest.mark.skipif(not FILES.is_dir(), reason="there are no BBC files")
 
 
 @pytest.mark.slow
-def test_bbc_news_from_files_is_read_cleaned_and_encoded(registry: Registry) -> None:
+def test_bbc_news_from_files_is_read_cleaned_and_encoded(registry):
     corpus, notices = load_corpus(registry, str(FILES))
     assert notices == []
     assert corpus.label_names == ["tech", "business", "sport", "entertainment", "politics"]

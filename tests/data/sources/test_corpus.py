@@ -2,77 +2,87 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import pytest
+from refused import refused
 
-from zoo.data.sources.corpus import Corpus
-from zoo.errors import ZooError
+from zoo.data.sources.corpus import Corpus, TaggedCorpus
 
-
-def corpus(**changes: Any) -> Corpus:
-    fields: dict[str, Any] = {
-        "name": "mine",
-        "train_texts": ["one", "two", "three"],
-        "train_labels": [0, 1, 0],
-        "test_texts": ["four", "five"],
-        "test_labels": [1, 0],
-        "label_names": ["a", "b"],
-    }
-    return Corpus(**{**fields, **changes})
+CORPUS = Corpus("mine", ["one", "two", "three"], [0, 1, 0], ["four", "five"], [1, 0], ["a", "b"])
+TAGGED = TaggedCorpus(
+    "mine",
+    [["Anna", "sees", "Rome"], ["Ben", "runs"], ["sees", "unbelievable", "Rome"]],
+    [[1, 0, 2], [1, 0], [0, -100, 2]],
+    [["Anna", "runs"], ["Rome", "sees", "Ben"]],
+    [[1, 0], [2, 0, 1]],
+    ["O", "PER", "LOC"],
+)
 
 
 @pytest.mark.parametrize(
-    ("changes", "complaint"),
-    [
+    ("given", "changes", "complaint"),
+    [(CORPUS, *case) for case in [
         ({"train_labels": [0, 0, 0]}, "every train text is 'a'"),
         ({"train_texts": ["one", " \n", "three"]}, "train text 2 is empty"),
         ({"test_texts": ["four", None]}, "test text 2 is not text but a NoneType"),
         ({"test_texts": [], "test_labels": []}, "test has no texts"),
         ({"train_labels": [0, 1]}, "3 texts but labels of 2"),
         ({"test_labels": [1, 2]}, "text 2 has the label 2; labels are int from 0 to 1"),
-        ({"test_labels": [1, -1]}, "has the label -1"),
         ({"test_labels": [1, True]}, "has the label True"),
-        (
-            {"label_names": ["a", "b", "c"], "test_labels": [1, 2]},
-            "test has a class that train lacks: 'c'",
-        ),
+        ({"label_names": ["a", "b", "c"], "test_labels": [1, 2]}, "a class that train lacks: 'c'"),
         ({"label_names": ["a", "a"]}, "two classes have one name"),
         ({"test_texts": ["four", "fi\ud800ve"]}, "test text 2 holds half a character"),
-    ],
-)
-def test_an_invalid_corpus_is_refused_in_one_line(changes: dict[str, Any], complaint: str) -> None:
-    with pytest.raises(ZooError, match=complaint) as caught:
-        corpus(**changes)
-    assert str(caught.value).startswith("mine: ")
-    assert "\n" not in str(caught.value)
+    ]]
+    + [(TAGGED, *case) for case in [
+        ({"train_tags": [[1, 0], [1, 0], [0, 0, 2]]}, "train text 1 has 3 tokens but 2 tags"),
+        ({"test_tokens": [[], ["x"]], "test_tags": [[], [0]]}, "test text 1 has no tokens"),
+        ({"test_tokens": [["a", " "], ["x"]], "test_tags": [[0, 0], [0]]}, "token 2 is empty"),
+        ({"test_tokens": [["a", 3], ["x"]], "test_tags": [[0, 0], [0]]}, "not text but a int"),
+        ({"test_tags": [[1, 3], [2, 0, 1]]}, "test text 1 has the label 3; labels are"),
+        ({"test_tags": [[1, -1], [2, 0, 1]]}, "has the label -1"),
+        ({"train_tags": [[1, 1, 1], [1, 1], [1, 1, 1]]}, "every tag of train is 'PER'"),
+        ({"train_tags": [[1, 0, 0], [1, 0], [0, 0, 0]]}, "a tag that train lacks: 'LOC'"),
+        ({"test_tags": [[-100, -100], [-100] * 3]}, "test: every tag is -100"),
+        ({"label_names": ["O", "PER", "PER"]}, "two tags have one name"),
+        ({"test_groups": ["a"]}, "test has 2 texts but 1 groups"),
+        ({"test_groups": ["a", " "]}, "test document 2 has the group ' ', which is none"),
+        ({"chance": 2.0}, "chance is a share from 0 to 1, not 2.0"),
+    ]],
+)  # fmt: skip
+def test_an_invalid_corpus_is_refused_in_one_line(given, changes, complaint):
+    assert str(refused(complaint, replace, given, **changes)).startswith("mine: ")
 
 
-def test_the_fingerprint_is_the_same_on_every_machine_and_with_every_name() -> None:
-    for same in (corpus(), corpus(name="yours", notes={"a": "b"})):
+def test_the_fingerprint_is_the_same_on_every_machine_and_with_every_name():
+    for same in (CORPUS, replace(CORPUS, name="yours", notes={"a": "b"}, chance=0.3)):
         assert same.fingerprint == (
             "9401741d03b7e86134786b77b5bc920ecb5233ce53e5c6f377f9fa5de3c91491"
         )
 
 
 @pytest.mark.parametrize(
-    "changes",
+    ("given", "changes"),
     [
-        {"train_texts": ["one", "two", "three."]},
-        {"train_texts": ["on", "etwo", "three"]},
-        {"test_labels": [0, 1]},
-        {"label_names": ["a", "c"]},
-        {"train_texts": ["one", "two", "three", "four"], "train_labels": [0, 1, 0, 1],
-         "test_texts": ["five"], "test_labels": [0]},
+        (CORPUS, {"train_texts": ["one", "two", "three."]}),
+        (CORPUS, {"train_texts": ["on", "etwo", "three"]}),
+        (CORPUS, {"test_labels": [0, 1]}),
+        (CORPUS, {"label_names": ["a", "c"]}),
+        (CORPUS, {"train_texts": ["one", "two", "three", "four"], "train_labels": [0, 1, 0, 1],
+                  "test_texts": ["five"], "test_labels": [0]}),
+        (TAGGED, {"test_groups": ["a", "b"]}),
+        (TAGGED, {"test_tags": [[0, 0], [2, 0, 1]]}),
+        (TAGGED, {"train_tokens": [["Anna", "sees", "Rome"], ["Ben runs", "x"], *[["a"] * 3]]}),
     ],
 )  # fmt: skip
-def test_any_change_of_content_changes_the_fingerprint(changes: dict[str, Any]) -> None:
-    assert corpus(**changes).fingerprint != corpus().fingerprint
+def test_any_change_of_content_changes_the_fingerprint(given, changes):
+    assert replace(given, **changes).fingerprint != given.fingerprint
 
 
-def test_duplicates_are_counted_in_test_and_dropped_from_train() -> None:
+def test_duplicates_are_counted_in_test_and_dropped_from_train():
     # "Two" is twice in test and, in other case and spacing, once in train.
-    mine = corpus(
+    mine = replace(
+        CORPUS,
         train_texts=["one thing", "two  things", "three", "two"],
         train_labels=[0, 1, 0, 1],
         test_texts=["Two things", "five", "two things\n"],
@@ -86,10 +96,15 @@ def test_duplicates_are_counted_in_test_and_dropped_from_train() -> None:
     assert clean.duplicates == 0
     assert clean.notes["duplicates"] == "1 dropped from train"
     assert clean.without_duplicates() is clean
+    tagged = replace(TAGGED, test_tokens=[["BEN", "runs"], ["Rome", "sees", "Ben"]])
+    assert (TAGGED.duplicates, tagged.duplicates) == (0, 1)
+    kept = tagged.without_duplicates()
+    assert kept.train_tokens == [TAGGED.train_tokens[0], TAGGED.train_tokens[2]]
+    assert kept.train_tags == [TAGGED.train_tags[0], TAGGED.train_tags[2]]
 
 
-def test_a_train_split_that_is_all_duplicates_is_refused() -> None:
-    with pytest.raises(ZooError, match="every train document is also in test"):
-        corpus(test_texts=["one", "two", "three"], test_labels=[0, 1, 0]).without_duplicates()
-    with pytest.raises(ZooError, match="every train text is 'a'"):
-        corpus(test_texts=["two", "five"]).without_duplicates()
+def test_a_train_split_that_is_all_duplicates_is_refused():
+    every = replace(CORPUS, test_texts=["one", "two", "three"], test_labels=[0, 1, 0])
+    refused("every train document is also in test", every.without_duplicates)
+    other = replace(CORPUS, test_texts=["two", "five"])
+    refused("every train text is 'a'", other.without_duplicates)

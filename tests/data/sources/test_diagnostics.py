@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections import Counter
 from collections.abc import Callable
 
 import pytest
+from refused import refused
 
 from zoo.data.sources.corpus import IGNORED, Corpus, TaggedCorpus
-from zoo.errors import ZooError
-from zoo.registry import Registry
-from zoo.registry.loading import load
+from zoo.registry.loading import built_ins
 
+REGISTRY = built_ins()
 NUMBERS = "zero one two three four five six seven eight nine".split()
 
 
@@ -118,16 +119,13 @@ LONGER = {
 }
 
 
-@pytest.fixture(scope="module")
-def registry() -> Registry:
-    return load().registry
-
-
-def made(registry: Registry, name: str, **parameters: object) -> Corpus | TaggedCorpus:
+def made(name: str, **parameters: object) -> Corpus | TaggedCorpus:
     given = ", ".join(f"{key}={value}" for key, value in parameters.items())
-    corpus = registry.choose("data", f"{name}({given})").build()
-    assert isinstance(corpus, Corpus | TaggedCorpus)
-    return corpus
+    return build(f"{name}({given})")
+
+
+def build(spec: str) -> Corpus | TaggedCorpus:
+    return REGISTRY.choose("data", spec).build()
 
 
 def texts_of(corpus: Corpus | TaggedCorpus) -> list[str]:
@@ -139,21 +137,21 @@ def texts_of(corpus: Corpus | TaggedCorpus) -> list[str]:
 
 
 @pytest.mark.parametrize("name", TEXT_SOLVERS)
-def test_the_label_of_every_text_is_the_answer_to_it(registry: Registry, name: str) -> None:
-    corpus = made(registry, name, train=300, test=90, length=24, test_length=60)
+def test_the_label_of_every_text_is_the_answer_to_it(name):
+    corpus = made(name, train=300, test=90, length=24, test_length=60)
     for _, texts, labels in corpus.splits():
         for text, label in zip(texts, labels, strict=True):
             assert corpus.label_names[label] == TEXT_SOLVERS[name](text.split()), text
-    whole = made(registry, name, train=200, test=100)
+    whole = made(name, train=200, test=100)
     for _, _, labels in whole.splits():
         assert len(set(Counter(labels).values())) == 1  # every class is as frequent
     assert whole.chance == 1 / len(whole.label_names)
 
 
 @pytest.mark.parametrize("name", TOKEN_SOLVERS)
-def test_the_tags_of_every_text_are_the_answers_to_it(registry: Registry, name: str) -> None:
+def test_the_tags_of_every_text_are_the_answers_to_it(name):
     longer = {"pairs": 12} if name == "recall" else {"length": 24}
-    corpus = made(registry, name, train=100, test=60, test_length=60, **longer)
+    corpus = made(name, train=100, test=60, test_length=60, **longer)
     scored = 0
     for _, texts, tags in corpus.splits():
         for tokens, its_tags in zip(texts, tags, strict=True):
@@ -163,20 +161,21 @@ def test_the_tags_of_every_text_are_the_answers_to_it(registry: Registry, name: 
     assert scored >= 4 * 160
 
 
-@pytest.mark.parametrize("name", SOLVERS)
-def test_no_two_texts_are_equal_and_the_seed_decides_them(registry: Registry, name: str) -> None:
-    corpus, again = (made(registry, name, seed=3, train=120, test=60) for _ in range(2))
-    assert len(set(texts_of(corpus))) == 180
-    assert corpus == again
-    assert corpus.word_level  # its words have one id each, however small the vocabulary
-    assert corpus.fingerprint != made(registry, name, seed=4, train=120, test=60).fingerprint
+@pytest.mark.parametrize("name", [*SOLVERS, "order", "newswire"])
+def test_no_two_texts_are_equal_and_the_seed_alone_decides_them(name):
+    random.seed(5)
+    corpus = made(name, seed=3, train=60, test=30)
+    random.seed(6)
+    assert made(name, seed=3, train=60, test=30) == corpus
+    assert len(set(texts_of(corpus))) == 90
+    # Of a diagnostic's words each has one id, however small the vocabulary.
+    assert corpus.word_level == (name in SOLVERS)
+    assert corpus.fingerprint != made(name, seed=4, train=60, test=30).fingerprint
 
 
 @pytest.mark.parametrize("name", SOLVERS)
-def test_test_texts_are_in_groups_of_lengths_with_as_many_in_each(
-    registry: Registry, name: str
-) -> None:
-    corpus = registry.choose("data", f"{name}(train=60, test=30, {LONGER[name]})").build()
+def test_test_texts_are_in_groups_of_lengths_with_as_many_in_each(name):
+    corpus = build(f"{name}(train=60, test=30, {LONGER[name]})")
     test = [text.split() for text in texts_of(corpus)[60:]]
     groups = list(zip(corpus.test_groups, map(len, test), strict=True))
     assert Counter(corpus.test_groups) == {"to 24": 10, "25 to 30": 10, "31 to 60": 10}
@@ -188,18 +187,16 @@ def test_test_texts_are_in_groups_of_lengths_with_as_many_in_each(
 
 
 @pytest.mark.parametrize("name", TOKEN_SOLVERS)
-def test_every_tag_is_about_as_frequent_as_any_other(registry: Registry, name: str) -> None:
-    corpus = made(registry, name, train=300, test=60)
+def test_every_tag_is_about_as_frequent_as_any_other(name):
+    corpus = made(name, train=300, test=60)
     counts = Counter(t for tags in corpus.train_tags for t in tags if t != IGNORED)
     assert corpus.chance == 1 / len(corpus.label_names) == 1 / 8
     most = max(counts.values()) / sum(counts.values())
     assert corpus.chance <= most <= corpus.chance + 0.03
 
 
-def test_exchanging_the_two_missing_symbols_keeps_all_counts_and_changes_the_class(
-    registry: Registry,
-) -> None:
-    corpus = made(registry, "missing-duplicate", train=50, test=10)
+def test_exchanging_the_two_missing_symbols_keeps_all_counts_and_changes_the_class():
+    corpus = made("missing-duplicate", train=50, test=10)
     for text, label in zip(corpus.train_texts, corpus.train_labels, strict=True):
         words = text.split()
         half = len(words) // 2
@@ -212,8 +209,8 @@ def test_exchanging_the_two_missing_symbols_keeps_all_counts_and_changes_the_cla
         )
 
 
-def test_recall_has_a_token_for_each_pair_and_a_query_for_each_key(registry: Registry) -> None:
-    corpus = made(registry, "recall", train=20, test=10, pairs=32)
+def test_recall_has_a_token_for_each_pair_and_a_query_for_each_key():
+    corpus = made("recall", train=20, test=10, pairs=32)
     assert {len(tokens) for tokens in corpus.train_tokens} == {64}
     assert {sum(tag != IGNORED for tag in tags) for tags in corpus.train_tags} == {32}
 
@@ -233,10 +230,12 @@ def test_recall_has_a_token_for_each_pair_and_a_query_for_each_key(registry: Reg
         ("selective-copy(symbols=1)", "selective-copy needs items >= 1 and symbols >= 2"),
         ("fuzzy-recall(values=1)", "fuzzy-recall needs values >= 2"),
         ("listops(depth=0)", "listops needs depth >= 1"),
+        ("order(train=0)", "multiples of 6, not 0 and 1200"),
+        ("order(train=100)", "multiples of 6, not 100 and 1200"),
+        ("order(test=-6)", "multiples of 6, not 6000 and -6"),
+        ("order(max_distance=0)", "order needs max_distance >= 1, not 0"),
+        ("newswire(train=9, test=1)", "train >= 10 and test >= 1, not 9 and 1"),
     ],
 )
-def test_impossible_sizes_are_refused_in_one_line(
-    registry: Registry, spec: str, message: str
-) -> None:
-    with pytest.raises(ZooError, match=message):
-        registry.choose("data", spec).build()
+def test_impossible_sizes_are_refused_in_one_line(spec, message):
+    refused(message, build, spec)

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reading import read, rows, texts_of
+from refused import refused
 
 from zoo.config.reading import Reading, TextReading
 from zoo.data.sources.load_data import read_texts
@@ -40,7 +41,7 @@ AG_ROWS = [
 AG_OPTIONS = {"header": False, "text_column": "2,3", "label_column": "1"}
 
 
-def test_ag_news_is_read_without_editing(tmp_path: Path) -> None:
+def test_ag_news_is_read_without_editing(tmp_path):
     path = tmp_path / "train.csv"
     path.write_bytes(AG_NEWS.encode())
     expected = [(f"{title}\n{body}", label) for title, body, label in AG_ROWS]
@@ -64,7 +65,7 @@ SMS = (
 ) * 3
 
 
-def test_sms_spam_is_read_without_editing(tmp_path: Path) -> None:
+def test_sms_spam_is_read_without_editing(tmp_path):
     path = tmp_path / "SMSSpamCollection"
     path.write_text(SMS, encoding="utf-8")
     options = {"header": False, "text_column": "2", "label_column": "1"}
@@ -76,15 +77,11 @@ def test_sms_spam_is_read_without_editing(tmp_path: Path) -> None:
     named = tmp_path / "sms.tsv"
     named.write_text(SMS, encoding="utf-8")
     assert texts_of(named, **options) == expected
-    with pytest.raises(ZooError, match=r"has no column 'text'.*no header, say --no-header"):
-        read(path)
-    with pytest.raises(
-        ZooError, match=r"by number there is: 1 \('ham'\), 2 \('Go until jurong poi"
-    ):
-        read(path, header=False)
+    refused(r"has no column 'text'.*no header, say --no-header", read, path)
+    refused(r"by number there is: 1 \('ham'\), 2 \('Go until jurong poi", read, path, header=False)
 
 
-def test_quotes_of_a_tab_separated_file_are_an_option(tmp_path: Path) -> None:
+def test_quotes_of_a_tab_separated_file_are_an_option(tmp_path):
     path = tmp_path / "sms.tsv"
     path.write_text('label\ttext\nham\t"all of it"\nspam\tnone\n', encoding="utf-8")
     assert [text for text, _ in texts_of(path)] == ["all of it", "none"]
@@ -100,7 +97,7 @@ TREC = [
 ] * 4
 
 
-def test_trec_is_read_without_editing(tmp_path: Path) -> None:
+def test_trec_is_read_without_editing(tmp_path):
     path = tmp_path / "train_5500.label"
     path.write_bytes("".join(f"{line}\n" for line in TREC).encode("latin-1"))
     expected = [line.partition(" ") for line in TREC]
@@ -122,7 +119,7 @@ def test_trec_is_read_without_editing(tmp_path: Path) -> None:
     assert str(tmp_path) not in corpus.notes["reading"]  # data are the same wherever they are
 
 
-def test_labels_of_fasttext_lose_their_prefix(tmp_path: Path) -> None:
+def test_labels_of_fasttext_lose_their_prefix(tmp_path):
     path = tmp_path / "reviews.txt"
     path.write_text("__label__1 good: very\n__label__2 bad\n", encoding="utf-8")
     assert texts_of(path) == [("good: very", "1"), ("bad", "2")]
@@ -136,7 +133,7 @@ PACKED: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.mark.parametrize("ending", PACKED)
-def test_a_compressed_file_is_read_as_the_file_that_is_in_it(tmp_path: Path, ending: str) -> None:
+def test_a_compressed_file_is_read_as_the_file_that_is_in_it(tmp_path, ending):
     (tmp_path / "plain.csv").write_text(rows())
     packed = tmp_path / f"data.csv{ending}"
     packed.write_bytes(PACKED[ending](rows().encode()))
@@ -146,16 +143,14 @@ def test_a_compressed_file_is_read_as_the_file_that_is_in_it(tmp_path: Path, end
         (tmp_path / "both" / f"{split}.csv{ending}").write_bytes(PACKED[ending](rows().encode()))
     assert len(read(tmp_path / "both")[0].test_texts) == 8
     packed.write_bytes(packed.read_bytes()[:-9])
-    with pytest.raises(ZooError, match=f"data.csv{ending} cannot be"):
-        read(packed)
+    refused(f"data.csv{ending} cannot be", read, packed)
     packed.write_text("not packed")
-    with pytest.raises(ZooError, match=f"data.csv{ending} cannot be"):
-        read(packed)
+    refused(f"data.csv{ending} cannot be", read, packed)
 
 
 @pytest.mark.parametrize("folder", ["", "archive/"])
 @pytest.mark.parametrize("ending", ["zip", "tar", "tar.gz", "tgz", "tar.bz2", "tar.xz"])
-def test_an_archive_is_a_file_or_a_directory(tmp_path: Path, folder: str, ending: str) -> None:
+def test_an_archive_is_a_file_or_a_directory(tmp_path, folder, ending):
     path = tmp_path / f"data.{ending}"
     write_archive(path, {f"{folder}texts.csv": rows(), "readme.txt": "about", "__MACOSX/x": "y"})
     assert len(texts_of(path)) == 8
@@ -165,19 +160,14 @@ def test_an_archive_is_a_file_or_a_directory(tmp_path: Path, folder: str, ending
     write_archive(path, texts)
     assert sorted(read(path)[0].test_texts) == ["a 1", "a 2", "b 1", "b 2"]
     write_archive(path, {f"{folder}train.csv": "text,label\n,a\n"})
-    with pytest.raises(
-        ZooError, match=rf"data.{ending}/{folder}train.csv, line 2: 'text' is empty"
-    ):
-        read(path)
+    refused(rf"data.{ending}/{folder}train.csv, line 2: 'text' is empty", read, path)
     write_archive(path, {"readme": "nothing else"})
-    with pytest.raises(ZooError, match=rf"data.{ending} holds no data file"):
-        read(path)
+    refused(rf"data.{ending} holds no data file", read, path)
     path.write_text("no archive")
-    with pytest.raises(ZooError, match=rf"data.{ending} cannot be unpacked: (BadZip|Read)"):
-        read(path)
+    refused(rf"data.{ending} cannot be unpacked: (BadZip|Read)", read, path)
 
 
-def test_of_a_tar_archive_files_alone_are_read_and_none_that_is_too_large(tmp_path: Path) -> None:
+def test_of_a_tar_archive_files_alone_are_read(tmp_path):
     path, secret = tmp_path / "data.tar.gz", tmp_path / "secret.csv"
     secret.write_text(rows(2))
     with tarfile.open(path, "w:gz") as archive:
@@ -188,11 +178,6 @@ def test_of_a_tar_archive_files_alone_are_read_and_none_that_is_too_large(tmp_pa
     corpus, notices = read(path)  # without the link there is no test split
     assert len(corpus.train_texts) + len(corpus.test_texts) == 8
     assert "has no test split" in notices[0]
-    (tmp_path / "some" / "train.csv").write_text(rows(160_000))
-    with tarfile.open(path, "w:gz") as archive:
-        archive.add(tmp_path / "some", "some")
-    with pytest.raises(ZooError, match=r"train.csv has \d\.\d MiB; the limit is 1 MiB"):
-        read(path, size_limit=1)
 
 
 def write_tar(path: Path, *members: tuple[str, bytes]) -> Path:
@@ -205,9 +190,7 @@ def write_tar(path: Path, *members: tuple[str, bytes]) -> Path:
     return path
 
 
-def test_names_in_a_tar_archive_that_lead_out_of_it_are_read_as_tar_unpacks_them(
-    tmp_path: Path,
-) -> None:
+def test_names_in_a_tar_archive_that_lead_out_of_it_are_read_as_tar_unpacks_them(tmp_path):
     train, test = rows().encode(), b"text,label\nanother,a\n"
     path = write_tar(tmp_path / "x.tgz", ("d/train.csv", train), ("../d/test.csv", test))
     corpus, _ = read(path)
@@ -215,18 +198,16 @@ def test_names_in_a_tar_archive_that_lead_out_of_it_are_read_as_tar_unpacks_them
     for name in ("/etc/ok.csv", "../../ok.csv", "a/../b.csv"):
         assert len(texts_of(write_tar(path, (name, train)))) == 8
     write_tar(path, ("train.csv", train), ("../train.csv", test))
-    with pytest.raises(ZooError, match=r"'train.csv' and '../train.csv', both for 'train.csv'"):
-        read(path)
+    refused(r"'train.csv' and '../train.csv', both for 'train.csv'", read, path)
 
 
-def test_the_limit_of_a_tar_archive_is_for_what_is_read(tmp_path: Path) -> None:
+def test_the_limit_of_a_tar_archive_is_for_what_is_read(tmp_path):
     lines = b"%b,a\n%b,b\n" % (b"x" * 70, b"y" * 70)
     path, part = tmp_path / "x.tgz", b"text,label\n" + lines * 4400  # 0.6 MiB
     write_tar(path, ("other.bin", bytes(3 << 20)), ("train.csv", rows().encode()))
     assert len(texts_of(path, size_limit=1)) == 8
     write_tar(path, ("train.csv", part), ("test.csv", part))
-    with pytest.raises(ZooError, match=r"x.tgz has more than 1 MiB, the limit; a larger --size"):
-        read(path, size_limit=1)
+    refused(r"x.tgz has more than 1 MiB, the limit; a larger --size", read, path, size_limit=1)
     assert len(read(path, size_limit=2)[0].train_texts) == 8800
     write_tar(path, ("a.png", part), ("train.csv", part))  # nobody reads the picture
     assert len(texts_of(path, size_limit=1)) == 8800
@@ -236,22 +217,19 @@ def test_the_limit_of_a_tar_archive_is_for_what_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("error:Duplicate name")
-def test_a_file_that_was_added_to_a_tar_archive_again_is_the_last_of_its_name(
-    tmp_path: Path,
-) -> None:
+def test_a_file_that_was_added_to_a_tar_archive_again_is_the_last_of_its_name(tmp_path):
     new = b"text,label\nnew,a\nnewer,b\n"
     path = write_tar(tmp_path / "x.tgz", ("a.csv", rows().encode()), ("./a.csv", new))
     assert texts_of(path) == [("new", "a"), ("newer", "b")]
 
 
-def test_an_encrypted_archive_is_refused(tmp_path: Path) -> None:
+def test_an_encrypted_archive_is_refused(tmp_path):
     path = tmp_path / "data.zip"
     write_archive(path, {"data.csv": rows()})
     whole = bytearray(path.read_bytes())
     whole[whole.index(b"PK\x01\x02") + 8] |= 1  # the flag of an encrypted member
     path.write_bytes(whole)
-    with pytest.raises(ZooError, match=r"data.zip is encrypted: unpack it"):
-        read(path)
+    refused(r"data.zip is encrypted: unpack it", read, path)
 
 
 SPLITS = ("train", "test")
@@ -280,7 +258,7 @@ def write_folders(root: Path, texts: dict[str, bytes]) -> Path:
     return root
 
 
-def test_a_folder_for_every_class(tmp_path: Path) -> None:
+def test_a_folder_for_every_class(tmp_path):
     texts = {f"{c}/{i}": f"{c} text {i}".encode() for c in ("alt.x", "sci.y") for i in range(4)}
     root = write_folders(tmp_path / "news", {**texts, ".DS_Store": b"\0", "alt.x/.hidden": b"\0"})
     assert texts_of(root) == [(text.decode(), name.split("/")[0]) for name, text in texts.items()]
@@ -288,7 +266,7 @@ def test_a_folder_for_every_class(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("prefix", ["", "20news-bydate-"])
-def test_folders_of_classes_within_those_of_splits(tmp_path: Path, prefix: str) -> None:
+def test_folders_of_classes_within_those_of_splits(tmp_path, prefix):
     root = write_folders(
         tmp_path / "news",
         {
@@ -308,8 +286,7 @@ def test_folders_of_classes_within_those_of_splits(tmp_path: Path, prefix: str) 
     assert "6 files are not UTF-8" in notices[0]
     alone, _ = read(root / f"{prefix}train", test=str(root / f"{prefix}test"))
     assert alone.test_texts == corpus.test_texts
-    with pytest.raises(ZooError, match=r"--delimiter: for tables, and .* a folder for every class"):
-        read(root, delimiter=";")
+    refused(r"--delimiter: for tables, and .* a folder for every class", read, root, delimiter=";")
 
 
 # Encodings
@@ -330,9 +307,7 @@ def test_folders_of_classes_within_those_of_splits(tmp_path: Path, prefix: str) 
         ("plain é 東京\n", "utf-8"),
     ],
 )
-def test_the_encoding_of_a_file_is_found_and_a_guess_is_named(
-    tmp_path: Path, text: str, encoding: str
-) -> None:
+def test_the_encoding_of_a_file_is_found_and_a_guess_is_named(tmp_path, text, encoding):
     path = tmp_path / "x.txt"
     path.write_bytes((text * 3).encode(encoding))
     notices: list[str] = []
@@ -341,35 +316,29 @@ def test_the_encoding_of_a_file_is_found_and_a_guess_is_named(
     assert read_text(path, TextReading(encoding=encoding), []) == text * 3
 
 
-def test_an_encoding_that_does_not_fit_is_refused(tmp_path: Path) -> None:
+def test_an_encoding_that_does_not_fit_is_refused(tmp_path):
     path = tmp_path / "x.csv"
     path.write_bytes(b"text,label\nx,1\nna\xefve,1\n")
     for encoding, shown in (("utf-8", "UTF-8"), ("ascii", "ascii")):
-        with pytest.raises(ZooError, match=f"x.csv is not {shown}: byte 0xef in line 3"):
-            read(path, encoding=encoding)
-    with pytest.raises(ZooError, match="--encoding 'latin-7x': no such encoding"):
-        read(path, encoding="latin-7x")
+        refused(f"x.csv is not {shown}: byte 0xef in line 3", read, path, encoding=encoding)
+    refused("--encoding 'latin-7x': no such encoding", read, path, encoding="latin-7x")
     path.write_bytes(b"text,label\ncaf\xc3\xa9,1\nd\xc3\xa9j\xc3\xa0,1\n\xff\xfe broken,0\n")
     damaged = r"x.csv is not UTF-8: byte 0xff in line 4; no other encoding can be guessed: name its"
-    with pytest.raises(ZooError, match=damaged):
-        read(path)
+    refused(damaged, read, path)
     path.write_bytes(bytes(range(256)) * 4)
-    with pytest.raises(ZooError, match=r"x.csv is not UTF-8"):
-        read(path)
+    refused(r"x.csv is not UTF-8", read, path)
 
 
 @quick
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=200))
-def test_utf_8_is_never_guessed_to_be_anything_else(
-    tmp_path_factory: pytest.TempPathFactory, text: str
-) -> None:
+def test_utf_8_is_never_guessed_to_be_anything_else(tmp_path_factory, text):
     path = tmp_path_factory.mktemp("utf8") / "x"
     path.write_bytes(b"a" + text.encode())
     notices: list[str] = []
     assert (read_text(path, notices=notices), notices) == ("a" + text, [])
 
 
-def test_a_format_can_be_given_whatever_the_ending(tmp_path: Path) -> None:
+def test_a_format_can_be_given_whatever_the_ending(tmp_path):
     path = tmp_path / "x.data"
     path.write_text('{"text": "a", "label": 1}\n')
     assert texts_of(path, file_format="jsonl") == [("a", "1")]
@@ -377,10 +346,7 @@ def test_a_format_can_be_given_whatever_the_ending(tmp_path: Path) -> None:
     path.write_text("good it was\nbad it was not\n")
     assert texts_of(path, file_format="label-text") == [("it was", "good"), ("it was not", "bad")]
     path.write_bytes(b"PK\x03\x04\x14\x00" + bytes(range(256)))  # as a spreadsheet begins
-    with pytest.raises(ZooError, match=r"x.data is of no format the zoo reads .* --file-format or"):
-        read(path)
+    refused(r"x.data is of no format the zoo reads .* --file-format or", read, path)
     path.write_text("what is this\nnothing to go by\nat all\nis there\n")
-    with pytest.raises(ZooError, match=r"x.data is of no format the zoo reads"):
-        read(path)
-    with pytest.raises(ZooError, match="--file-format 'xml': Input should be 'auto', 'csv'"):
-        read(path, file_format="xml")
+    refused(r"x.data is of no format the zoo reads", read, path)
+    refused("--file-format 'xml': Input should be 'auto', 'csv'", read, path, file_format="xml")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import re
 from collections import Counter
 
@@ -14,7 +13,6 @@ from sklearn.linear_model import LogisticRegression
 from zoo.data.sources import newswire
 from zoo.data.sources.corpus import Corpus
 from zoo.data.sources.newswire import LABEL_NAMES, SLOTS, vocabulary
-from zoo.errors import ZooError
 
 
 @pytest.fixture(scope="module")
@@ -22,21 +20,13 @@ def corpus() -> Corpus:
     return newswire.load()
 
 
-def test_it_is_the_same_corpus_on_every_machine(corpus: Corpus) -> None:
+def test_it_is_the_same_corpus_on_every_machine(corpus):
     assert corpus.fingerprint == (
         "6f5fed70492b1083d5a35b645c1335a63dd8bc9e5af6bf568905b0eaab90f409"
     )
 
 
-def test_a_seed_decides_it_and_the_state_of_random_does_not() -> None:
-    random.seed(5)
-    first = newswire.load(seed=3, train=20, test=5)
-    random.seed(6)
-    assert newswire.load(seed=3, train=20, test=5) == first
-    assert newswire.load(seed=4, train=20, test=5).fingerprint != first.fingerprint
-
-
-def test_it_has_the_size_and_lengths_of_bbc_news(corpus: Corpus) -> None:
+def test_it_has_the_size_and_lengths_of_bbc_news(corpus):
     assert (len(corpus.train_texts), len(corpus.test_texts)) == (1225, 1000)
     assert corpus.label_names == ["arts", "government", "markets", "sport", "technology"]
     assert min(Counter(corpus.train_labels).values()) > 150
@@ -49,7 +39,7 @@ def test_it_has_the_size_and_lengths_of_bbc_news(corpus: Corpus) -> None:
     assert corpus.duplicates == 0
 
 
-def test_it_is_lower_case_english_with_a_long_tail(corpus: Corpus) -> None:
+def test_it_is_lower_case_english_with_a_long_tail(corpus):
     texts = [*corpus.train_texts, *corpus.test_texts]
     assert all(text == text.lower() and text.isascii() for text in texts)
     assert not any(re.search(r"\ba (?!euro)[aei]|[*_]|\ban [bcdfgjkmp]", text) for text in texts)
@@ -57,7 +47,7 @@ def test_it_is_lower_case_english_with_a_long_tail(corpus: Corpus) -> None:
     assert len(vocabulary) > 4000
 
 
-def test_a_bag_of_words_scores_high_but_not_all(corpus: Corpus) -> None:
+def test_a_bag_of_words_scores_high_but_not_all(corpus):
     vectors = TfidfVectorizer(sublinear_tf=True)
     model = LogisticRegression(C=10, max_iter=200)
     model.fit(vectors.fit_transform(corpus.train_texts), corpus.train_labels)
@@ -65,19 +55,17 @@ def test_a_bag_of_words_scores_high_but_not_all(corpus: Corpus) -> None:
     assert 0.955 < score < 0.985
 
 
-def test_the_smallest_corpus_has_every_topic_in_train() -> None:
+def test_the_smallest_corpus_has_every_topic_in_train():
     corpus = newswire.load(train=10, test=1)
     assert sorted(Counter(corpus.train_labels).values()) == [2] * 5
-    with pytest.raises(ZooError, match="train >= 10 and test >= 1, not 9 and 1"):
-        newswire.load(train=9, test=1)
 
 
-def test_a_vowel_is_preceded_by_an() -> None:
+def test_a_vowel_is_preceded_by_an():
     words = "a actor and a user saw a one-off a".split()
     assert " ".join(newswire.with_articles(words)) == "an actor and a user saw a one-off a"
 
 
-def test_no_word_stands_twice_in_one_list_and_every_word_has_all_its_forms() -> None:
+def test_no_word_stands_twice_in_one_list_and_every_word_has_all_its_forms():
     words, _ = vocabulary()
     for source in (*LABEL_NAMES, "shared"):
         its = words[source]

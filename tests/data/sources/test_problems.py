@@ -40,9 +40,7 @@ def load(path: Path, **options: object) -> tuple[Corpus, list[str]]:
     return load_data(Registry(), str(path), reader(**options), Corpus)
 
 
-def test_every_problem_is_named_at_once_and_the_printed_command_runs(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_problem_is_named_at_once_and_the_printed_command_runs(tmp_path, capsys):
     path = write(tmp_path / "my tickets.csv", messy())
     typed = ["bench", "--data", str(path), "--plan", "--label-column=kind"]
     assert main(typed) == 2
@@ -67,7 +65,7 @@ def test_every_problem_is_named_at_once_and_the_printed_command_runs(
     assert main(words[1:]) == 0
 
 
-def test_python_is_told_the_options_that_read_a_frame() -> None:
+def test_python_is_told_the_options_that_read_a_frame():
     frame = pd.DataFrame(messy(), columns=["id", "message", "category"])
     with pytest.raises(
         DataError, match=r"give text_column='message'.*drop_bad_rows=True"
@@ -82,7 +80,7 @@ def test_python_is_told_the_options_that_read_a_frame() -> None:
     }
 
 
-def test_nothing_is_advised_that_does_not_help(tmp_path: Path) -> None:
+def test_nothing_is_advised_that_does_not_help(tmp_path):
     path = write(tmp_path / "x.csv", [["1", "", "a"], ["2", "", "b"]])
     with pytest.raises(DataError, match="no row can be used") as caught:
         load(path, text_column="message", label_column="category")
@@ -93,7 +91,7 @@ def test_nothing_is_advised_that_does_not_help(tmp_path: Path) -> None:
     assert caught.value.options == {}
 
 
-def test_the_columns_that_seem_to_be_meant(tmp_path: Path) -> None:
+def test_the_columns_that_seem_to_be_meant(tmp_path):
     rows = [[f"{n}", f"a longer text, the {n}th".replace(",", ""), "uv"[n % 2]] for n in range(9)]
     for header, text, label in (
         ("nr,ticket,kind", "ticket", "kind"),  # by what is in them
@@ -109,9 +107,7 @@ def test_the_columns_that_seem_to_be_meant(tmp_path: Path) -> None:
     assert caught.value.options["text_column"] == "nr,body"
 
 
-def test_no_command_is_proposed_that_cannot_name_the_column(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_command_is_proposed_that_cannot_name_the_column(tmp_path, capsys):
     path = tmp_path / "x.csv"
     rows = [f"{n},a longer text number {n},{'uv'[n % 2]}" for n in range(9)]
     for name, option in (("the,body", "text"), ("a\x1bkind", "label")):
@@ -126,7 +122,7 @@ def test_no_command_is_proposed_that_cannot_name_the_column(
 
 
 @pytest.mark.parametrize("header", ["id,Text,LABEL", "id, text ,Label"])
-def test_a_column_whose_name_differs_in_case_only_is_read(tmp_path: Path, header: str) -> None:
+def test_a_column_whose_name_differs_in_case_only_is_read(tmp_path, header):
     rows = [[f"{n}", f"text {n}", "ab"[n % 2]] for n in range(8)]
     wanted, _ = load(write(tmp_path / "a.csv", rows, "id,text,label"))
     path = write(tmp_path / "b.csv", rows, header)
@@ -138,7 +134,7 @@ def test_a_column_whose_name_differs_in_case_only_is_read(tmp_path: Path, header
         load(both)
 
 
-def test_a_pipe_is_read_once(tmp_path: Path) -> None:
+def test_a_pipe_is_read_once(tmp_path):
     reading, writing = os.pipe()
     os.write(writing, b"body,label\nx,a\ny,b\n")
     os.close(writing)
@@ -157,9 +153,7 @@ SPELLINGS = [
 
 
 @pytest.mark.parametrize("labels", SPELLINGS)
-def test_spellings_of_one_label_are_named_and_merged_when_asked_to(
-    tmp_path: Path, labels: list[str]
-) -> None:
+def test_spellings_of_one_label_are_named_and_merged_when_asked_to(tmp_path, labels):
     first, *others = labels
     names = [*[first] * 9, *(label for label in others for _ in range(4)), *["other"] * 8]
     path = write(
@@ -177,7 +171,7 @@ def test_spellings_of_one_label_are_named_and_merged_when_asked_to(
     assert counts == 9 + 4 * len(others)
 
 
-def test_other_letters_are_other_labels(tmp_path: Path) -> None:
+def test_other_letters_are_other_labels(tmp_path):
     names = ["かき", "がき", "a-b", "a_b", "1", "01"] * 2  # kana with and without voicing marks
     path = write(
         tmp_path / "x.csv", [[f"t {n}", name] for n, name in enumerate(names)], "text,label"
@@ -187,7 +181,7 @@ def test_other_letters_are_other_labels(tmp_path: Path) -> None:
     assert not any("--merge-labels" in n for n in notices)
 
 
-def test_a_spelling_that_only_test_has_is_mended_by_merging(tmp_path: Path) -> None:
+def test_a_spelling_that_only_test_has_is_mended_by_merging(tmp_path):
     rows = [[f"t {n}", "ab"[n % 2]] for n in range(8)]
     write(tmp_path / "train.csv", rows, "text,label")
     write(tmp_path / "test.csv", [["u 1", "A"], ["u 2", "b"]], "text,label")
@@ -198,7 +192,7 @@ def test_a_spelling_that_only_test_has_is_mended_by_merging(tmp_path: Path) -> N
     assert corpus.test_labels == [0, 1]
 
 
-def test_labels_that_a_model_tells_apart_are_never_merged() -> None:
+def test_labels_that_a_model_tells_apart_are_never_merged():
     examples = [Example("a text", "neg"), Example("a text", " POS")]
     merged = spelled_as(examples, ["NEG", "pos"])
     assert [one.label for one in merged] == ["NEG", "pos"]

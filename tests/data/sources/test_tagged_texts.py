@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from fakehub import hub_of
+from refused import refused
 
 from zoo.config.reading import Division, Reading
 from zoo.data.sources.corpus import IGNORED, Corpus, TaggedCorpus
@@ -17,7 +17,6 @@ from zoo.data.sources.load_data import load_corpus, load_data
 from zoo.data.sources.tagged_texts import TaggedTexts, read_conll
 from zoo.errors import ZooError
 from zoo.registry import Registry
-from zoo.registry.loading import load
 
 ROWS = [
     {"tokens": ["Anna", "sees", "New", "York"], "tags": ["B-PER", "O", "B-LOC", "I-LOC"]},
@@ -28,13 +27,8 @@ ROWS = [
 NAMES = ["B-LOC", "B-PER", "I-LOC", "O"]
 
 
-@pytest.fixture(scope="module")
-def registry() -> Registry:
-    return load().registry
-
-
-def read(registry: Registry, path: Path | str, **columns: str) -> tuple[TaggedCorpus, list[str]]:
-    return load_data(registry, str(path), TaggedTexts(**columns), TaggedCorpus)
+def read(path: Path | str, **columns: str) -> tuple[TaggedCorpus, list[str]]:
+    return load_data(Registry(), str(path), TaggedTexts(**columns), TaggedCorpus)
 
 
 def conll(rows: list[dict], middle: str = " X ") -> str:
@@ -66,21 +60,18 @@ def write(directory: Path, suffix: str, rows: list[dict] = ROWS) -> Path:
 
 
 @pytest.mark.parametrize("suffix", [".conll", ".txt", ".tsv", ".jsonl", ".json", ".parquet"])
-def test_every_format_gives_the_same_texts(registry: Registry, tmp_path: Path, suffix: str) -> None:
-    corpus, notices = read(registry, write(tmp_path, suffix))
+def test_every_format_gives_the_same_texts(tmp_path, suffix):
+    corpus, notices = read(write(tmp_path, suffix))
     assert corpus.label_names == NAMES
     assert pairs_of(corpus) == sorted((row["tokens"], row["tags"]) for row in ROWS)
     assert (len(corpus.train_tokens), len(corpus.test_tokens)) == (9, 3)
     assert "no test split; by text, seed 0, 3 of 12 for test" in notices[0]
 
 
-def test_texts_with_a_broken_line_are_left_out_where_asked(
-    registry: Registry, tmp_path: Path
-) -> None:
+def test_texts_with_a_broken_line_are_left_out_where_asked(tmp_path):
     path = tmp_path / "x.conll"
     path.write_text("a O\nb B\n\na O\nb\nc O\n\nd O\ne B\n\nf\n\n")
-    with pytest.raises(ZooError, match="line 5: 1 column, where line 1 has 2 columns: 'b'"):
-        read(registry, path)
+    refused("line 5: 1 column, where line 1 has 2 columns: 'b'", read, path)
     reader = TaggedTexts(reading=Reading(drop_bad_rows=True))
     notices: list[str] = []
     texts = [one.text for one in reader.read_undivided(path, notices)]
@@ -90,13 +81,13 @@ def test_texts_with_a_broken_line_are_left_out_where_asked(
         assert notice.endswith("; left out")
 
 
-def test_columns_of_a_conll_file_are_chosen_by_number(registry: Registry, tmp_path: Path) -> None:
+def test_columns_of_a_conll_file_are_chosen_by_number(tmp_path):
     path = tmp_path / "x.conll"
     path.write_text("1 Anna N PER\n2 runs V O\n\n" * 2 + "1 Ben N PER\n2 runs V O\n")
-    corpus, _ = read(registry, path, tokens_column="2", tags_column="3")
+    corpus, _ = read(path, tokens_column="2", tags_column="3")
     assert corpus.label_names == ["N", "V"]
     assert {token for tokens in corpus.train_tokens for token in tokens} <= {"Anna", "Ben", "runs"}
-    assert read(registry, path)[0].label_names == ["O", "PER"]
+    assert read(path)[0].label_names == ["O", "PER"]
 
 
 UNIVERSAL = """# text = Don't go. He left
@@ -114,54 +105,50 @@ UNIVERSAL = """# text = Don't go. He left
 """
 
 
-def test_the_words_of_conll_u_are_read_and_its_columns_have_names(
-    registry: Registry, tmp_path: Path
-) -> None:
+def test_the_words_of_conll_u_are_read_and_its_columns_have_names(tmp_path):
     path, other = tmp_path / "x.conllu", tmp_path / "x.conll"
     path.write_text(UNIVERSAL)
-    corpus, _ = read(registry, path)
+    corpus, _ = read(path)
     assert (["Do", "n't", "go"], ["AUX", "PART", "VERB"]) in pairs_of(corpus)
     assert (["He", "left"], ["PRON", "VERB"]) in pairs_of(corpus)
     for columns in ({"tags_column": "4"}, {"tokens_column": "FORM", "tags_column": "upos"}):
-        assert pairs_of(read(registry, path, **columns)[0]) == pairs_of(corpus)
+        assert pairs_of(read(path, **columns)[0]) == pairs_of(corpus)
     other.write_text(
         "\n".join(line for line in UNIVERSAL.split("\n") if line[1:2] not in ("-", "."))
     )
-    named = read(registry, other, tokens_column="FORM", tags_column="UPOS")[0]
+    named = read(other, tokens_column="FORM", tags_column="UPOS")[0]
     assert pairs_of(named) == pairs_of(corpus)
-    assert read(registry, path, tags_column="XPOS")[0].label_names == ["PRP", "RB", "VB", "VBD"]
+    assert read(path, tags_column="XPOS")[0].label_names == ["PRP", "RB", "VB", "VBD"]
     with pytest.raises(ZooError, match="the numbers 1 to 10, or ID, FORM, LEMMA, UPOS, XPOS"):
-        read(registry, path, tags_column="POS")
+        read(path, tags_column="POS")
 
 
-def test_tags_in_several_spellings_are_one_where_asked(registry: Registry, tmp_path: Path) -> None:
+def test_tags_in_several_spellings_are_one_where_asked(tmp_path):
     path = tmp_path / "x.conll"
     path.write_text("a b-per\nb O\n\n" + "c B-PER\nd o\ne O\n\n" * 3)
-    corpus, notices = read(registry, path)
+    corpus, notices = read(path)
     assert set(corpus.label_names) == {"B-PER", "b-per", "O", "o"}
     assert "'O' (4) and 'o' (3); 'B-PER' (3) and 'b-per' (1); --merge-labels makes" in notices[0]
     reader = TaggedTexts(division=Division(merge_labels=True))
-    merged, _ = load_data(registry, str(path), reader, TaggedCorpus)
+    merged, _ = load_data(Registry(), str(path), reader, TaggedCorpus)
     assert merged.label_names == ["B-PER", "O"]
     assert (["a", "b"], ["B-PER", "O"]) in pairs_of(merged)
 
 
-def test_tags_that_are_minus_100_do_not_count(registry: Registry, tmp_path: Path) -> None:
+def test_tags_that_are_minus_100_do_not_count(tmp_path):
     rows = [{"tokens": ["a", "b", "c"], "tags": [0, 1, IGNORED]}] * 4
-    corpus, _ = read(registry, write(tmp_path, ".jsonl", rows))
+    corpus, _ = read(write(tmp_path, ".jsonl", rows))
     assert corpus.label_names == ["0", "1"]
     assert corpus.train_tags[0] == [0, 1, IGNORED]
     (tmp_path / "y.conll").write_text("a 0\nb 1\nc -100\n\n" * 4)
-    assert read(registry, tmp_path / "y.conll")[0].train_tags[0] == [0, 1, IGNORED]
+    assert read(tmp_path / "y.conll")[0].train_tags[0] == [0, 1, IGNORED]
 
 
-def test_a_single_text_with_a_tag_is_not_put_into_the_test_split(
-    registry: Registry, tmp_path: Path
-) -> None:
+def test_a_single_text_with_a_tag_is_not_put_into_the_test_split(tmp_path):
     for place in range(8):  # wherever it stands
         rows = [{"tokens": ["x", "y"], "tags": ["A", "B"]} for _ in range(8)]
         rows[place] = {"tokens": ["z", "y"], "tags": ["C", "B"]}
-        corpus, _ = read(registry, write(tmp_path, ".jsonl", rows))
+        corpus, _ = read(write(tmp_path, ".jsonl", rows))
         assert ["z", "y"] in corpus.train_tokens
 
 
@@ -179,21 +166,15 @@ def test_a_single_text_with_a_tag_is_not_put_into_the_test_split(
         ("# nothing else\n\n", {}, "is empty: it has no rows"),
     ],
 )
-def test_a_conll_file_that_does_not_fit_is_refused_with_its_line(
-    registry: Registry, tmp_path: Path, text: str, columns: dict[str, str], message: str
-) -> None:
+def test_a_conll_file_that_does_not_fit_is_refused_with_its_line(tmp_path, text, columns, message):
     path = tmp_path / "bad.conll"
     path.write_text(text)
-    with pytest.raises(ZooError, match=message) as caught:
-        read(registry, path, **columns)
-    assert "bad.conll" in str(caught.value)
-    assert "\n" not in str(caught.value)
+    caught = refused(message, read, path, **columns)
+    assert "bad.conll" in str(caught)
 
 
 @pytest.mark.parametrize("separator", [" ", "\t"])
-def test_comments_before_a_text_are_skipped_and_the_token_is_not(
-    tmp_path: Path, separator: str
-) -> None:
+def test_comments_before_a_text_are_skipped_and_the_token_is_not(tmp_path, separator):
     path = tmp_path / "x.conll"
     lines = "# sent_id = 1|# text = Ben pays # 5|# id 1|Ben O|# O|#5 B||# newdoc id 7|# O|#tag B|"
     if separator == "\t":
@@ -219,24 +200,18 @@ def test_comments_before_a_text_are_skipped_and_the_token_is_not(
         ({"tokens": ["a"], "tags": [1.5]}, "has a tag that is no text and no whole number: 1.5"),
     ],
 )
-def test_a_row_that_does_not_fit_is_refused_with_its_place(
-    registry: Registry, tmp_path: Path, row: dict, message: str
-) -> None:
+def test_a_row_that_does_not_fit_is_refused_with_its_place(tmp_path, row, message):
     path = write(tmp_path, ".jsonl", [ROWS[0], row, *ROWS])
-    with pytest.raises(ZooError, match=message) as caught:
-        read(registry, path)
-    assert "data.jsonl" in str(caught.value)
+    caught = refused(message, read, path)
+    assert "data.jsonl" in str(caught)
 
 
-def test_a_table_cannot_hold_lists(registry: Registry, tmp_path: Path) -> None:
+def test_a_table_cannot_hold_lists(tmp_path):
     (tmp_path / "x.csv").write_text("tokens,tags\na,O\n")
-    with pytest.raises(ZooError, match="of no format that tagged texts are read from"):
-        read(registry, tmp_path / "x.csv")
+    refused("of no format that tagged texts are read from", read, tmp_path / "x.csv")
 
 
-def test_hub_data_give_their_class_labels_by_name(
-    registry: Registry, serve: Callable, tmp_path: Path
-) -> None:
+def test_hub_data_give_their_class_labels_by_name(serve, tmp_path):
     import datasets
 
     names = datasets.ClassLabel(names=["O", "B-PER", "B-LOC", "I-LOC"])
@@ -257,17 +232,18 @@ def test_hub_data_give_their_class_labels_by_name(
         datasets.Dataset.from_list(part, features=features).to_parquet(file)
         files[file.name] = file.read_bytes()
     serve(hub_of("owner/ner", files))
-    corpus, _ = read(registry, "hub:owner/ner", tags_column="ner_tags")
+    corpus, _ = read("hub:owner/ner", tags_column="ner_tags")
     assert corpus.label_names == NAMES
     assert corpus.train_tags[0] == [1, IGNORED, 0, 2]
     assert corpus.test_tokens == [row["tokens"] for row in ROWS[1:3]]
 
 
-def test_data_of_another_kind_are_refused(registry: Registry) -> None:
-    with pytest.raises(ZooError, match="gives no TaggedCorpus but a Corpus"):
-        read(registry, "newswire(train=10, test=5)")
-    with pytest.raises(ZooError, match="--tokens-column, --tags-column and --group-column are for"):
-        read(registry, "recall", tags_column="pos")
+def test_data_of_another_kind_are_refused(registry):
+    for spec, reader, says in (
+        ("newswire(train=10, test=5)", TaggedTexts(), "gives no TaggedCorpus but a Corpus"),
+        ("recall", TaggedTexts("words"), "--tokens-column, --tags-column and --group-column are"),
+    ):
+        refused(says, load_data, registry, spec, reader, TaggedCorpus)
 
 
 # --group-column
@@ -282,12 +258,12 @@ def grouped(tmp_path: Path, years: list[object]) -> Path:
     return path
 
 
-def test_every_test_text_has_the_group_of_its_row(registry: Registry, tmp_path: Path) -> None:
+def test_every_test_text_has_the_group_of_its_row(tmp_path):
     path = grouped(tmp_path, [2000 + n for n in range(12)])
-    corpus, _ = load_corpus(registry, str(path), LabelledTexts(group_column="year"))
+    corpus, _ = load_corpus(Registry(), str(path), LabelledTexts(group_column="year"))
     expected = [str(2000 + int(text.removeprefix("text "))) for text in corpus.test_texts]
     assert corpus.test_groups == expected
-    plain: Corpus = load_corpus(registry, str(path))[0]
+    plain: Corpus = load_corpus(Registry(), str(path))[0]
     assert plain.test_groups == []
     assert plain.fingerprint != corpus.fingerprint
 
@@ -300,8 +276,6 @@ def test_every_test_text_has_the_group_of_its_row(registry: Registry, tmp_path: 
         ([1, None, 3, 4, 5, 6, 7, 8], "year", r"line 2: 'year' \(--group-column\) is empty"),
     ],
 )
-def test_a_missing_group_is_one_clear_line(
-    registry: Registry, tmp_path: Path, years: list[object], column: str, message: str
-) -> None:
+def test_a_missing_group_is_one_clear_line(tmp_path, years, column, message):
     with pytest.raises(ZooError, match=message):
-        load_corpus(registry, str(grouped(tmp_path, years)), LabelledTexts(group_column=column))
+        load_corpus(Registry(), str(grouped(tmp_path, years)), LabelledTexts(group_column=column))
