@@ -8,11 +8,11 @@ import pytest
 from refused import refusal
 
 from zoo.cli import main
-from zoo.registry import Pattern, Registry
+from zoo.registry import Pattern
 from zoo.registry.catalog import split_pattern
 
 
-def test_random_patterns_are_read_back_as_they_are_written(registry: Registry) -> None:
+def test_random_patterns_are_read_back_as_they_are_written(registry):
     draw = random.Random(0)
     names = ["rope", "none", "sin(base=3.0)", "rope(base=7.0)", "learned"]
     for _ in range(200):
@@ -40,20 +40,20 @@ def test_random_patterns_are_read_back_as_they_are_written(registry: Registry) -
         ("fused/fused/naive", "fused/fused/naive"),
     ],
 )
-def test_equal_models_have_one_name(registry: Registry, text: str, shortest: str) -> None:
+def test_equal_models_have_one_name(registry, text, shortest):
     assert str(registry.pattern("attention", text)) == shortest
     both = registry.patterns("attention", f"{shortest},{text}")
     assert [str(pattern) for pattern in both] == [shortest]
 
 
-def test_patterns_stand_in_comma_lists(registry: Registry) -> None:
+def test_patterns_stand_in_comma_lists(registry):
     found = registry.patterns("pe", "rope,sin(base=5.0)/none,rope/none")
     assert [str(pattern) for pattern in found] == ["rope", "sin(base=5.0)/none", "rope/none"]
     every = registry.patterns("pe", "all")
     assert [str(pattern) for pattern in every] == registry.labels("pe")
 
 
-def test_a_slash_within_brackets_or_quotes_divides_nothing() -> None:
+def test_a_slash_within_brackets_or_quotes_divides_nothing():
     assert split_pattern("a(x='b/c')/d(y=[1, '/'])/e") == ["a(x='b/c')", "d(y=[1, '/'])", "e"]
 
 
@@ -68,12 +68,12 @@ def test_a_slash_within_brackets_or_quotes_divides_nothing() -> None:
         ("pool", "mean/cls", "pool 'mean/cls': a model has one pool, which takes no pattern"),
     ],
 )
-def test_a_bad_pattern_is_one_line(registry: Registry, axis: str, text: str, line: str) -> None:
+def test_a_bad_pattern_is_one_line(registry, axis, text, line):
     assert refusal(lambda: registry.pattern(axis, text)).startswith(line)
 
 
 @pytest.mark.parametrize("command", ["check", "info"])
-def test_a_command_for_one_component_takes_no_pattern(command: str, capsys) -> None:
+def test_a_command_for_one_component_takes_no_pattern(command, capsys):
     assert main([command, "attention/fused/naive"]) == 2
     (line,) = capsys.readouterr().err.strip().splitlines()
     assert line.endswith("'fused/naive' is a pattern over layers; here one attention is expected")

@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from refused import refused
 from sandbox import ROOT, run_zoo
 
-from zoo.errors import ZooError
 from zoo.registry.loading import load
 from zoo.sweep.complete import read_run
 
@@ -48,13 +48,13 @@ def zoo_register(register):
 
 
 @pytest.fixture
-def corpus_file(tmp_path: Path) -> Path:
+def corpus_file(tmp_path) -> Path:
     path = tmp_path / "my-corpus.py"
     path.write_text(CORPUS)
     return path
 
 
-def test_its_owner_is_the_file_and_its_version_the_hash_of_its_contents(corpus_file: Path) -> None:
+def test_its_owner_is_the_file_and_its_version_the_hash_of_its_contents(corpus_file):
     loaded = load([corpus_file, corpus_file.parent / "." / corpus_file.name])  # and is loaded once
 
     component = loaded.registry.get("data", "pets")
@@ -66,7 +66,7 @@ def test_its_owner_is_the_file_and_its_version_the_hash_of_its_contents(corpus_f
     assert (row.name, row.distribution, row.version) == ("my-corpus", "my-corpus.py", digest[:12])
 
 
-def test_its_data_set_and_baseline_can_be_used(corpus_file: Path) -> None:
+def test_its_data_set_and_baseline_can_be_used(corpus_file):
     registry = load([corpus_file]).registry
 
     corpus = registry.choose("data", "pets(repeat=2)").build()
@@ -76,7 +76,7 @@ def test_its_data_set_and_baseline_can_be_used(corpus_file: Path) -> None:
     assert majority.predict(["a", "b"]) == [1, 1]
 
 
-def test_every_command_takes_it(corpus_file: Path) -> None:
+def test_every_command_takes_it(corpus_file):
     plugin = ["--plugin", str(corpus_file)]
 
     assert "data/pets" in run_zoo("list", *plugin, plugins="").stdout
@@ -110,7 +110,7 @@ def zoo_register(register):
 """
 
 
-def test_a_diagnostic_is_benched(tmp_path: Path) -> None:
+def test_a_diagnostic_is_benched(tmp_path):
     file, out = tmp_path / "first_word.py", tmp_path / "out"
     file.write_text(DIAGNOSTIC, encoding="utf-8")
     model = "--set dim=16,heads=2,layers=1 --epochs 1 --seeds 1 --phases train --on inline".split()
@@ -122,7 +122,7 @@ def test_a_diagnostic_is_benched(tmp_path: Path) -> None:
         assert record.config["data"]["name"] == "first-word"
 
 
-def test_a_terminal_that_lacks_a_letter_shows_the_rest(corpus_file: Path) -> None:
+def test_a_terminal_that_lacks_a_letter_shows_the_rest(corpus_file):
     command = [sys.executable, "-m", "zoo", "list", "data", "--plugin", str(corpus_file)]
     env = {**os.environ, "ZOO_PLUGINS": "", "PYTHONPATH": ROOT, "PYTHONIOENCODING": "latin-1"}
     done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
@@ -151,9 +151,7 @@ def test_a_terminal_that_lacks_a_letter_shows_the_rest(corpus_file: Path) -> Non
         ),
     ],
 )
-def test_a_broken_file_was_asked_for_and_is_refused(
-    tmp_path: Path, text: str, message: str
-) -> None:
+def test_a_broken_file_was_asked_for_and_is_refused(tmp_path, text, message):
     path = tmp_path / "broken.py"
     path.write_text(text)
 
@@ -164,7 +162,7 @@ def test_a_broken_file_was_asked_for_and_is_refused(
     assert message in line
 
 
-def test_a_missing_file_a_folder_and_what_is_no_python_are_refused(tmp_path: Path) -> None:
+def test_a_missing_file_a_folder_and_what_is_no_python_are_refused(tmp_path):
     text = tmp_path / "notes.txt"
     text.write_text("")
     for path, message in [
@@ -172,15 +170,13 @@ def test_a_missing_file_a_folder_and_what_is_no_python_are_refused(tmp_path: Pat
         (tmp_path, "cannot be read: Is a directory"),
         (text, "its name must end in .py"),
     ]:
-        with pytest.raises(ZooError, match=message):
-            load([path])
+        refused(message, load, [path])
 
 
-def test_two_files_of_one_name_cannot_register_the_same_component(tmp_path: Path) -> None:
+def test_two_files_of_one_name_cannot_register_the_same_component(tmp_path):
     paths = [tmp_path / folder / "mine.py" for folder in "ab"]
     for path in paths:
         path.parent.mkdir()
         path.write_text(CORPUS + f"# {path.parent.name}\n")
 
-    with pytest.raises(ZooError, match="has one of that name already"):
-        load(paths)
+    refused("has one of that name already", load, paths)

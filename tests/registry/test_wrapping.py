@@ -11,7 +11,7 @@ from zoo.registry.code_hash import plugin_hashes
 
 
 @pytest.fixture
-def parts(registry: Registry) -> Registry:
+def parts(registry) -> Registry:
     register = Register(Owner("elsewhere", "1"))
     register(
         "attention",
@@ -44,9 +44,7 @@ def parts(registry: Registry) -> Registry:
         ),
     ],
 )
-def test_a_name_in_brackets_is_what_it_is_built_around(
-    parts: Registry, text: str, name: str, inner: str, given: dict[str, str]
-) -> None:
+def test_a_name_in_brackets_is_what_it_is_built_around(parts, text, name, inner, given):
     choice = parts.choose("attention", text)
     assert str(choice) == name
     assert str(choice.inner) == inner
@@ -55,46 +53,32 @@ def test_a_name_in_brackets_is_what_it_is_built_around(
     assert (str(again), again.given) == (str(choice), choice.given)
 
 
+LACKS = "does not declare 'causal' (attends only to the past when asked)"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "bidirectional",
-            "attention 'bidirectional' is built around another attention: write "
-            "bidirectional(NAME)",
-        ),
+        ("bidirectional", "attention 'bidirectional' is built around another attention: write bid"),
         ("encoder-zoo:bidirectional(absent)", "no attention 'absent'"),
-        (
-            "bidirectional(both-ways)",
-            "bidirectional(both-ways): both-ways does not declare 'causal' "
-            "(attends only to the past when asked)",
-        ),
+        ("bidirectional(both-ways)", f"bidirectional(both-ways): both-ways {LACKS}"),
         (
             "bidirectional(fused/naive)",
-            "'fused/naive' is a pattern over layers; here one attention is expected",
+            "'fused/naive' is a pattern over layers; here one",
         ),
-        (
-            "bidirectional(fused, merge=3)",
-            "attention 'bidirectional': 'merge' must be of type str (default 'sum'), not 3",
-        ),
-        (
-            "bidirectional(fused, size=3)",
-            "attention 'bidirectional' has no parameter 'size'; did you mean 'merge'? There is: "
-            "merge",
-        ),
+        ("bidirectional(fused, merge=3)", "attention 'bidirectional': 'merge' must be of type str"),
+        ("bidirectional(fused, size=3)", "attention 'bidirectional' has no parameter 'size'"),
         (
             "bidirectional(bidirectional(fused))",
-            "bidirectional(bidirectional(fused)): bidirectional(fused) does not declare 'causal' "
-            "(attends only to the past when asked)",
+            f"bidirectional(bidirectional(fused)): bidirectional(fused) {LACKS}",
         ),
     ],
 )
-def test_a_bad_name_is_one_clear_line(parts: Registry, text: str, message: str) -> None:
-    found = refusal(lambda: parts.choose("attention", text))
-    assert found.startswith(message.partition("; did you")[0])
+def test_a_bad_name_is_one_clear_line(parts, text, message):
+    assert refusal(lambda: parts.choose("attention", text)).startswith(message)
 
 
-def test_its_capabilities_are_its_own_and_those_it_keeps(parts: Registry) -> None:
+def test_its_capabilities_are_its_own_and_those_it_keeps(parts):
     fused = parts.choose("attention", "bidirectional(fused)")
     scan = parts.choose("attention", "bidirectional(my-scan)")
     for choice in (fused, scan):
@@ -107,7 +91,7 @@ def test_its_capabilities_are_its_own_and_those_it_keeps(parts: Registry) -> Non
     assert not fused.can("random")
 
 
-def test_records_and_saved_models_name_both(parts: Registry) -> None:
+def test_records_and_saved_models_name_both(parts):
     choice = parts.choose("attention", "bidirectional(my-scan(size=2), merge='concat')")
     assert [one.component.name for one in choice.nested] == ["bidirectional", "my-scan"]
     assert set(plugin_hashes([choice])) == {"elsewhere"}
@@ -119,7 +103,7 @@ def test_records_and_saved_models_name_both(parts: Registry) -> None:
 
 
 @pytest.mark.parametrize("merge", ["sum", "concat"])
-def test_it_is_built_with_what_its_inner_one_asks_for(registry: Registry, merge: str) -> None:
+def test_it_is_built_with_what_its_inner_one_asks_for(registry, merge):
     asked: list[dict[str, object]] = []
 
     def inner(
