@@ -115,7 +115,7 @@ def rewritten(page: str) -> str:
     """The page with every generated part written anew."""
     for name, text in generated().items():
         part = re.compile(rf"(<!-- generated: {name} -->\n).*?(<!-- end -->)", re.DOTALL)
-        page, count = part.subn(lambda m, text=text: f"{m[1]}{text}\n{m[2]}", page)  # type: ignore[misc]
+        page, count = part.subn(lambda m, text=text: f"{m[1]}{text}\n{m[2]}", page)
         assert count == 1, f"the page has {count} parts for {name}"
     return page
 

@@ -35,11 +35,11 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
 
 
-def test_what_is_generated_is_up_to_date() -> None:
+def test_what_is_generated_is_up_to_date():
     assert rewritten(TEXT) == TEXT, "run: python tests/registry/page.py"
 
 
-def test_every_contract_and_every_status_stands_on_the_page() -> None:
+def test_every_contract_and_every_status_stands_on_the_page():
     for kind in KINDS:
         assert f"\n**{kind}** — " in TEXT
     for status in ("ok", "clash", "partial", "failed", "blocked"):
@@ -55,7 +55,7 @@ FEW = ["--data", "newswire(train=100, test=30)", "--phases", "train", "--epochs"
 
 
 @pytest.mark.slow
-def test_the_pages_commands_work_as_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_pages_commands_work_as_typed(tmp_path, monkeypatch):
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     Path("my_cosine.py").write_text(blocks("python")[0], "utf-8")
@@ -80,7 +80,7 @@ def test_the_pages_commands_work_as_typed(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.slow
-def test_the_pages_task_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_pages_task_works(tmp_path, monkeypatch):
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
     file = tmp_path / "balanced.py"
     file.write_text(next(block for block in blocks("python") if "class Balanced" in block), "utf-8")
@@ -99,7 +99,7 @@ def test_the_pages_task_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert len({r.key for r in RecordFile(tmp_path / "out").read()}) == 2 * len(names) > 2
 
 
-def test_the_pages_test_is_one_that_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_pages_test_is_one_that_passes(tmp_path, monkeypatch):
     (tmp_path / "my_cosine.py").write_text(blocks("python")[0], "utf-8")
     monkeypatch.chdir(tmp_path)
     test = blocks("python")[-1].replace(
@@ -129,7 +129,7 @@ class OfContent(PositionalEncoding):
         return q @ k.transpose(-2, -1)
 
 
-def test_masks_and_biases_have_the_shapes_on_the_page() -> None:
+def test_masks_and_biases_have_the_shapes_on_the_page():
     batch, heads, length = 3, 2, 5
     sizes = {"dim": 8, "heads": heads, "head_dim": 4, "max_length": 9}
     real = torch.arange(length) < torch.tensor([[5], [3], [1]])
@@ -152,11 +152,10 @@ def test_masks_and_biases_have_the_shapes_on_the_page() -> None:
 
 
 @pytest.mark.parametrize("data", [Corpus, TaggedCorpus, Pairs, Texts])
-def test_every_field_of_data_stands_on_the_page(data: type) -> None:
+def test_every_field_of_data_stands_on_the_page(data):
     _, _, rest = TEXT.partition("\n**data** — ")
     section, _, _ = rest.partition("\n**baseline** — ")
     line = re.search(rf"^    {data.__name__} +(.*)$", section, re.MULTILINE)
-    assert line is not None
     for field in dataclasses.fields(data):
         if field.default is field.default_factory is dataclasses.MISSING:
             assert re.search(rf"\b{field.name}\b", line[1]), field.name
@@ -164,13 +163,13 @@ def test_every_field_of_data_stands_on_the_page(data: type) -> None:
             assert re.search(rf"\b{field.name}\b", section), field.name
 
 
-def test_what_the_page_expects_to_fail_is_a_check() -> None:
+def test_what_the_page_expects_to_fail_is_a_check():
     shown = re.findall(r'--expect "([a-z-]+)=why"', TEXT)
     shown += re.findall(r'expected_failures={"([a-z-]+)": "why"}', TEXT)
     assert len(shown) == 2
     assert set(shown) <= set(checks_of("attention"))
 
 
-def test_the_zoos_own_dropout_is_what_the_page_shows() -> None:
+def test_the_zoos_own_dropout_is_what_the_page_shows():
     assert "from zoo.components.dropout import dropout" in blocks("python")[0]
     assert "F.dropout" not in TEXT

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from broken import BROKEN, BUILD, EVERYTHING, GOOD, SAME_ENTRY, SAME_NAME, TAKEN_NAME, Broken
@@ -17,7 +16,7 @@ from zoo.registry.loading import load
 
 
 @pytest.fixture(scope="module")
-def sandbox(tmp_path_factory: pytest.TempPathFactory) -> SitePackages:
+def sandbox(tmp_path_factory) -> SitePackages:
     """A place in which every broken plug-in is installed."""
     folder = tmp_path_factory.mktemp("broken")
     site = SitePackages(folder / "site-packages")
@@ -52,9 +51,7 @@ BUILT_IN = {"attention/fused", "pe/rope", "norm/rms", "data/newswire", "baseline
 
 
 @pytest.mark.parametrize("plugin", BROKEN, ids=lambda plugin: plugin.case)
-def test_a_broken_plugin_costs_one_line_and_the_others_go_on(
-    sandbox: SitePackages, plugin: Broken
-) -> None:
+def test_a_broken_plugin_costs_one_line_and_the_others_go_on(sandbox, plugin):
     components, stderr = listed(sandbox, only(plugin, GOOD))
 
     assert {*BUILT_IN, *GOOD.works, *plugin.works} <= components
@@ -65,7 +62,7 @@ def test_a_broken_plugin_costs_one_line_and_the_others_go_on(
     assert f"({plugin.distribution} 1.0)" in warning
 
 
-def test_everything_broken_at_once(sandbox: SitePackages) -> None:
+def test_everything_broken_at_once(sandbox):
     found, printed = rows(sandbox, None), sandbox.zoo("plugins")
     assert (printed.returncode, printed.stderr) == (0, "")
     lines = printed.stdout.splitlines()
@@ -84,7 +81,7 @@ def test_everything_broken_at_once(sandbox: SitePackages) -> None:
     assert len(mine) == len(BROKEN) + clashes
 
 
-def test_an_empty_zoo_plugins_leaves_the_builtins_alone(sandbox: SitePackages) -> None:
+def test_an_empty_zoo_plugins_leaves_the_builtins_alone(sandbox):
     components, stderr = listed(sandbox, "")
 
     assert stderr == []
@@ -93,7 +90,7 @@ def test_an_empty_zoo_plugins_leaves_the_builtins_alone(sandbox: SitePackages) -
     assert {row["status"] for row in rows(sandbox, "") if row["version"] == "1.0"} == {"blocked"}
 
 
-def test_blocking_each_broken_plugin_by_name_silences_them_all(sandbox: SitePackages) -> None:
+def test_blocking_each_broken_plugin_by_name_silences_them_all(sandbox):
     blocked = [*BROKEN, *SAME_NAME, TAKEN_NAME]
     names = [plugin.case for plugin in blocked] + ["a-first", "same-entry"]
 
@@ -104,20 +101,18 @@ def test_blocking_each_broken_plugin_by_name_silences_them_all(sandbox: SitePack
 
 
 @pytest.mark.parametrize("word", ["-import-fails", "-zoo-import-fails", "-Zoo_Import.Fails"])
-def test_one_plugin_is_blocked_by_its_name_or_its_distribution(
-    sandbox: SitePackages, word: str
-) -> None:
+def test_one_plugin_is_blocked_by_its_name_or_its_distribution(sandbox, word):
     (row,) = [row for row in rows(sandbox, word) if row["status"] == "blocked"]
     assert row["distribution"] == "zoo-import-fails"
 
 
-def test_a_word_that_blocks_nothing_is_a_warning(sandbox: SitePackages) -> None:
+def test_a_word_that_blocks_nothing_is_a_warning(sandbox):
     done = sandbox.zoo("list", plugins="-zoo-godo")
     assert "warning: ZOO_PLUGINS names 'zoo-godo', which is not installed" in done.stderr
     assert "did you mean 'zoo-good'?" in done.stderr
 
 
-def test_all_commands_go_on_whatever_is_broken(sandbox: SitePackages) -> None:
+def test_all_commands_go_on_whatever_is_broken(sandbox):
     helped = sandbox.zoo("--help")
     assert (helped.returncode, helped.stderr) == (0, "")
     for line in ("  bench ", "count     Count the components of a kind.", "Say hello."):
@@ -145,9 +140,7 @@ def test_all_commands_go_on_whatever_is_broken(sandbox: SitePackages) -> None:
         ),
     ],
 )
-def test_a_command_that_there_is_not_says_why(
-    sandbox: SitePackages, command: str, plugins: list[Broken], messages: list[str]
-) -> None:
+def test_a_command_that_there_is_not_says_why(sandbox, command, plugins, messages):
     done = sandbox.zoo(command, plugins=only(*plugins))
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == max(len(plugins), 1)
@@ -155,7 +148,7 @@ def test_a_command_that_there_is_not_says_why(
         assert message in done.stderr
 
 
-def test_a_torn_entry_point_file_does_not_hide_the_other_plugins(tmp_path: Path) -> None:
+def test_a_torn_entry_point_file_does_not_hide_the_other_plugins(tmp_path):
     sandbox = SitePackages(tmp_path / "site-packages")
     sandbox.install(GOOD.wheel(tmp_path))
     (good,) = sandbox.folder.rglob("zoo_good-1.0.dist-info")
@@ -170,7 +163,7 @@ def test_a_torn_entry_point_file_does_not_hide_the_other_plugins(tmp_path: Path)
     assert "(zoo-torn 2.0) is left out: its metadata cannot be read" in warning
 
 
-def test_two_distributions_with_one_entry_point_name_are_both_used(sandbox: SitePackages) -> None:
+def test_two_distributions_with_one_entry_point_name_are_both_used(sandbox):
     components, stderr = listed(sandbox, only(*SAME_ENTRY, GOOD))
 
     assert {"norm/entry-a", "norm/entry-b"} <= components
@@ -182,7 +175,7 @@ def test_two_distributions_with_one_entry_point_name_are_both_used(sandbox: Site
     assert "norm/entry-b" in one
 
 
-def test_a_name_of_two_owners_needs_the_distribution(sandbox: SitePackages) -> None:
+def test_a_name_of_two_owners_needs_the_distribution(sandbox):
     components, stderr = listed(sandbox, only(*SAME_NAME, GOOD))
 
     assert {"norm/zoo-same-name-a:shared", "norm/zoo-same-name-b:shared"} <= components
@@ -196,7 +189,7 @@ def test_a_name_of_two_owners_needs_the_distribution(sandbox: SitePackages) -> N
     assert "zoo-same-name-b 1.0" in found.stdout
 
 
-def test_a_builtin_keeps_its_name(sandbox: SitePackages) -> None:
+def test_a_builtin_keeps_its_name(sandbox):
     components, stderr = listed(sandbox, only(TAKEN_NAME, GOOD))
 
     assert {"norm/rms", "norm/zoo-taken-name:rms"} <= components
@@ -206,7 +199,7 @@ def test_a_builtin_keeps_its_name(sandbox: SitePackages) -> None:
     assert json.loads(built_in.stdout)["owner"]["distribution"] == "encoder-zoo"
 
 
-def test_zoo_bench_plans_the_others_with_one_warning_each(sandbox: SitePackages) -> None:
+def test_zoo_bench_plans_the_others_with_one_warning_each(sandbox):
     norms = "good,zoo-same-name-a:shared"
     request = ["--norm", norms, "--data", "newswire", "--baseline", "none", "--plan"]
     done = sandbox.zoo("bench", *request)
@@ -221,9 +214,7 @@ def test_zoo_bench_plans_the_others_with_one_warning_each(sandbox: SitePackages)
 
 
 @pytest.mark.slow
-def test_zoo_bench_marks_the_row_of_what_fails_when_built(
-    sandbox: SitePackages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_zoo_bench_marks_the_row_of_what_fails_when_built(sandbox, tmp_path, monkeypatch):
     request = "bench --norm odd,good --baseline none --epochs 1 --set dim=8,heads=2"
     sizes = "--set layers=1,ffn_dim=8 --max-length 8 --seeds 1 --phases train"
     out = tmp_path / "out"
@@ -241,7 +232,7 @@ def test_zoo_bench_marks_the_row_of_what_fails_when_built(
     assert "zoo-fails-when-built 1.0" in odd
 
 
-def test_listing_what_fails_only_when_built_imports_no_torch(sandbox: SitePackages) -> None:
+def test_listing_what_fails_only_when_built_imports_no_torch(sandbox):
     program = (
         "import sys; from zoo.cli import main; main(['list', '--json']); "
         "print('torch' in sys.modules, 'zoo_late' in sys.modules)"
@@ -250,9 +241,7 @@ def test_listing_what_fails_only_when_built_imports_no_torch(sandbox: SitePackag
     assert done.stdout.splitlines()[-1] == "False False"
 
 
-def test_what_fails_when_built_names_its_owner_and_the_others_are_built(
-    sandbox: SitePackages, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_fails_when_built_names_its_owner_and_the_others_are_built(sandbox, monkeypatch):
     monkeypatch.setenv("ZOO_PLUGINS", only(BUILD, GOOD))
     base = {"attention": "fused", "pe": "rope", "norm": "rms", "ffn": "none", "block": "pre"}
     base["pool"] = "mean"

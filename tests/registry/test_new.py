@@ -30,14 +30,14 @@ def zoo_new(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _cache(tmp_path_factory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ZOO_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def written(tmp_path_factory) -> Path:
     """A folder in which a plug-in of every kind was written."""
     folder = tmp_path_factory.mktemp("written")
     for kind in WRITTEN_KINDS:
@@ -47,7 +47,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory, written: Path) -> SitePackages:
+def installed(tmp_path_factory, written) -> SitePackages:
     """All of them installed, as written."""
     folder = tmp_path_factory.mktemp("installed")
     for project in sorted(written.glob("zoo-my-*")):
@@ -57,7 +57,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory, written: Path) -> SitePa
     return site
 
 
-def test_every_kind_is_listed_and_shown_once_installed(installed: SitePackages) -> None:
+def test_every_kind_is_listed_and_shown_once_installed(installed):
     listed = json.loads(installed.zoo("list", "--json", plugins=ALL).stdout)
     owners = {f"{c['kind']}/{c['name']}": c["owner"] for c in listed}
     names = {"data": "load", "metric": "metric"}
@@ -72,7 +72,7 @@ def test_every_kind_is_listed_and_shown_once_installed(installed: SitePackages) 
 
 
 @pytest.mark.slow
-def test_its_own_tests_pass_as_written(installed: SitePackages, written: Path) -> None:
+def test_its_own_tests_pass_as_written(installed, written):
     """All of them in one process, for torch is slow."""
     report = written / "report.xml"
     folders = [str(written / f"zoo-my-{kind}" / "tests") for kind in WRITTEN_KINDS]
@@ -87,7 +87,7 @@ def test_its_own_tests_pass_as_written(installed: SitePackages, written: Path) -
         assert len(conforms) == 0, kind  # passed, and not skipped
 
 
-def test_all_of_them_make_one_model(installed: SitePackages) -> None:
+def test_all_of_them_make_one_model(installed):
     axes = [word for kind in AXES for word in (f"--{kind}", f"my-{kind}")]
     done = installed.zoo("bench", *axes, "--data", "newswire", "--plan", plugins=ALL)
 
@@ -95,7 +95,7 @@ def test_all_of_them_make_one_model(installed: SitePackages) -> None:
     assert "2 to run, " in done.stdout  # the cell, and the bag of words
 
 
-def test_what_it_writes_is_linted_and_typed(written: Path) -> None:
+def test_what_it_writes_is_linted_and_typed(written):
     for command in (["ruff", "check"], ["ruff", "format", "--check"]):
         done = subprocess.run(
             [sys.executable, "-m", *command, "--isolated", "--line-length", "100", "."],
@@ -107,7 +107,7 @@ def test_what_it_writes_is_linted_and_typed(written: Path) -> None:
         assert done.returncode == 0, done.stdout
 
 
-def test_it_says_what_to_do_next_and_so_does_its_readme(tmp_path: Path, written: Path) -> None:
+def test_it_says_what_to_do_next_and_so_does_its_readme(tmp_path, written):
     done = zoo_new("pe", "my-pe", "--into", "my plug-ins", cwd=tmp_path)
 
     check, bench = "zoo check pe/my-pe", f"zoo bench --pe my-pe,rope --data newswire {QUICK}"
@@ -122,12 +122,7 @@ def test_it_says_what_to_do_next_and_so_does_its_readme(tmp_path: Path, written:
 
 
 @pytest.mark.parametrize("kind", ["attention", "data", "baseline", "task"])
-def test_the_line_from_the_readme_trains_it(
-    installed: SitePackages,
-    written: Path,
-    tmp_path: Path,
-    kind: str,
-) -> None:
+def test_the_line_from_the_readme_trains_it(installed, written, tmp_path, kind):
     lines = (written / f"zoo-my-{kind}" / "README.md").read_text().splitlines()
     (bench,) = [line.split()[1:] for line in lines if line.startswith("    zoo bench")]
     data = "my-data(train=100, test=30)" if kind == "data" else "newswire(train=100, test=30)"
@@ -157,9 +152,7 @@ def zoo_register(register):
 """
 
 
-def test_a_task_that_names_the_metric_has_it_in_its_table(
-    installed: SitePackages, tmp_path: Path
-) -> None:
+def test_a_task_that_names_the_metric_has_it_in_its_table(installed, tmp_path):
     (tmp_path / "fair.py").write_text(TASK)
     plugin = ["--plugin", str(tmp_path / "fair.py"), "--task", "fair", "--baseline", "majority"]
     data = ["--data", "newswire(train=100, test=30)", "--phases", "train"]
@@ -184,7 +177,7 @@ def test_a_task_that_names_the_metric_has_it_in_its_table(
         ("pe", "positional-encoding", "MyPositionalEncoding"),
     ],
 )
-def test_class_names_are_sensible(kind: str, name: str, expected: str) -> None:
+def test_class_names_are_sensible(kind, name, expected):
     plugin = NewPlugin(kind, name)
 
     source = plugin.files()[f"src/{plugin.package}/{kind}.py"]
@@ -198,7 +191,7 @@ def test_class_names_are_sensible(kind: str, name: str, expected: str) -> None:
     assert f":{expected}" in plugin.files()[f"src/{plugin.package}/__init__.py"]
 
 
-def test_a_check_that_cannot_pass_is_expected_to_fail_where_the_tests_say() -> None:
+def test_a_check_that_cannot_pass_is_expected_to_fail_where_the_tests_say():
     test = NewPlugin("pool", "mine").files()["tests/test_conformance.py"]
     assert "EXPECTED_FAILURES: dict[str, str] = {}" in test
     test = test.replace("pool/mine", "pool/mean")
@@ -214,7 +207,7 @@ def test_a_check_that_cannot_pass_is_expected_to_fail_where_the_tests_say() -> N
         )
 
 
-def test_a_distribution_that_is_installed_already_is_not_replaced(installed: SitePackages) -> None:
+def test_a_distribution_that_is_installed_already_is_not_replaced(installed):
     done = installed.zoo("new", "norm", "my-pe", plugins=ALL)
 
     assert done.returncode == 2
@@ -236,7 +229,7 @@ def test_a_distribution_that_is_installed_already_is_not_replaced(installed: Sit
         (["norm"], "Missing argument 'NAME'"),
     ],
 )
-def test_a_bad_request_is_one_line(tmp_path: Path, arguments: list[str], message: str) -> None:
+def test_a_bad_request_is_one_line(tmp_path, arguments, message):
     done = zoo_new(*arguments, cwd=tmp_path)
 
     assert done.returncode == 2
@@ -246,7 +239,7 @@ def test_a_bad_request_is_one_line(tmp_path: Path, arguments: list[str], message
     assert list(tmp_path.iterdir()) == []
 
 
-def test_nothing_is_written_over(tmp_path: Path) -> None:
+def test_nothing_is_written_over(tmp_path):
     mine = tmp_path / "zoo-mine"
     mine.mkdir()
     (mine / "precious").write_text("mine")

@@ -21,7 +21,7 @@ METRIC = "mean_absolute_error"
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SitePackages]:
+def site(tmp_path_factory) -> Iterator[SitePackages]:
     """A place where the wheel is installed."""
     folder = tmp_path_factory.mktemp("counting")
     wheel = write_wheel(
@@ -51,7 +51,7 @@ def ok(site: SitePackages, *arguments: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def benched(site: SitePackages) -> tuple[Path, list[str]]:
+def benched(site) -> tuple[Path, list[str]]:
     """Three seeds of two cells and what they cost: the directory, and what the executor ran."""
     directory, before = site.folder.parent / "run", len(executed(site.folder.parent))
     request = ["--pe", "none,sin", "--set", "blocks=1", "--seeds", "3", "--out", str(directory)]
@@ -59,7 +59,7 @@ def benched(site: SitePackages) -> tuple[Path, list[str]]:
     return directory, executed(directory.parent)[before:]
 
 
-def test_the_wheel_is_listed_and_passes_its_checks(site: SitePackages):
+def test_the_wheel_is_listed_and_passes_its_checks(site):
     # In a process of its own: nothing but the installed wheel tells it of them.
     listed = site.run("-m", "zoo", "list", "--json", plugins="zoo-counting")
     found = {(c["kind"], c["name"]) for c in json.loads(listed.stdout)}
@@ -72,7 +72,7 @@ def test_the_wheel_is_listed_and_passes_its_checks(site: SitePackages):
         assert "failed" not in statuses, name
 
 
-def test_bench_trains_it_on_its_own_executor(benched: tuple[Path, list[str]]):
+def test_bench_trains_it_on_its_own_executor(benched):
     directory, jobs = benched
     records = RecordFile(directory).read()
     trained = [r for r in records if r.kind == "train"]
@@ -86,7 +86,7 @@ def test_bench_trains_it_on_its_own_executor(benched: tuple[Path, list[str]]):
     assert jobs == ["inspect", *["train"] * 6, "cost"]
 
 
-def test_report_reads_it_where_the_plugin_is_missing(benched: tuple[Path, list[str]]):
+def test_report_reads_it_where_the_plugin_is_missing(benched):
     run = benched[0]
     done = run_zoo("report", str(run), "--tables")
     assert done.returncode == 0, done.stderr
@@ -95,9 +95,7 @@ def test_report_reads_it_where_the_plugin_is_missing(benched: tuple[Path, list[s
     assert "error" in (run / "table.md").read_text()
 
 
-def test_compare_knows_that_a_smaller_error_is_better_and_an_equal_one_equal(
-    benched: tuple[Path, list[str]], tmp_path: Path
-):
+def test_compare_knows_that_a_smaller_error_is_better_and_an_equal_one_equal(benched, tmp_path):
     run = benched[0]
     worse = RecordFile(tmp_path)
     for record in RecordFile(run).read():
@@ -111,7 +109,7 @@ def test_compare_knows_that_a_smaller_error_is_better_and_an_equal_one_equal(
     assert {row["verdict"] for row in json.loads(done.stdout)["rows"]} <= {"tie", "equal"}
 
 
-def test_train_and_predict(site: SitePackages):
+def test_train_and_predict(site):
     model, before = site.folder.parent / "model", len(executed(site.folder.parent))
     printed = ok(site, "train", *SMALL, "--pe", "none", "--save", str(model))
     assert "error 0." in printed
@@ -126,7 +124,7 @@ def test_train_and_predict(site: SitePackages):
     assert "a counter" in refused.stderr
 
 
-def test_its_options_belong_to_it(site: SitePackages):
+def test_its_options_belong_to_it(site):
     assert "--word" in ok(site, "bench", "--help-all")
     other = site.zoo("bench", "--word", "cup", "--plan", plugins="zoo-counting")
     assert other.returncode == 2
