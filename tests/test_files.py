@@ -25,7 +25,7 @@ with scratch_directory() as scratch, draft_directory(Path("model")) as draft:
 
 
 @pytest.fixture
-def left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+def left(tmp_path, monkeypatch) -> list[Path]:
     """What a killed process leaves in the folder that is that of temporary files."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -36,7 +36,7 @@ def left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     return found
 
 
-def test_directories_of_a_killed_process_are_removed_by_the_next(left: list[Path]) -> None:
+def test_directories_of_a_killed_process_are_removed_by_the_next(left):
     with scratch_directory() as scratch:
         assert list(Path().iterdir()) == [Path(scratch.name)]
     with draft_directory(Path("model")) as draft:
@@ -45,9 +45,7 @@ def test_directories_of_a_killed_process_are_removed_by_the_next(left: list[Path
 
 
 @pytest.mark.parametrize("name", ["process", "boot", "namespace", "name"])
-def test_a_directory_stays_whose_marker_is_of_a_living_process_or_of_elsewhere(
-    name: str, left: list[Path]
-) -> None:
+def test_a_directory_stays_whose_marker_is_of_a_living_process_or_of_elsewhere(name, left):
     for path in left:
         marker = json.loads((path / MARKER).read_text())
         changes = {name: "another"}
@@ -60,7 +58,7 @@ def test_a_directory_stays_whose_marker_is_of_a_living_process_or_of_elsewhere(
         assert all((path / MARKER).exists() for path in left)
 
 
-def test_a_number_that_another_process_has_now_is_of_the_one_that_ended(left: list[Path]) -> None:
+def test_a_number_that_another_process_has_now_is_of_the_one_that_ended(left):
     for path in left:
         marker = json.loads((path / MARKER).read_text())
         (path / MARKER).write_text(json.dumps({**marker, "process": os.getpid()}))
@@ -69,7 +67,7 @@ def test_a_number_that_another_process_has_now_is_of_the_one_that_ended(left: li
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
-def test_a_marker_that_is_none_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_marker_that_is_none_is_not_waited_for(tmp_path):
     for name in ("zoo-tmp-pipe", "zoo-tmp-deep"):
         (tmp_path / name).mkdir()
     os.mkfifo(tmp_path / "zoo-tmp-pipe" / MARKER)
@@ -78,7 +76,7 @@ def test_a_marker_that_is_none_is_not_waited_for(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 2
 
 
-def test_a_users_directory_of_a_like_name_is_left(left: list[Path]) -> None:
+def test_a_users_directory_of_a_like_name_is_left(left):
     """Also a copy of one of ours, with its marker."""
     copy = shutil.copytree(left[-1], "zoo-tmp-mine")
     for name in ("zoo-2024-results", "zoo-tmp-results", ".notes.draft"):

@@ -117,7 +117,7 @@ REASONS = {
 
 
 @pytest.fixture
-def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def plugin(tmp_path, monkeypatch) -> list[str]:
     """Options that name the trackers above; the test runs in an empty folder."""
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("ZOO_PLUGINS", "")
@@ -142,9 +142,7 @@ def lines(file: str = "lines") -> dict[str, list[list[Any]]]:
     return found
 
 
-def test_a_run_for_every_training_and_nothing_of_it_in_the_records(
-    plugin: list[str], tmp_path: Path, capfd: Any
-) -> None:
+def test_a_run_for_every_training_and_nothing_of_it_in_the_records(plugin, tmp_path, capfd):
     trackers = ",".join([*REASONS, "lines(file='told')"])
     assert main([*BENCH, *plugin, "--out", "tracked", "--track", trackers]) == 0
     printed = capfd.readouterr()
@@ -178,7 +176,7 @@ def test_a_run_for_every_training_and_nothing_of_it_in_the_records(
     assert Path("tracked/records.jsonl").read_bytes() == before
 
 
-def test_a_bench_from_python_is_tracked(plugin: list[str]) -> None:
+def test_a_bench_from_python_is_tracked(plugin):
     options = {**QUICK, "pe": "sin", "baseline": "majority"}
     zoo.bench(plugins="trackers.py", track="lines", on="inline", out="python", **options)
     told = lines()
@@ -188,9 +186,7 @@ def test_a_bench_from_python_is_tracked(plugin: list[str]) -> None:
         zoo.bench(track="line", plugins="trackers.py", out="none")
 
 
-def test_train_is_tracked_and_the_pages_tracker_keeps_a_file_beside_the_model(
-    plugin: list[str], capfd: Any
-) -> None:
+def test_train_is_tracked_and_the_pages_tracker_keeps_a_file_beside_the_model(plugin, capfd):
     Path("page.py").write_text(tracker_of_the_page().replace('"lines"', '"page"'))
     options = [*TRAIN, *plugin, "--plugin", "page.py", "--track", "page,lines,dies"]
     assert main([*options, "--save", "model"]) == 0
@@ -203,7 +199,7 @@ def test_train_is_tracked_and_the_pages_tracker_keeps_a_file_beside_the_model(
     assert kept.read_text().startswith("fused+rope+layer+gelu+pre+mean seed 0: ok {")
 
 
-def test_an_unknown_tracker_is_refused_before_anything_runs(plugin: list[str], capfd: Any) -> None:
+def test_an_unknown_tracker_is_refused_before_anything_runs(plugin, capfd):
     assert main([*BENCH, "--out", "out", *plugin, "--track", "line"]) == 2
     error = capfd.readouterr().err
     assert "no tracker 'line'; did you mean 'lines'?" in error
@@ -232,7 +228,7 @@ def tracked(directory: Path) -> TrackedProgress:
     return progress
 
 
-def test_trackers_rest_during_cost_measurements(plugin: list[str], tmp_path: Path) -> None:
+def test_trackers_rest_during_cost_measurements(plugin, tmp_path):
     progress = tracked(tmp_path / "out")
     progress.phase("train", 1)
     progress.event(Started(training("rope")))
@@ -257,7 +253,7 @@ def test_trackers_rest_during_cost_measurements(plugin: list[str], tmp_path: Pat
     assert told["fused+sin cost"][1:] == [["end", "oom", {}]]
 
 
-def test_an_interrupted_run_is_ended_as_that(plugin: list[str], tmp_path: Path) -> None:
+def test_an_interrupted_run_is_ended_as_that(plugin, tmp_path):
     progress = tracked(tmp_path / "out")
     progress.phase("train", 2)
     progress.event(Started(training("rope")))
@@ -268,9 +264,7 @@ def test_an_interrupted_run_is_ended_as_that(plugin: list[str], tmp_path: Path) 
     assert lines()["fused+rope seed 4"][-1] == ["end", "interrupted", {}]
 
 
-def test_trackers_that_hang_are_left_out(
-    plugin: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
-) -> None:
+def test_trackers_that_hang_are_left_out(plugin, tmp_path, monkeypatch, capfd):
     trackers = find_trackers("hangs,lines(file='other')", load(["trackers.py"]))
     progress = TrackedProgress(Shown(), trackers)
     progress.begins(tmp_path, CONFIG)
@@ -290,9 +284,7 @@ def test_trackers_that_hang_are_left_out(
     assert lines("other")["fused+rope seed 4"][-1] == ["end", "ok", {}]
 
 
-def test_a_run_whose_process_was_killed_is_ended_by_its_tracker(
-    plugin: list[str], tmp_path: Path
-) -> None:
+def test_a_run_whose_process_was_killed_is_ended_by_its_tracker(plugin, tmp_path):
     (tracker,) = find_trackers("lines", load(["trackers.py"]))
     progress = TrackedProgress(Shown(), [tracker])
     progress.begins(tmp_path, CONFIG)
@@ -303,7 +295,7 @@ def test_a_run_whose_process_was_killed_is_ended_by_its_tracker(
     assert lines()["fused+rope seed 4"][-1] == ["end", "interrupted", {}]
 
 
-def test_a_tracker_that_fails_while_it_is_closed_costs_one_warning() -> None:
+def test_a_tracker_that_fails_while_it_is_closed_costs_one_warning():
     shown = Notices()
     TrackedProgress(shown, [TrackerProcess("no-such-tracker", ())]).close()
     (warning,) = shown.lines

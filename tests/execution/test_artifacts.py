@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from pathlib import Path
 
 import torch
 from small_runs import cell
@@ -20,7 +19,7 @@ def job(key: str) -> TrainJob:
     return TrainJob(SETUP, "a cell", key, model=cell())
 
 
-def test_jobs_that_end_never_disturb_one_that_is_about_to_write(tmp_path: Path) -> None:
+def test_jobs_that_end_never_disturb_one_that_is_about_to_write(tmp_path):
     """The end of one job once removed the folder that another had just made."""
     failures: list[Exception] = []
     written: list[int] = []
@@ -47,7 +46,7 @@ def test_jobs_that_end_never_disturb_one_that_is_about_to_write(tmp_path: Path) 
 TENSORS = {"weight": torch.zeros(2)}
 
 
-def test_what_unfinished_jobs_left_stays_until_they_end(tmp_path: Path) -> None:
+def test_what_unfinished_jobs_left_stays_until_they_end(tmp_path):
     with Artifacts(tmp_path) as artifacts:
         (artifacts.of(job("a")) / "checkpoint.safetensors").write_bytes(b"unfinished")
         artifacts.of(job("b"))

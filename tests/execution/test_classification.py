@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 import signal
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 import torch
@@ -51,9 +50,7 @@ def raised(error: BaseException) -> BaseException:
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
 )
-def test_an_exception_becomes_a_status(
-    error: Exception, status: str, reason: str, rejected: bool
-) -> None:
+def test_an_exception_becomes_a_status(error, status, reason, rejected):
     failure = from_exception(raised(error))
     assert (failure.status, failure.rejected) == (status, rejected)
     assert failure.reason.startswith(reason)
@@ -63,13 +60,13 @@ def test_an_exception_becomes_a_status(
     assert type(error).__name__ in failure.traceback
 
 
-def test_a_reason_of_great_length_is_cut_and_the_traceback_is_not() -> None:
+def test_a_reason_of_great_length_is_cut_and_the_traceback_is_not():
     failure = from_exception(raised(RuntimeError("x" * 5000)))
     assert len(failure.reason) < 400
     assert "x" * 5000 in failure.traceback
 
 
-def test_a_failure_that_is_classified_already_stays_as_it_is_also_through_a_pipe() -> None:
+def test_a_failure_that_is_classified_already_stays_as_it_is_also_through_a_pipe():
     failure = JobError("timeout", "took longer than 3 s", "trace", rejected=True)
     assert from_exception(failure) is failure
     copy = pickle.loads(pickle.dumps(failure))
@@ -87,9 +84,7 @@ def test_a_failure_that_is_classified_already_stays_as_it_is_also_through_a_pipe
         (-signal.SIGKILL, "the process was killed by SIGKILL"),
     ],
 )
-def test_a_dead_process_is_a_crash_with_the_end_of_its_output(
-    code: int, reason: str, tmp_path: Path
-) -> None:
+def test_a_dead_process_is_a_crash_with_the_end_of_its_output(code, reason, tmp_path):
     log = tmp_path / "output.log"
     log.write_bytes(b"early\n" * 10_000 + b"Extension modules: a\n\xff last line\n")
     failure = from_exit(code, oom_kills(), log)
@@ -100,9 +95,7 @@ def test_a_dead_process_is_a_crash_with_the_end_of_its_output(
     assert from_exit(code, oom_kills(), tmp_path / "none").traceback == ""
 
 
-def test_a_process_that_the_kernel_killed_for_lack_of_memory_is_out_of_memory(
-    tmp_path: Path,
-) -> None:
+def test_a_process_that_the_kernel_killed_for_lack_of_memory_is_out_of_memory(tmp_path):
     """The kernel counts such kills; one more than when the process started means this one."""
     failure = from_exit(-signal.SIGKILL, oom_kills() - 1, tmp_path / "none")
     assert failure.status == "oom"
@@ -122,9 +115,7 @@ def failing_runner(error: BaseException) -> Callable[..., object]:
     return runner
 
 
-def test_a_job_that_fails_ends_with_a_result_and_an_interruption_does_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_job_that_fails_ends_with_a_result_and_an_interruption_does_not(tmp_path, monkeypatch):
     from zoo.execution import train_job
 
     monkeypatch.setattr(train_job, "inspect", failing_runner(ZooError("no such data")))

@@ -13,7 +13,7 @@ from zoo.execution.machine import default_threads, limits_note, own_cores
 
 
 @pytest.fixture(autouse=True)
-def _eight_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+def _eight_cores(monkeypatch) -> None:
     monkeypatch.setattr(machine, "allowed_cores", lambda: 8)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
 
@@ -45,13 +45,11 @@ def system(root: Path, own: str, **files: str) -> Path:
         ("nonsense", {}, 8),
     ],
 )
-def test_the_limit_of_a_container_counts(
-    own: str, files: dict[str, str], expected: int, tmp_path: Path
-) -> None:
+def test_the_limit_of_a_container_counts(own, files, expected, tmp_path):
     assert own_cores(system(tmp_path, own, **files)) == expected
 
 
-def test_without_control_groups_all_cores_count(tmp_path: Path) -> None:
+def test_without_control_groups_all_cores_count(tmp_path):
     assert own_cores(tmp_path) == 8
     assert limits_note(tmp_path) == ""
 
@@ -68,9 +66,7 @@ def test_without_control_groups_all_cores_count(tmp_path: Path) -> None:
         ("0", 8, 2),
     ],
 )
-def test_omp_num_threads_limits_each_job(
-    value: str, alone: int, four_jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_omp_num_threads_limits_each_job(value, alone, four_jobs, tmp_path, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", value)
     assert default_threads(1, tmp_path) == alone
     assert default_threads(4, tmp_path) == four_jobs
@@ -82,8 +78,8 @@ def test_omp_num_threads_limits_each_job(
     [(0, 8, 1), (1, 8, 1), (2, 4, 2), (3, 2, 3), (5, 1, 5), (8, 1, 8), (100, 1, 8)],
 )
 def test_trainings_share_the_cores_and_their_threads_depend_on_the_plan_alone(
-    trainings: int, threads: int, at_once: int
-) -> None:
+    trainings, threads, at_once
+):
     """The bits of a training depend on its threads, so ``--jobs`` does not change them."""
     limits = LocalExecutor().default_limits(Limits(0, 0), trainings)
     assert (limits.threads, limits.jobs) == (threads, at_once)
@@ -93,9 +89,7 @@ def test_trainings_share_the_cores_and_their_threads_depend_on_the_plan_alone(
     assert InlineExecutor().default_limits(Limits(0, 0), trainings) == Limits(1, threads)
 
 
-def test_what_limits_is_told_and_what_is_asked_for_is_given(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_limits_is_told_and_what_is_asked_for_is_given(tmp_path, monkeypatch):
     root = system(tmp_path, "0::/\n", **{"cpu.max": "200000 100000"})
     assert limits_note(root) == "the container's limit leaves 2 of 8 cores (--threads changes it)"
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
@@ -114,9 +108,7 @@ def test_what_limits_is_told_and_what_is_asked_for_is_given(
         ("auto", False, "cpu"),
     ],
 )
-def test_where_jobs_compute_is_known_without_torch(
-    device: str, driver: bool, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_jobs_compute_is_known_without_torch(device, driver, place, tmp_path, monkeypatch):
     if driver:
         (tmp_path / "proc/driver/nvidia").mkdir(parents=True)
         (tmp_path / "proc/driver/nvidia/version").touch()

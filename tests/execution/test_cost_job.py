@@ -6,6 +6,7 @@ import itertools
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from small_runs import CLASSIFY, FAILING, bench, cell, executor_plugin, prepared
@@ -39,8 +40,18 @@ MEMBERS = (
 REFERENCE, TWIN, RAISES, NAIVE, BASELINE, HYBRID = range(len(MEMBERS))
 
 
+def measured(
+    directory: Path, members: Sequence[CostMember], blocks: int = 0, **data: Any
+) -> Result:
+    """The result of a cost job of these members; data: options of what they are measured on."""
+    setup = prepared({**CLASSIFY, **data}, (FAILING,)).setup
+    job = CostJob(setup, "group", "key", members=tuple(members), blocks=blocks)
+    *_, ended = InlineExecutor().run([job], limits=Limits(), directory=directory)
+    return ended.result
+
+
 @pytest.fixture(scope="module")
-def events(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Sequence[Event]:
+def events(corpus, tmp_path_factory) -> Sequence[Event]:
     setup = prepared({**CLASSIFY, "data": str(corpus)}, (FAILING,)).setup
     job = CostJob(setup, "group", "key", members=MEMBERS, blocks=3)
     directory = tmp_path_factory.mktemp("cost")
@@ -48,16 +59,13 @@ def events(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Sequence[E
 
 
 @pytest.fixture(scope="module")
-def members(events: Sequence[Event]) -> tuple[Result, ...]:
+def members(events) -> tuple[Result, ...]:
     ended = events[-1]
-    assert isinstance(ended, Ended)
     assert ended.result.status == "ok"
     return ended.result.members
 
 
-def test_members_come_in_their_order_and_one_that_fails_stops_no_other(
-    events: Sequence[Event], members: tuple[Result, ...]
-) -> None:
+def test_members_come_in_their_order_and_one_that_fails_stops_no_other(events, members):
     assert [type(event) for event in events] == [Started, Progress, Progress, Progress, Ended]
     steps = [event.step for event in events if isinstance(event, Progress)]
     assert [(step.done, step.total) for step in steps] == [(1, 3), (2, 3), (3, 3)]
@@ -75,9 +83,7 @@ def test_members_come_in_their_order_and_one_that_fails_stops_no_other(
     assert members[HYBRID].metrics["kernels"] == sorted([*kernels[0], "_softmax"])
 
 
-def test_every_member_has_its_turns_those_of_reference_and_twin_and_memory(
-    members: tuple[Result, ...],
-) -> None:
+def test_every_member_has_its_turns_those_of_reference_and_twin_and_memory(members):
     for place in (REFERENCE, NAIVE, BASELINE, HYBRID):
         samples, metrics = members[place].samples, members[place].metrics
         assert samples["clock"] == "cpu"
@@ -103,28 +109,20 @@ def test_every_member_has_its_turns_those_of_reference_and_twin_and_memory(
 
 
 @pytest.mark.parametrize("times", [1, 2])
-def test_a_baseline_chooses_on_its_texts_once(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int
-) -> None:
+def test_a_baseline_chooses_on_its_texts_once(corpus, tmp_path, monkeypatch, times):
     """And in each of two processes where its choice cannot be sent."""
     monkeypatch.setenv("CHOOSY", str(tmp_path / "noted"))
     if times > 1:
         monkeypatch.setenv("UNSENDABLE", "1")
-    setup = prepared({**CLASSIFY, "data": str(corpus)}, (FAILING,)).setup
-    members = (CostMember(cell()), CostMember(ModelSpec(baseline="choosy")))
-    job = CostJob(setup, "group", "key", members=members, blocks=2)
-    *_, ended = InlineExecutor().run([job], limits=Limits(), directory=tmp_path)
-    assert isinstance(ended, Ended)
-    assert [member.status for member in ended.result.members] == ["ok", "ok"]
+    members = [CostMember(cell()), CostMember(ModelSpec(baseline="choosy"))]
+    result = measured(tmp_path, members, 2, data=str(corpus))
+    assert [member.status for member in result.members] == ["ok", "ok"]
     assert (tmp_path / "noted").read_text() == times * "chosen\n"
 
 
-def test_a_group_of_which_no_member_can_be_measured_ends(corpus: Path, tmp_path: Path) -> None:
-    setup = prepared({**CLASSIFY, "data": str(corpus)}, (FAILING,)).setup
-    job = CostJob(setup, "group", "key", members=(CostMember(cell(attention="raises")),), blocks=2)
-    *_, ended = InlineExecutor().run([job], limits=Limits(), directory=tmp_path)
-    assert isinstance(ended, Ended)
-    assert [member.status for member in ended.result.members] == ["crashed"]
+def test_a_group_of_which_no_member_can_be_measured_ends(corpus, tmp_path):
+    result = measured(tmp_path, [CostMember(cell(attention="raises"))], 2, data=str(corpus))
+    assert [member.status for member in result.members] == ["crashed"]
 
 
 @pytest.mark.parametrize(
@@ -138,11 +136,9 @@ def test_a_group_of_which_no_member_can_be_measured_ends(corpus: Path, tmp_path:
     ids=["at once", "after three", "never", "near"],
 )
 def test_blocks_end_when_every_speed_is_known_and_never_before_the_least(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, narrow, near, expected
-) -> None:
+    corpus, tmp_path, monkeypatch, narrow, near, expected
+):
     """What is about as fast as the reference is measured in a third process."""
-    setup = prepared({**CLASSIFY, "data": str(corpus)}).setup
-    job = CostJob(setup, "group", "key", members=(CostMember(cell()), CostMember(cell(pe="sin"))))
 
     def enough(ratios, planned):
         train, _ = ratios
@@ -152,27 +148,16 @@ def test_blocks_end_when_every_speed_is_known_and_never_before_the_least(
     module = "zoo.execution.cost_job"
     for name, value in {"narrow_enough": enough, "NEAR": near, "HALF": 2, "MOST_BLOCKS": 8}.items():
         monkeypatch.setattr(f"{module}.{name}", value)
-    *_, ended = InlineExecutor().run([job], limits=Limits(), directory=tmp_path)
-    assert isinstance(ended, Ended)
-    for member in ended.result.members:
+    members = [CostMember(cell()), CostMember(cell(pe="sin"))]
+    for member in measured(tmp_path, members, data=str(corpus)).members:
         for clocks in member.samples["turns"].values():
             assert [len(of) for of in clocks["cpu"]] == expected
 
 
-def test_a_member_that_dies_in_its_turn_costs_the_others_nothing(
-    corpus: Path, tmp_path: Path
-) -> None:
+def test_a_member_that_dies_in_its_turn_costs_the_others_nothing(corpus, tmp_path):
     """Its process dies in the first block; the others have all their turns in a new one."""
-    setup = prepared({**CLASSIFY, "data": str(corpus)}, (FAILING,)).setup
-    members = (
-        CostMember(cell()),
-        CostMember(cell(attention="exitslater")),
-        CostMember(cell(pe="sin")),
-    )
-    job = CostJob(setup, "group", "key", members=members, blocks=4)
-    *_, ended = InlineExecutor().run([job], limits=Limits(), directory=tmp_path)
-    assert isinstance(ended, Ended)
-    first, dead, last = ended.result.members
+    members = map(CostMember, (cell(), cell(attention="exitslater"), cell(pe="sin")))
+    first, dead, last = measured(tmp_path, [*members], 4, data=str(corpus)).members
     assert [first.status, dead.status, last.status] == ["ok", "crashed", "ok"]
     assert dead.reason == "the process exited with status 7"
     for member in (first, last):
@@ -181,14 +166,9 @@ def test_a_member_that_dies_in_its_turn_costs_the_others_nothing(
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler")
-def test_compiling_takes_what_the_first_steps_took_beyond_later_ones(
-    corpus: Path, tmp_path: Path
-) -> None:
-    setup = prepared({**CLASSIFY, "data": str(corpus), "compile": True}).setup
-    job = CostJob(setup, "group", "key", members=(CostMember(cell()),), blocks=1)
-    ended = list(InlineExecutor().run([job], limits=Limits(), directory=tmp_path))[-1]
-    assert isinstance(ended, Ended)
-    (member,) = ended.result.members
+def test_compiling_takes_what_the_first_steps_took_beyond_later_ones(corpus, tmp_path):
+    members = [CostMember(cell())]
+    (member,) = measured(tmp_path, members, 1, data=str(corpus), compile=True).members
     assert member.status == "ok", member.traceback
     # A step of this model takes milliseconds, and to compile it seconds.
     assert member.metrics["compile_seconds"] > 10 * member.samples["turns"]["train"]["wall"][0][0]
@@ -208,9 +188,7 @@ class Noting(InlineExecutor):
 NOTED: list[CostJob] = []
 
 
-def test_groups_are_of_six_models_with_the_reference_and_its_twin_in_each(
-    corpus: Path, tmp_path: Path
-) -> None:
+def test_groups_are_of_six_models_with_the_reference_and_its_twin_in_each(corpus, tmp_path):
     """A group that fails as a whole is the result of each of its rows."""
     NOTED.clear()
     plugin = executor_plugin(tmp_path, "noting", f"{__name__}:Noting")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 from small_runs import CLASSIFY, FAILING, bench, flags
@@ -17,12 +16,12 @@ TIMEOUT = 10  # seconds
 
 
 @pytest.fixture(scope="module")
-def run_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def run_directory(tmp_path_factory) -> Path:
     return tmp_path_factory.mktemp("failures")
 
 
 @pytest.fixture(scope="module")
-def trainings(run_directory: Path, corpus: Path) -> dict[str, Record]:
+def trainings(run_directory, corpus) -> dict[str, Record]:
     """One training of each failing attention and of a sound one, by attention; two at once."""
     options = {
         **CLASSIFY,
@@ -54,8 +53,8 @@ EXPECTED = [
 
 @pytest.mark.parametrize(("attention", "status", "reason", "trace"), EXPECTED)
 def test_each_failure_is_recorded_with_its_reason_and_traceback(
-    trainings: dict[str, Record], attention: str, status: str, reason: str, trace: str
-) -> None:
+    trainings, attention, status, reason, trace
+):
     record = trainings[attention]
     assert record.status == status
     assert reason.format(timeout=TIMEOUT) in record.reason
@@ -63,16 +62,14 @@ def test_each_failure_is_recorded_with_its_reason_and_traceback(
 
 
 def test_records_name_the_file_of_a_component_and_nothing_of_finished_jobs_is_left(
-    trainings: dict[str, Record], run_directory: Path
-) -> None:
+    trainings, run_directory
+):
     for attention, record in trainings.items():
         assert set(record.plugins) == (set() if attention == "fused" else {"failing.py"})
     assert sorted(path.name for path in run_directory.iterdir()) == [".lock", "records.jsonl"]
 
 
-def test_a_cost_measurement_that_fails_leaves_the_others_measured(
-    tmp_path: Path, small: dict[str, Any]
-) -> None:
+def test_a_cost_measurement_that_fails_leaves_the_others_measured(tmp_path, small):
     """The failing one is the reference of the others."""
     options = {**small, "attention": "exits,fused", "pe": "sin", "phases": "cost", "blocks": 1}
     outcome = bench(tmp_path, options, plugins=(FAILING,))
@@ -91,8 +88,8 @@ def test_a_cost_measurement_that_fails_leaves_the_others_measured(
 
 @pytest.mark.parametrize("on", ["inline", "local"])
 def test_a_full_disk_stops_the_run_at_once_and_the_same_command_goes_on(
-    on: str, small: dict[str, Any], small_disk: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    on, small, small_disk, capsys
+):
     """No later job trains up to its first checkpoint, and none is recorded as crashed."""
     options = {**small, "pe": "sin,rope", "dim": 64, "phases": "train", "out": small_disk}
     words = ["bench", *flags({"seeds": 1, **options}), "--on", on, "--quiet"]

@@ -48,9 +48,7 @@ class Noting(InlineExecutor):
         yield from super().run(copies, limits=limits, directory=directory)
 
 
-def test_jobs_can_be_sent_and_hold_no_path_of_the_machine_that_submits_them(
-    tmp_path: Path,
-) -> None:
+def test_jobs_can_be_sent_and_hold_no_path_of_the_machine_that_submits_them(tmp_path):
     """Data, plug-in and run directory have paths; a cache has one as well."""
     JOBS.clear()
     (tmp_path / "data").mkdir()
@@ -80,7 +78,6 @@ def result(job: Job, directory: Path) -> Result:
     """What comes of a job here."""
     directory.mkdir(exist_ok=True)
     *_, last = run_job(job, directory, Limits())
-    assert isinstance(last, Result)
     return last
 
 
@@ -92,9 +89,8 @@ def damage(entry: Path) -> None:
 
 
 @pytest.mark.parametrize("loss", [shutil.rmtree, damage], ids=["missing", "damaged"])
-def test_built_in_data_are_made_again_where_they_are_missing(loss, tmp_path: Path) -> None:
+def test_built_in_data_are_made_again_where_they_are_missing(loss, tmp_path):
     job = train_job()
-    assert job.setup.data is not None
     expected = result(job, tmp_path)
     loss(cache_directory() / job.setup.data.key)
     again = result(job, tmp_path)
@@ -105,12 +101,9 @@ def test_built_in_data_are_made_again_where_they_are_missing(loss, tmp_path: Pat
 @pytest.mark.parametrize(
     ("loss", "reason"), [(shutil.rmtree, "is missing"), (damage, "is damaged")]
 )
-def test_local_files_cannot_be_made_again_and_the_job_says_so(
-    loss, reason: str, tmp_path: Path
-) -> None:
+def test_local_files_cannot_be_made_again_and_the_job_says_so(loss, reason, tmp_path):
     options = {**LM, "data": str(write_book(tmp_path / "book.txt")), "epochs": 1}
     job = TrainJob(prepared(options).setup, "a cell", "key", model=cell())
-    assert job.setup.data is not None
     assert job.setup.data.spec == ""
     loss(cache_directory() / job.setup.data.key)
     failed = result(job, tmp_path)
@@ -119,11 +112,8 @@ def test_local_files_cannot_be_made_again_and_the_job_says_so(
     assert reason in failed.reason
 
 
-def test_data_that_differ_from_those_of_the_submitting_machine_are_refused(
-    tmp_path: Path,
-) -> None:
+def test_data_that_differ_from_those_of_the_submitting_machine_are_refused(tmp_path):
     job = train_job()
-    assert job.setup.data is not None
     other = DataReference("classify-0123456789abcdef", job.setup.data.spec)
     failed = result(train_job(data=other), tmp_path)
     assert failed.rejected

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from small_runs import bench, by_key, flags
@@ -45,7 +44,7 @@ REQUEST = {
 
 
 @pytest.mark.slow  # .ci/run has it too
-def test_the_first_command_gives_the_same_scores_without_fork(tmp_path: Path) -> None:
+def test_the_first_command_gives_the_same_scores_without_fork(tmp_path):
     (tmp_path / "sitecustomize.py").write_text(LACKING)
     encoding = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     options = flags(REQUEST)

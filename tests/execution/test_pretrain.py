@@ -35,19 +35,19 @@ TAGGED = "recall(train=60,test=30,pairs=4,values=3)"
 
 
 @pytest.fixture
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+def own_cache(tmp_path, monkeypatch) -> Callable[[], None]:
     """Changes the cache to a new one, in which nothing is pretrained."""
     numbers = itertools.count()
     return lambda: monkeypatch.setenv("ZOO_CACHE", str(tmp_path / f"cache{next(numbers)}"))
 
 
 @pytest.fixture
-def options(corpus: Path) -> dict[str, Any]:
+def options(corpus) -> dict[str, Any]:
     return {**CLASSIFY, **STAGE, "data": str(corpus), "baseline": "none", "phases": "train"}
 
 
 @pytest.fixture(scope="module")
-def encoder(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def encoder(corpus, tmp_path_factory) -> Path:
     """The directory of a masked language model with the sizes of the others."""
     directory = tmp_path_factory.mktemp("encoder") / "enc"
     words = flags({**MLM, "data": corpus, "save": directory})
@@ -69,8 +69,8 @@ def begun(setup: TaskSetup, job: TrainJob, directory: Path) -> tuple[Any, dict[s
     ids=["classify", "ensemble", "tag"],
 )
 def test_before_the_first_step_the_encoder_is_the_saved_one_and_the_head_is_new(
-    changes: dict[str, Any], encoder: Path, corpus: Path, tmp_path: Path
-) -> None:
+    changes, encoder, corpus, tmp_path
+):
     options = {**CLASSIFY, "data": str(corpus), "init": str(encoder), **changes}
     setup = prepared(options).setup
     job = TrainJob(setup, "a cell", "key", model=cell(), seed=3)
@@ -94,9 +94,7 @@ def test_before_the_first_step_the_encoder_is_the_saved_one_and_the_head_is_new(
     assert any("head" in name for name in after)
 
 
-def test_the_stage_is_masked_language_modelling_on_the_training_texts(
-    options: dict[str, Any], own_cache: Callable[[], None], tmp_path: Path
-) -> None:
+def test_the_stage_is_masked_language_modelling_on_the_training_texts(options, own_cache, tmp_path):
     """The same encoder, built and trained as that task does, has the same bits at the end."""
     own_cache()
     setup = prepared(options).setup
@@ -129,15 +127,12 @@ def test_the_stage_is_masked_language_modelling_on_the_training_texts(
 def run(job: TrainJob, directory: Path) -> tuple[list[int], Result]:
     """The numbers of the steps of a job, and its result."""
     *steps, result = run_job(job, directory, Limits())
-    assert isinstance(result, Result)
     assert result.status == "ok", result.traceback
     assert {step.total for step in steps} == {3 + CLASSIFY["epochs"]}
     return [step.done for step in steps], result
 
 
-def test_trainings_that_differ_in_what_comes_after_the_stage_share_it(
-    options: dict[str, Any], own_cache: Callable[[], None], tmp_path: Path
-) -> None:
+def test_trainings_that_differ_in_what_comes_after_the_stage_share_it(options, own_cache, tmp_path):
     own_cache()
     done = {}
     for name, changes in {
@@ -186,13 +181,8 @@ class Steps(Silent):
     ids=["in the stage", "in the training", "in this process"],
 )
 def test_a_job_that_is_interrupted_goes_on_in_either_stage_on_either_executor(
-    options: dict[str, Any],
-    own_cache: Callable[[], None],
-    tmp_path: Path,
-    first: str,
-    second: str,
-    steps: int,
-) -> None:
+    options, own_cache, tmp_path, first, second, steps
+):
     own_cache()
     whole = bench(tmp_path / "whole", options)
     own_cache()
@@ -211,8 +201,8 @@ def test_a_job_that_is_interrupted_goes_on_in_either_stage_on_either_executor(
 
 
 def test_a_file_of_texts_is_read_and_training_begins_with_what_was_learned_from_it(
-    corpus: Path, tmp_path: Path, own_cache: Callable[[], None]
-) -> None:
+    corpus, tmp_path, own_cache
+):
     own_cache()
     more = tmp_path / "more.txt"
     more.write_text("\n".join((corpus / "train.csv").read_text().splitlines()[1:] * 3))

@@ -6,8 +6,6 @@ import os
 import subprocess
 import sys
 import threading
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -41,9 +39,7 @@ print(len(report.table), report.table["status"][0])
 """
 
 
-def test_a_script_without_a_main_guard_trains_where_nothing_can_be_forked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_script_without_a_main_guard_trains_where_nothing_can_be_forked(tmp_path, monkeypatch):
     """No fcntl, no pthread_sigmask, no fork: as on Windows."""
     (tmp_path / "sitecustomize.py").write_text(NO_POSIX)
     script = tmp_path / "script.py"
@@ -60,23 +56,21 @@ def test_a_script_without_a_main_guard_trains_where_nothing_can_be_forked(
     assert done.stdout.splitlines() == ["begun", "1 ok"], done.stderr
 
 
-def test_a_limit_that_the_system_lacks_is_refused_at_the_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_limit_that_the_system_lacks_is_refused_at_the_start(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "platform", "darwin")
     with pytest.raises(ZooError, match="--set memory_limit: this system cannot"):
         LocalExecutor().run([], limits=Limits(memory_limit=100), directory=tmp_path)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux alone")
-def test_a_process_without_memory_ends_and_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_process_without_memory_ends_and_is_not_waited_for(tmp_path):
     with Worker(Limits(memory_limit=1), tmp_path / "log") as worker:
         with pytest.raises(JobError) as failed:
             worker.call("numpy:ones", 10**7, seconds=60)
         assert failed.value.status in ("oom", "crashed")
 
 
-def test_the_main_module_stays_as_it_is_while_a_worker_starts(tmp_path: Path) -> None:
+def test_the_main_module_stays_as_it_is_while_a_worker_starts(tmp_path):
     """Another thread may look for a class there, as pickle does."""
     main, stop = sys.modules["__main__"], threading.Event()
     others: list[object] = []
@@ -106,9 +100,7 @@ ENDS = [
 
 
 @pytest.mark.parametrize(("forks", "ends"), [(True, ENDS), (False, ENDS[:1])])
-def test_a_process_that_ends_says_how(
-    forks: bool, ends: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_process_that_ends_says_how(forks, ends, tmp_path, monkeypatch):
     monkeypatch.setattr(process, "FORKS", forks)
     for call, arguments, how in ends:
         with Worker(Limits(), tmp_path / "log") as worker:
@@ -117,9 +109,7 @@ def test_a_process_that_ends_says_how(
             assert failed.value.status == "crashed"
 
 
-def test_work_that_takes_too_long_is_ended_and_a_worker_keeps_what_it_is_given(
-    tmp_path: Path,
-) -> None:
+def test_work_that_takes_too_long_is_ended_and_a_worker_keeps_what_it_is_given(tmp_path):
     with Worker(Limits(), tmp_path / "log", {"ZOO_TEST": "given"}) as worker:
         assert worker.call("os:getenv", "ZOO_TEST") == "given"
         assert worker.call("os:getcwd", seconds=60) == os.getcwd()
@@ -130,7 +120,7 @@ def test_work_that_takes_too_long_is_ended_and_a_worker_keeps_what_it_is_given(
             worker.call("os:getpid")
 
 
-def test_a_server_that_was_killed_is_replaced(tmp_path: Path) -> None:
+def test_a_server_that_was_killed_is_replaced(tmp_path):
     with Worker(Limits(), tmp_path / "log") as worker:
         worker.call("os:getpid")
         (server,) = process._servers.values()
@@ -140,9 +130,7 @@ def test_a_server_that_was_killed_is_replaced(tmp_path: Path) -> None:
         assert worker.call("os:getpid") > 0
 
 
-def test_a_server_that_is_killed_again_ends_the_work_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_is_killed_again_ends_the_work_in_one_line(tmp_path, monkeypatch):
     (tmp_path / "sitecustomize.py").write_text(KILLED)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setattr(process, "_servers", {})

@@ -38,12 +38,12 @@ COMMENTED = SOURCE.replace("as the fused one does.", "in other words.") + "# a c
 
 
 @pytest.fixture(autouse=True)
-def _selection(monkeypatch: pytest.MonkeyPatch) -> None:
+def _selection(monkeypatch) -> None:
     monkeypatch.setenv("ZOO_PLUGINS", "zoo-mine")
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> SitePackages:
+def site(tmp_path_factory) -> SitePackages:
     """The machine that submits."""
     return machine(tmp_path_factory.mktemp("here"), SOURCE)
 
@@ -58,7 +58,7 @@ def machine(folder: Path, source: str, version: str = "1.0") -> SitePackages:
 
 
 @pytest.fixture
-def job(site: SitePackages) -> TrainJob:
+def job(site) -> TrainJob:
     """A short training of a cell with the attention, from the machine that submits."""
     options = {**CLASSIFY, "data": "newswire(train=24,test=8)", "epochs": 1, "attention": "mine"}
     with site.on_the_path():
@@ -83,7 +83,7 @@ def refusal(executor: Executor, job: Job, directory: Path) -> str:
     return refused.reason
 
 
-def test_a_job_names_its_distributions(job: TrainJob, site: SitePackages) -> None:
+def test_a_job_names_its_distributions(job, site):
     own, mine = job.setup.code
     assert (own.distribution, own.version) == (BUILT_IN, __version__)
     assert (mine.distribution, mine.version) == ("zoo-mine", "1.0")
@@ -92,9 +92,7 @@ def test_a_job_names_its_distributions(job: TrainJob, site: SitePackages) -> Non
 
 
 @pytest.mark.parametrize("source", [SOURCE, COMMENTED], ids=["same", "comment"])
-def test_a_machine_with_the_same_code_does_the_job(
-    source: str, job: TrainJob, tmp_path: Path
-) -> None:
+def test_a_machine_with_the_same_code_does_the_job(source, job, tmp_path):
     executor = LocalExecutor() if source == COMMENTED else InlineExecutor()
     with machine(tmp_path, source).on_the_path(), contextlib.closing(executor):
         done = result(executor, job, tmp_path)
@@ -115,14 +113,7 @@ OTHER_CODE = "with the code that it has where the run was started"
     ],
     ids=["another version", "missing", "other component", "other registration"],
 )
-def test_another_machine_refuses_the_job(
-    source: str,
-    version: str,
-    says: str,
-    executor: type[LocalExecutor | InlineExecutor],
-    job: TrainJob,
-    tmp_path: Path,
-) -> None:
+def test_another_machine_refuses_the_job(source, version, says, executor, job, tmp_path):
     there = machine(tmp_path, source, version).on_the_path() if version else nullcontext()
     with there, contextlib.closing(executor()) as one:
         line = refusal(one, job, tmp_path)
@@ -133,7 +124,7 @@ def test_another_machine_refuses_the_job(
         assert f"expected {module.code}); install the same code there" in line
 
 
-def test_a_cost_measurement_is_refused_as_a_whole(job: TrainJob, tmp_path: Path) -> None:
+def test_a_cost_measurement_is_refused_as_a_whole(job, tmp_path):
     cost = CostJob(job.setup, "group", "key", members=(CostMember(job.model),), blocks=1)
     with machine(tmp_path, SOURCE, version="2.0").on_the_path():
         refused = result(LocalExecutor(), cost, tmp_path)
@@ -149,9 +140,7 @@ def test_a_cost_measurement_is_refused_as_a_whole(job: TrainJob, tmp_path: Path)
     ],
     ids=["version", "code"],
 )
-def test_another_zoo_is_refused(
-    change: dict[str, object], says: str, job: TrainJob, site: SitePackages, tmp_path: Path
-) -> None:
+def test_another_zoo_is_refused(change, says, job, site, tmp_path):
     own, mine = job.setup.code
     if edited := change.get("modules"):
         other = {"code": "0" * 16, "content": "0" * 16}
