@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -74,3 +75,11 @@ def one_line(error: BaseException) -> str:
 def counted(count: Any, noun: str) -> str:
     """``1 effect``, ``3 effects``."""
     return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def listed(words: Iterable[str], most: int = sys.maxsize) -> str:
+    """``a``, ``a and b``, ``a, b and c``; of more than so many ``a, b and 3 more``."""
+    every = list(words)
+    more = [f"{len(every) - most} more"] * (len(every) > most)
+    *others, last = [*every[:most], *more]
+    return f"{', '.join(others)} and {last}" if others else last

@@ -9,7 +9,7 @@ from typing import Any
 
 from bench.peers.table import verdict_counts
 from bench.publish.markdown import link
-from zoo.errors import counted
+from zoo.errors import counted, listed
 from zoo.report.profile import Profile
 from zoo.report.rows import Row
 from zoo.report.run_report import RunReport
@@ -77,7 +77,7 @@ def solving(name: str, axis: str, group: str = "") -> Callable[[Profile], str]:
         values = {c: r.groups.get(group, {}) if group else r.values for c, r in rows.items()}
         found = solved_by(run, {c: list(of.values()) for c, of in values.items()}) if run else ()
         leads = ("with every seed by ", "with some by ", "with none by ")
-        parts = [lead + _listed(of) for lead, of in zip(leads, found, strict=False) if of]
+        parts = [lead + listed(of) for lead, of in zip(leads, found, strict=False) if of]
         if run is None or not parts:
             return UNMEASURED
         seeds = max(map(len, values.values()))
@@ -102,8 +102,8 @@ def best_of(axis: str) -> Callable[[RunReport], str]:
         tied = [code(c) for c, verdict in verdicts.items() if verdict == 0 and c != best]
         if not worse:
             return f"Undecided: {score}, and no other is significantly worse."
-        rest = f"; {_listed(tied)} cannot be told apart from it" if tied else ""
-        return f"{score}: significantly better than {_listed(worse)}{rest}."
+        rest = f"; {listed(tied)} cannot be told apart from it" if tied else ""
+        return f"{score}: significantly better than {listed(worse)}{rest}."
 
     return answer
 
@@ -182,11 +182,6 @@ def beside_others(directory: Path) -> str:
         return UNMEASURED
     said = ", ".join(f"{words} in {count}" for words, count in counts.items())
     return f"Of {counted(sum(counts.values()), 'comparison')} of equal work the zoo is {said}."
-
-
-def _listed(names: Sequence[str]) -> str:
-    """``a, b and c``."""
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 PROFILE, LENGTHS = "diagnostics/cpu/profile", "diagnostics/cpu/lengths"

@@ -11,8 +11,8 @@ from zoo.data.sources.corpus import TRAIN, Corpus, check_characters
 from zoo.data.sources.labels import Example, spellings, told_apart
 from zoo.data.sources.row_reader import RowReader, column_names
 from zoo.data.sources.splits import SHOWN, Advice, DivisionError, stratified
-from zoo.data.sources.tables import FORMATS, NAMES_COLUMN, Row, listed
-from zoo.errors import ZooError
+from zoo.data.sources.tables import FORMATS, NAMES_COLUMN, Row
+from zoo.errors import ZooError, listed
 
 RARE = 10  # a class with fewer training texts, and a tenth of the largest's, is told of
 
@@ -74,12 +74,11 @@ class LabelledTexts(RowReader[Corpus]):
             raise DivisionError([told_apart(alike)], {"merge_labels": True})
         if single:
             named = [f"'{label}' ({place})" for label, place in single.items()]
-            more = [f"{len(named) - SHOWN} more"] * (len(named) > SHOWN)
             are = f"{len(named)} classes have" if len(named) > 1 else "1 class has"
             raise DivisionError(
                 [
                     f"{name} has no test split and cannot be divided: {are} only one document, "
-                    f"{listed(named[:SHOWN] + more)}; --min-class 2 leaves such classes out"
+                    f"{listed(named, SHOWN)}; --min-class 2 leaves such classes out"
                 ],
                 {"min_class": 2},
             )

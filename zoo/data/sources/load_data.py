@@ -17,7 +17,7 @@ from zoo.data.sources.labelled_texts import LabelledTexts, joined_text
 from zoo.data.sources.problems import find_columns, read_or_explain, usable
 from zoo.data.sources.row_reader import C, RowReader, column_names
 from zoo.data.sources.splits import read_folder, stratified
-from zoo.data.sources.tables import FORMATS, listed, numbered, read_rows
+from zoo.data.sources.tables import FORMATS, numbered, read_rows
 from zoo.data.sources.text_file import (
     data_suffix,
     decoded_lines,
@@ -26,7 +26,7 @@ from zoo.data.sources.text_file import (
     within,
     without_end,
 )
-from zoo.errors import ZooError, nearest, one_line
+from zoo.errors import ZooError, listed, nearest, one_line
 from zoo.registry import Choice, Registry
 
 DEFAULT, FALLBACK, DEFAULT_PAIRS = "bbc-news", "newswire", "reverse"

@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 from zoo.config.reading import TextReading
 from zoo.config.usual_names import flag
 from zoo.data.sources.splits import Advice
-from zoo.data.sources.tables import JSON_LINES, Placed, Row, listed
+from zoo.data.sources.tables import JSON_LINES, Placed, Row
 from zoo.data.sources.text_file import too_large
-from zoo.errors import DataError, ZooError, nearest
+from zoo.errors import DataError, ZooError, listed, nearest
 
 LONG = 40  # characters of a column's name that an error shows
 ALMOST = 0.8  # how alike names are of which one is likely to be a misspelling
@@ -195,7 +195,7 @@ def _problems(source: str, bad: Mapping[str, ZooError], count: int) -> list[str]
         places.setdefault(what, []).append(place)
     found = []
     for what, its in places.items():
-        shown = listed(its[:EXAMPLES] + [f"{len(its) - EXAMPLES} more"] * (len(its) > EXAMPLES))
+        shown = listed(its, EXAMPLES)
         for word in ("line", "row"):  # "lines 3, 5 and 7"
             if shown.startswith(f"{word} "):
                 shown = f"{word}s {shown.replace(f'{word} ', '')}"

@@ -25,9 +25,9 @@ from zoo.data.sources.corpus import (
 from zoo.data.sources.labels import MERGE, Example, ordered, spelled_as, spellings, told_apart
 from zoo.data.sources.problems import find_columns, read_or_explain, usable
 from zoo.data.sources.splits import TEST_SHARE, Advice, ScoringNotice, files_of_splits, read_folder
-from zoo.data.sources.tables import Placed, Row, listed, read_rows
+from zoo.data.sources.tables import Placed, Row, read_rows
 from zoo.data.sources.text_file import DataFile, within
-from zoo.errors import DataError, ZooError
+from zoo.errors import DataError, ZooError, listed
 from zoo.registry.catalog import split_list
 
 C = TypeVar("C", Corpus, TaggedCorpus)

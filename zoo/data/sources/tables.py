@@ -114,12 +114,6 @@ def name_classes(rows: Sequence[Row], features: Mapping[str, Any], label_column:
                 row[NAMES_COLUMN] = name(names, row[column], None)
 
 
-def listed(words: Iterable[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
-    *others, last = words
-    return f"{', '.join(others)} and {last}" if others else last
-
-
 def delimited_rows(
     name: str,
     text: str,
