@@ -198,33 +198,22 @@ def validated(model: type[BaseModel], values: Mapping[str, Any]) -> Any:
 
 
 PUBLISHED = "published"  # a table for the page of published results; not an option
-
-
 BUILT_IN = Path(__file__).parent / "suites"
-
-
-def find_suite(name: str | Path) -> Path:
-    """The file of a suite: a path, or the name of one that ships with the zoo.
-
-    Raises ZooError for a name that is neither.
-    """
-    path = Path(name)
-    if path.exists() or path.suffix or len(path.parts) > 1:
-        return path
-    known = sorted(file.stem for file in BUILT_IN.glob("*.toml"))
-    if str(name) not in known:
-        raise ZooError(f"no suite '{name}', and no such file{nearest(str(name), known)}")
-    return BUILT_IN / f"{name}.toml"
 
 
 def load_suite(file: str | Path) -> dict[str, Any]:
     """The options of a suite, by the names that ``zoo.bench`` takes.
 
     file: a path, or the name of a built-in suite. Paths of plug-in files are relative to the suite.
-    Raises ZooError where the file cannot be read or is not TOML, or ``plugins`` is no list of
+    Raises ZooError where it is neither, cannot be read or is not TOML, or ``plugins`` is no list of
     files.
     """
-    path = find_suite(file)
+    path = Path(file)
+    if not (path.exists() or path.suffix or len(path.parts) > 1):
+        known = sorted(suite.stem for suite in BUILT_IN.glob("*.toml"))
+        if str(file) not in known:
+            raise ZooError(f"no suite '{file}', and no such file{nearest(str(file), known)}")
+        path = BUILT_IN / f"{file}.toml"
     options = read_suite(path)
     options.pop(PUBLISHED, None)
     plugins = options.get("plugins", [])
