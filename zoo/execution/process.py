@@ -45,7 +45,8 @@ class Worker:
     ) -> None:
         self._log, self._oom_kills = log, oom_kills()
         self._process: _Forked | _Spawned
-        self._pipe, self._process = _forked() if FORKS else _spawned()
+        self._process = _forked() if FORKS else _Spawned()
+        self._pipe = self._process.pipe
         variables = {**os.environ, **(environment or {})}
         self._send((list(sys.path), os.getcwd(), variables, limits, str(log)))
 
@@ -137,8 +138,10 @@ def _start(function: str, channel: int) -> subprocess.Popen[bytes]:
 class _Spawned:
     """A worker that was started anew."""
 
-    def __init__(self, pipe: connection.Connection) -> None:
-        self._process = _start("serve_alone", pipe.fileno())
+    def __init__(self) -> None:
+        self.pipe, theirs = Pipe()
+        with theirs:
+            self._process = _start("serve_alone", theirs.fileno())
 
     def exit_code(self) -> int:
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -149,12 +152,6 @@ class _Spawned:
     def kill(self) -> None:
         self._process.kill()
         self._process.wait()
-
-
-def _spawned() -> tuple[connection.Connection, _Spawned]:
-    pipe, theirs = Pipe()
-    with theirs:
-        return pipe, _Spawned(theirs)
 
 
 class _Server:
@@ -177,11 +174,14 @@ class _Server:
 class _Forked:
     """A worker of a server."""
 
-    def __init__(self, server: _Server, pipe: connection.Connection) -> None:
+    def __init__(self, server: _Server) -> None:
         self._server = server
         self._code: int | None = None
-        # It knows its process from another that is given the number later.
-        self._process = psutil.Process(server.ask(0, pipe.fileno()))
+        # A new pipe of each try: a worker that a killed server left may read from the last one.
+        self.pipe, theirs = Pipe()
+        with theirs:
+            # It knows its process from another that is given the number later.
+            self._process = psutil.Process(server.ask(0, theirs.fileno()))
 
     def exit_code(self) -> int | None:
         """None where the server is gone, and with it how this one ended."""
@@ -202,19 +202,15 @@ _servers: dict[int, _Server] = {}  # by the process that started it: a fork of i
 _starting = threading.Lock()
 
 
-def _forked() -> tuple[connection.Connection, _Forked]:
+def _forked() -> _Forked:
     with _starting:
         own = os.getpid()
         for _ in range(2):  # where the server was killed, once more with a new one
-            # A new pipe, too: a worker that a killed server left may read from the other one.
-            pipe, theirs = Pipe()
             try:
-                with theirs:
-                    _servers[own] = _servers.get(own) or _Server()
-                    return pipe, _Forked(_servers[own], theirs)
+                _servers[own] = _servers.get(own) or _Server()
+                return _Forked(_servers[own])
             except GONE as error:
                 why = one_line(error)
-            pipe.close()
             _servers.pop(own, None)
     raise StoppedError(
         f"the process that starts workers died twice ({why}); "
