@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from code_copy import changed_file, forget
 from small_runs import QUICK, prepared
 
 from zoo.components.attention.fused import Fused
@@ -124,41 +123,6 @@ def test_costs_depend_on_the_machine_and_trainings_do_not(field):
     assert keys(git={"commit": "abc"}, platform="elsewhere") == [train, cost]
 
 
-@pytest.fixture(scope="module")
-def package(tmp_path_factory) -> Iterator[Path]:
-    """A copy of the zoo's code, from which hashes are made. Each source is parsed once."""
-    parsed: dict[tuple[Path, bytes], Any] = {}
-    parse = code_hash._read.__wrapped__
-
-    def read(file: Path) -> Any:
-        source = file, file.read_bytes()
-        if source not in parsed:
-            parsed[source] = parse(file)
-        return parsed[source]
-
-    copy = shutil.copytree(code_hash.PACKAGE, tmp_path_factory.mktemp("copy") / "zoo")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(code_hash, "PACKAGE", copy)
-        patch.setattr(code_hash, "_read", read)
-        yield copy
-    forget()
-
-
-def forget() -> None:
-    """Let the next hashes be of the code as it is then."""
-    for cached in (code_hash.hash_of, code_hash._reached):
-        cached.cache_clear()
-
-
-@contextlib.contextmanager
-def changed_file(file: Path, source: str) -> Iterator[None]:
-    """Another source of a file, for a while."""
-    before = file.read_text()
-    file.write_text(source)
-    yield
-    file.write_text(before)
-
-
 ROWS = {
     "rope": {"attention": "fused", "pe": "rope", "task": "classify", "metric": "accuracy"},
     "sin": {"attention": "fused", "pe": "sin", "task": "classify", "metric": "accuracy"},
@@ -170,7 +134,6 @@ KINDS = ("train", "cost", "scale")
 
 def all_code() -> dict[str, dict[str, str]]:
     """The code that each kind of record of each row depends on, as it is now."""
-    forget()
     registry = built_ins()
     found = {}
     for name, parts in ROWS.items():
@@ -180,6 +143,12 @@ def all_code() -> dict[str, dict[str, str]]:
             found[f"{name} {kind}"] = code_of(kind, choices, builder)
     found["init train"] = code_of("train", choices, builder, pretrained=True)
     return found
+
+
+@pytest.fixture(scope="module")
+def before(package) -> dict[str, dict[str, str]]:
+    """That code, where nothing is changed."""
+    return all_code()
 
 
 def comment(source: str) -> str:
@@ -249,8 +218,9 @@ def test_all_the_code_that_is_named_is_there():
 
 
 @pytest.mark.parametrize(("file", "change", "changed"), CHANGES)
-def test_records_depend_on_the_code_that_makes_their_numbers(package, file, change, changed):
-    before = all_code()
+def test_records_depend_on_the_code_that_makes_their_numbers(
+    package, before, file, change, changed
+):
     with changed_file(package / file, change((package / file).read_text())):
         after = all_code()
     assert {name for name in before if after[name] != before[name]} == changed
@@ -261,16 +231,17 @@ def test_records_depend_on_the_code_that_makes_their_numbers(package, file, chan
 @pytest.mark.parametrize(
     ("place", "counts"), [("def later():\n    ", True), ("if TYPE_CHECKING:\n    ", False)]
 )
-def test_a_module_counts_once_it_is_imported(package, place, counts):
+def test_a_module_counts_once_it_is_imported(package, before, place, counts):
     rope, turns = (package / "components" / "pe" / name for name in ("rope.py", "turns.py"))
-    before = all_code()["rope train"]
     turns.write_text("X = 1\n")
-    assert all_code()["rope train"] == before
+    forget()
+    assert all_code() == before
     source = f"{rope.read_text()}\n{place}from zoo.components.pe.turns import X\n"
     with changed_file(rope, source):
         after = all_code()["rope train"]
     turns.unlink()
-    assert set(after) - set(before) == ({"components/pe/turns.py"} if counts else set())
+    more = {"components/pe/turns.py"} if counts else set()
+    assert set(after) - set(before["rope train"]) == more
 
 
 def test_a_file_that_is_not_python_still_counts(tmp_path):

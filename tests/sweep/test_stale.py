@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
+from code_copy import changed_file
 from factory import train_record, write_records
 from small_runs import CLASSIFY, bench
 
 from zoo.cli import main
-from zoo.registry import code_hash
 from zoo.sweep.records import FILE, RecordFile
 
 PLUGIN = '''
@@ -56,27 +55,6 @@ def made(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def package(tmp_path, monkeypatch) -> Path:
-    """A copy of the zoo's code, which records are judged by."""
-    copy = shutil.copytree(code_hash.PACKAGE, tmp_path / "zoo")
-    forget()
-    monkeypatch.setattr(code_hash, "PACKAGE", copy)
-    return copy
-
-
-@pytest.fixture(autouse=True)
-def _forget() -> Any:
-    yield
-    forget()
-
-
-def forget() -> None:
-    """Let the next hashes be of the code as it is then."""
-    for cached in (code_hash.hash_of, code_hash._read):
-        cached.cache_clear()
-
-
-@pytest.fixture
 def stale(made, capsys) -> Callable[..., dict[str, Any]]:
     """Row to its stale records, by kind, and what has changed."""
 
@@ -97,36 +75,30 @@ BOTH = {"train": 1, "cost": 1}
     ("file", "more", "rows"),
     [
         ("training/trainer.py", "# a comment\n", []),
-        ("components/pe/rope.py", "# a comment\n", []),
-        ("report/rows.py", "CHANGED = True\n", []),
-        ("cli/bench.py", "CHANGED = True\n", []),
         ("components/pe/rope.py", "CHANGED = True\n", [ROPE]),
-        ("components/baseline/majority.py", "CHANGED = True\n", [BASELINE]),
         ("training/trainer.py", "CHANGED = True\n", [ROPE, SIN, MINE, BASELINE]),
     ],
 )
 def test_a_change_of_code_makes_the_rows_stale_that_depend_on_it(file, more, rows, stale, package):
     assert stale() == {}
-    (package / file).write_text((package / file).read_text() + more)
-    forget()
-    assert stale() == {row: (BOTH, [f"{file} changed"]) for row in rows}
+    with changed_file(package / file, (package / file).read_text() + more):
+        assert stale() == {row: (BOTH, [f"{file} changed"]) for row in rows}
 
 
 def test_a_cost_depends_on_the_reference_that_is_measured_beside_it(stale, package):
-    (package / "components" / "pe" / "sin.py").unlink()
     changes = ["components/pe/sin.py removed"]
-    assert stale() == {
-        SIN: (BOTH, changes),
-        MINE: (BOTH, changes),
-        ROPE: ({"cost": 1}, changes),
-        BASELINE: ({"cost": 1}, changes),
-    }
+    with changed_file(package / "components" / "pe" / "sin.py", None):
+        assert stale() == {
+            SIN: (BOTH, changes),
+            MINE: (BOTH, changes),
+            ROPE: ({"cost": 1}, changes),
+            BASELINE: ({"cost": 1}, changes),
+        }
 
 
 def test_metrics_are_no_part_of_a_cost(stale, package):
-    (package / "tasks" / "metrics.py").write_text("CHANGED = True\n")
-    forget()
-    assert [records for records, _ in stale().values()] == [{"train": 1}] * 4
+    with changed_file(package / "tasks" / "metrics.py", "CHANGED = True\n"):
+        assert [records for records, _ in stale().values()] == [{"train": 1}] * 4
 
 
 @pytest.mark.parametrize(
@@ -168,17 +140,14 @@ def test_of_two_records_of_the_same_work_the_last_one_counts(made, stale, tmp_pa
     assert stale(tmp_path) == {}
 
 
-def test_what_a_person_reads(made, tmp_path, capsys):
-    assert main(["stale", str(made), "--plugin", str(made / "mine.py")]) == 0
-    assert capsys.readouterr().out == "No record is stale.\n"
+def test_what_a_person_reads(made, tmp_path, said):
+    assert said("stale", made, "--plugin", made / "mine.py").out == "No record is stale.\n"
     write_records(tmp_path / "old", [train_record("rope", seed, 5) for seed in (0, 1)])
-    assert main(["stale", str(tmp_path)]) == 1
-    heading, row, count = capsys.readouterr().out.splitlines()
+    heading, row, count = said("stale", tmp_path, status=1).out.splitlines()
     assert heading == f"{tmp_path / 'old' / FILE}: {OLD}"
     assert row.endswith(": 2 train")
     assert count == "Stale: 2 records."
-    assert main(["stale", str(made)]) == 1
-    assert "mine.py not given here (--plugin)" in capsys.readouterr().out
+    assert "mine.py not given here (--plugin)" in said("stale", made, status=1).out
 
 
 @pytest.mark.parametrize(
@@ -190,7 +159,6 @@ def test_what_a_person_reads(made, tmp_path, capsys):
         ([".", "--plugin", "nowhere.py"], "--plugin nowhere.py: no such file"),
     ],
 )
-def test_bad_input_is_one_line(arguments, says, tmp_path, monkeypatch, capsys):
+def test_bad_input_is_one_line(arguments, says, tmp_path, monkeypatch, refused_command):
     monkeypatch.chdir(tmp_path)
-    assert main(["stale", *arguments]) == 2
-    assert capsys.readouterr().err.startswith(f"zoo stale: error: {says}")
+    assert refused_command("stale", *arguments).startswith(f"zoo stale: error: {says}")

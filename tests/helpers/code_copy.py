@@ -1,0 +1,51 @@
+"""A copy of the zoo's code that tests may change, and of which the hashes of records are made."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zoo.registry import code_hash
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory) -> Iterator[Path]:
+    """The folder of the copy. Each source is parsed once."""
+    parsed: dict[tuple[Path, bytes], Any] = {}
+    parse = code_hash._read.__wrapped__
+
+    def read(file: Path) -> Any:
+        source = file, file.read_bytes()
+        if source not in parsed:
+            parsed[source] = parse(file)
+        return parsed[source]
+
+    copy = shutil.copytree(code_hash.PACKAGE, tmp_path_factory.mktemp("copy") / "zoo")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(code_hash, "PACKAGE", copy)
+        patch.setattr(code_hash, "_read", read)
+        forget()
+        yield copy
+    forget()
+
+
+def forget() -> None:
+    """Let the next hashes be of the code as it is then."""
+    for cached in (code_hash.hash_of, code_hash._reached):
+        cached.cache_clear()
+
+
+@contextlib.contextmanager
+def changed_file(file: Path, source: str | None) -> Iterator[None]:
+    """Another source of a file, or none, for a while."""
+    before = file.read_text()
+    file.unlink() if source is None else file.write_text(source)
+    forget()
+    yield
+    file.write_text(before)
+    forget()
