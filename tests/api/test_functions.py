@@ -1,7 +1,5 @@
 """``import zoo`` offers functions that help, Tab and type checkers know; it stays quick."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import subprocess
@@ -48,6 +46,8 @@ def test_functions_that_plan_need_no_torch():
     program = (
         "import json, sys, zoo; first = 'torch' in sys.modules or 'pydantic' in sys.modules\n"
         "import inspect; inspect.signature(zoo.bench); dir(zoo)\n"
+        "import zoo.registry.cell, zoo.config.sizes; from zoo.registry.loading import load\n"
+        "assert load().registry.components('attention')\n"
         "print(json.dumps([first, 'torch' in sys.modules]))"
     )
     done = subprocess.run(

@@ -183,3 +183,10 @@ def copy_norm(ours: nn.Module, theirs: nn.Module) -> None:
     with torch.no_grad():
         theirs.weight.copy_(ours.scale)
         theirs.bias.copy_(ours.shift)
+
+
+def load_norm(ours: nn.Module, theirs: nn.Module, scale: float = 1.0) -> None:
+    """The weights of a torch.nn.LayerNorm, so many times as large, into a layer norm."""
+    with torch.no_grad():
+        ours.scale.copy_(theirs.weight * scale)
+        ours.shift.copy_(theirs.bias * scale)

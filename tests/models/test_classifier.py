@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 import torch
 from references import assert_same, canonical, shake
-from small_models import ATTENTIONS, BLOCKS, ENCODINGS, Stubborn, cells_of, padded
+from small_models import ATTENTIONS, BLOCKS, ENCODINGS, Stubborn, cells_of, classifier, padded
 from torch import Tensor
 
 from zoo.components.norm.layer import LayerNorm
 from zoo.components.tokens import Tokens
-from zoo.config.sizes import Sizes
 from zoo.errors import ZooError
 from zoo.models.architectures import Classifier
-from zoo.models.build import build_classifier
 from zoo.models.seeding import derive, seeded
 from zoo.registry import Owner, Register
-from zoo.registry.cell import Cell
 
 AXES = {
     "attention": ATTENTIONS,
@@ -28,6 +28,12 @@ AXES = {
 EVERY_CELL = cells_of({**AXES, "pool": ("mean", "cls")})
 
 TEXTS = [[12, 3, 7, 9, 5], [17, 2], [8, 19, 8]]
+
+
+@pytest.fixture
+def assemble(registry) -> Callable[..., Classifier]:
+    """A small classifier of the usual cell, except for the choices, sizes and options named."""
+    return partial(classifier, registry)
 
 
 def batch(side: str = "right", garbage: int = 0) -> tuple[Tensor, Tokens]:
@@ -146,15 +152,6 @@ def test_every_part_has_a_seed_of_its_own_and_torchs_generator_goes_on(assemble)
         assert 0 <= derive(seed, part) < 2**63
     assert len(draws) == 4
     assert torch.equal(torch.rand(3), expected)
-
-
-@pytest.mark.parametrize("attention", ["naive", "fused", "torch"])
-def test_the_tutorials_configuration_has_89605_parameters(registry, attention):
-    bare = {"norm": "none", "ffn": "none", "block": "bare", "pool": "cls"}
-    cell = Cell.parse(registry, {"attention": attention, "pe": "sin", **bare})
-    sizes = Sizes(dim=64, layers=1, heads=8, vocab_size=1000)
-    model = build_classifier(cell, sizes, vocab_size=1000, classes=5, seed=0, head_hidden=128)
-    assert sum(p.numel() for p in model.parameters()) == 89_605
 
 
 def test_a_stack_ends_with_a_norm_where_nothing_else_normalises_its_sums(assemble):

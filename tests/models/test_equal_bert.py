@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 from references import assert_same, shake
-from small_models import padded
+from small_models import load_norm, padded
 
 from zoo.components.attention.projections import CanonicalWeights
 from zoo.components.norm.layer import LayerNorm
@@ -56,28 +56,23 @@ def our_bert(registry: Registry, bert: torch.nn.Module, attention: str) -> Maske
     encoder.position.table.weight.copy_(
         theirs.position_embeddings.weight + theirs.token_type_embeddings.weight[0]
     )
-    copy(theirs.LayerNorm, encoder.embedding_norm)
+    load_norm(encoder.embedding_norm, theirs.LayerNorm)
     for block, layer in zip(encoder.blocks, bert.bert.encoder.layer, strict=True):
         own, out = layer.attention.self, layer.attention.output
         linears = (own.query, own.key, own.value, out.dense)
         block.attention.load_canonical(
             CanonicalWeights(*(one.weight for one in linears), *(one.bias for one in linears))
         )
-        copy(out.LayerNorm, block.attention_norm)
+        load_norm(block.attention_norm, out.LayerNorm)
         block.ffn.inner.load_state_dict(layer.intermediate.dense.state_dict())
         block.ffn.outer.load_state_dict(layer.output.dense.state_dict())
-        copy(layer.output.LayerNorm, block.ffn_norm)
+        load_norm(block.ffn_norm, layer.output.LayerNorm)
     head, (linear, _, norm) = bert.cls.predictions, ours.transform
     linear.load_state_dict(head.transform.dense.state_dict())
     norm.weight.copy_(head.transform.LayerNorm.weight * scale)
     norm.bias.copy_(head.transform.LayerNorm.bias * scale)
     ours.bias.copy_(head.bias)
     return ours
-
-
-def copy(theirs: torch.nn.LayerNorm, ours: LayerNorm) -> None:
-    ours.scale.copy_(theirs.weight)
-    ours.shift.copy_(theirs.bias)
 
 
 @pytest.mark.parametrize("attention", ["naive", "split", "packed", "fused", "torch"])

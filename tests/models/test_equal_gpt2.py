@@ -7,10 +7,9 @@ import math
 import pytest
 import torch
 from references import assert_same, shake
-from small_models import language_model, padded, write
+from small_models import language_model, load_norm, padded, write
 
 from zoo.components.attention.projections import CanonicalWeights
-from zoo.components.norm.layer import LayerNorm
 from zoo.models.architectures import LanguageModel
 from zoo.models.decoding import Sampling
 from zoo.registry import Registry
@@ -67,21 +66,16 @@ def our_gpt2(registry: Registry, gpt2: torch.nn.Module, attention: str) -> Langu
             block.attention.load_canonical(
                 CanonicalWeights(q, k, v, out.weight.T, *biases, out.bias)
             )
-            copy(layer.ln_1, block.attention_norm)
+            load_norm(block.attention_norm, layer.ln_1)
             for ours, own in (
                 (block.ffn.inner, layer.mlp.c_fc),
                 (block.ffn.outer, layer.mlp.c_proj),
             ):
                 ours.weight.copy_(own.weight.T)
                 ours.bias.copy_(own.bias)
-            copy(layer.ln_2, block.ffn_norm)
-        copy(theirs.ln_f, decoder.final_norm, scale)
+            load_norm(block.ffn_norm, layer.ln_2)
+        load_norm(decoder.final_norm, theirs.ln_f, scale)
     return model
-
-
-def copy(theirs: torch.nn.LayerNorm, ours: LayerNorm, scale: float = 1.0) -> None:
-    ours.scale.copy_(theirs.weight * scale)
-    ours.shift.copy_(theirs.bias * scale)
 
 
 @pytest.mark.parametrize("attention", ["naive", "split", "packed", "fused", "torch"])

@@ -1,7 +1,5 @@
 """Invalid sizes are refused."""
 
-from __future__ import annotations
-
 import pytest
 from pydantic import ValidationError
 
