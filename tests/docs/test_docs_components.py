@@ -90,14 +90,9 @@ def test_published_scores_stand_on_the_page_of_their_component(made):
 
 def test_published_costs_stand_on_the_page_of_their_component(made):
     text, _ = made["components/attention/naive.md"]
-    table = RESULTS / "bbc-news/cpu/grid/table.csv"
-    with table.open(encoding="utf-8") as file:
-        lines = [
-            one
-            for one in csv.DictReader(file)
-            if (one["attention"], one["pe"]) == ("naive", "none")
-        ]
-    (line,) = lines
+    wanted = ("naive", "none")
+    with (RESULTS / "bbc-news/cpu/grid/table.csv").open(encoding="utf-8") as file:
+        (line,) = (r for r in csv.DictReader(file) if (r["attention"], r["pe"]) == wanted)
     rows = [row for row in text.splitlines() if row.startswith("| `naive+none`")]
     assert any(f"{float(line['train_tokens_per_s']):,.0f}" in row for row in rows)
     assert any(f"{float(line['peak_memory_mib']):,.0f} " in row for row in rows)

@@ -113,7 +113,7 @@ def test_a_made_part_is_put_in_and_an_unknown_one_is_an_error(repository):
 
 def zoo_commands() -> Iterator[tuple[str, str]]:
     """Page and text of every line of code that begins with ``zoo``."""
-    for path in [*SHIPPED, ROOT / "AGENTS.md"]:
+    for path in [*SHIPPED, ROOT / "README.md", ROOT / "AGENTS.md"]:
         text = path.read_text("utf-8").replace("\\\n", " ")
         for block in re.findall(r"^```(?:console)?\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
             text += "".join(f"\n    {line}" for line in block.splitlines())

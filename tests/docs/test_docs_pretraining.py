@@ -1,7 +1,5 @@
 """The commands of docs/pretraining.md do what the page says, in its order."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

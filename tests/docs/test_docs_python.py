@@ -9,7 +9,6 @@ from typing import Any
 from small_runs import COMMON, SIZES, WORDS, isolated
 
 import zoo
-from zoo.cli.train import train as train_command
 
 PAGE = (Path(__file__).parents[2] / "docs" / "python.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
@@ -42,9 +41,3 @@ def test_the_page_works_as_it_is_written(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "final" / "model.safetensors").is_file()
     assert names["vectors"].shape == (1, 3, 64)
     assert names["estimator"].predict(["goal"])[0] in WORDS
-
-
-def test_the_commands_named_there_exist():
-    context = train_command.make_context("zoo", ["--save", "x"])
-    flags = {flag for param in train_command.get_params(context) for flag in param.opts}
-    assert set(re.findall(r"zoo train (--\w+)", PAGE)) <= flags

