@@ -1,7 +1,5 @@
 """Pairs of runs to compare, and the rows and changes of a comparison."""
 
-from __future__ import annotations
-
 import numpy as np
 from factory import CONFIG, MACHINE, cell, cost_record, name, train_record
 

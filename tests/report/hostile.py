@@ -1,7 +1,5 @@
 """Texts that look like markup, formulas, another direction or another row; and long names."""
 
-from __future__ import annotations
-
 SCRIPT = "<script>document.title='owned'</script>"
 CLOSING = "</script><img src=x onerror=\"document.title='owned'\">"
 QUOTES = "a\"b'c`d&amp;{{7*7}}{% raw %}"

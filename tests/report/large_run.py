@@ -6,9 +6,8 @@ import itertools
 from typing import Any
 
 import numpy as np
-from factory import BATCHES, CLASSIFY, cell, turns
+from factory import cell, cost_record, record
 
-from zoo.sweep.keys import digest
 from zoo.sweep.records import Record
 
 ATTENTION = [
@@ -84,22 +83,22 @@ def large_run(
         fate = bad.get(number)
         if fate == "skipped":
             reason = f"{parts['attention']} takes no rotary encoding"
-            records.append(_record("train", "skipped", reason=reason, **who))
+            records.append(record("train", "skipped", reason=reason, **who))
             continue
         if fate == "oom":
             for seed in range(seeds):
                 reason = "CUDA out of memory: tried to allocate 2.00 GiB"
-                records.append(_record("train", "oom", reason=reason, seed=seed, **who))
+                records.append(record("train", "oom", reason=reason, seed=seed, **who))
             continue
         skill = 0.9 - 0.004 * number % 0.09 - 0.12 * (choices[1] == "none")
         for seed in range(seeds):
             if fate and seed == 1:
                 reason = "loss is no number at step 31"
-                records.append(_record("train", fate, reason=reason, seed=seed, **who))
+                records.append(record("train", fate, reason=reason, seed=seed, **who))
                 continue
             options = f"--attention '{parts['attention']}' --pe {parts['pe']} --seed {seed}"
             records.append(
-                _record(
+                record(
                     "train",
                     seed=seed,
                     metrics=_scored(draw, truth, skill + draw.normal(0, 0.006), len(labels)),
@@ -110,12 +109,27 @@ def large_run(
                 )
             )
         speed = 1.6 * 0.97 ** (number % 40) + 0.3 * (choices[2] == "none") if number else 1.0
-        records.append(_measured(draw, speed, base, reference, 200 + 7.0 * (number * 13 % 59), who))
+        twin = base * (1 + draw.normal(0, 0.01, BLOCKS))
+        own = base * speed * (1 + draw.normal(0, 0.02, BLOCKS))
+        records.append(
+            cost_record(
+                parts,
+                own,
+                reference,
+                base,
+                twin,
+                memory=200 + 7.0 * (number * 13 % 59),
+                command="zoo bench --data data/bbc-news",
+                started="2026-11-20T12:00:00+00:00",
+                config=settings,
+                environment=ENVIRONMENT,
+            )
+        )
     words = {"cell": {}, "baseline": names.get("words", "tfidf-logreg"), "config": settings}
     for seed in range(seeds):
         metrics = _scored(draw, truth, 0.93, len(labels))
         records.append(
-            _record("train", seed=seed, metrics=metrics, environment=ENVIRONMENT, **words)
+            record("train", seed=seed, metrics=metrics, environment=ENVIRONMENT, **words)
         )
     return records
 
@@ -123,11 +137,6 @@ def large_run(
 def _cell(choices: tuple[str, ...], names: dict[str, str]) -> dict[str, str]:
     attention, pe, norm = (names.get(choice, choice) for choice in choices)
     return cell(attention=attention, pe=pe, norm=norm)
-
-
-def _record(kind: Any, status: Any = "ok", **fields: Any) -> Record:
-    fields = {"metric_descriptions": CLASSIFY, **fields}
-    return Record(kind=kind, status=status, key=digest(repr(fields)), **fields)
 
 
 def _scored(draw: np.random.Generator, truth: np.ndarray, right: float, classes: int) -> dict:
@@ -138,7 +147,7 @@ def _scored(draw: np.random.Generator, truth: np.ndarray, right: float, classes:
     np.add.at(confusion, (truth, predicted), 1)
     wrong = np.flatnonzero(truth != predicted)
     return {
-        "params": 356421,
+        "params": 1234,
         "train_seconds": float(draw.uniform(30, 60)),
         "scored": "test",
         "accuracy": float((truth == predicted).mean()),
@@ -160,43 +169,3 @@ def _curve(draw: np.random.Generator, skill: float) -> list[dict[str, float]]:
         }
         for epoch in range(1, 7)
     ]
-
-
-def _measured(
-    draw: np.random.Generator,
-    speed: float,
-    base: np.ndarray,
-    reference: str,
-    memory: float,
-    who: dict[str, Any],
-) -> Record:
-    twin = base * (1 + draw.normal(0, 0.01, BLOCKS))
-    own = base * speed * (1 + draw.normal(0, 0.02, BLOCKS))
-    return _record(
-        "cost",
-        metrics={
-            "params": 356421,
-            "train_tokens_per_s": 60_000 * speed,
-            "infer_tokens_per_s": 250_000 * speed,
-            "latency_ms": 1.4 / speed,
-            "latency_p95_ms": 1.9 / speed,
-            "peak_memory_mib": memory,
-            "kernels": ["_scaled_dot_product_flash_attention_for_cpu"],
-        },
-        samples={
-            "session": "one",
-            "properties": {"params": 356421, "batches": BATCHES},
-            "clock": "cpu",
-            "turns": turns(own),
-            "reference": {
-                "name": reference,
-                "clock": "cpu",
-                "properties": {"batches": BATCHES},
-                "turns": turns(base),
-            },
-            "twin": {"turns": turns(twin)},
-        },
-        command="zoo bench --data data/bbc-news",
-        started="2026-11-20T12:00:00+00:00",
-        **who,
-    )

@@ -1,7 +1,5 @@
 """``zoo compare`` of speed and memory: ratios to the reference, and machines that differ."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

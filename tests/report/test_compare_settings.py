@@ -1,7 +1,5 @@
 """``zoo compare --may-differ``: the effect of a setting, and of that one alone."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np
@@ -10,7 +8,6 @@ from compared import SIN, change, measured, only_row, seeds, with_config
 from factory import MACHINE, compare, name, write_records
 from scipy import stats
 
-from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.report.compare_text import comparison_data, comparison_text
 
@@ -73,18 +70,16 @@ def test_speeds_are_not_compared_because_the_reference_has_the_setting_too(gener
     assert found.why == "another machine, and the reference cell differs in these settings too"
 
 
-def test_the_command_takes_names_with_commas(tmp_path, capsys):
+def test_the_command_takes_names_with_commas(tmp_path, said, refused_command):
     write_records(tmp_path / "a", seeds(SIN, BEFORE))
     after = with_config(seeds(SIN, AFTER), "training", batching="random", epochs=20)
     write_records(tmp_path / "b", after)
-    sides = [str(tmp_path / "a"), str(tmp_path / "b")]
-    assert main(["compare", *sides, "--may-differ", "batching, epochs", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    sides = [tmp_path / "a", tmp_path / "b"]
+    shown = said("compare", *sides, "--may-differ", "batching, epochs", "--json").out
+    found = json.loads(shown)
     assert {row["name"]: row["verdict"] for row in found["rows"]} == {name(pe="sin"): "worse"}
     for arguments, message in (
         (["--may-differ", "batchin"], "They differ in: epochs, batching"),
         (["--may-differ", "epochs", "--reference", "fused"], "use one of the two"),
     ):
-        assert main(["compare", *sides, *arguments]) == 2
-        (line,) = capsys.readouterr().err.strip().splitlines()
-        assert message in line
+        assert message in refused_command("compare", *sides, *arguments)

@@ -16,6 +16,7 @@ from zoo.report.run_report import MOST_DRAWN, RunReport
 from zoo.report.stats import verdicts
 from zoo.report.stats.effects import find_effects
 from zoo.report.stats.verdicts import MOST_RANKED, Verdicts
+from zoo.report.tables.effects_text import effects_data
 from zoo.report.write import write_tables
 
 AXES = {"attention": [f"a{n:02}" for n in range(20)], "pe": [f"p{n:02}" for n in range(20)]}
@@ -75,8 +76,8 @@ def test_a_grid_of_many_axes_of_which_little_was_run_names_what_it_lacks_at_once
     rows = make_rows([train_record(one, seed, 10) for one in one_factor for seed in range(3)])
     found = find_effects(rows, name())
     assert len(found.main) == len(axes) * len(choices)
-    assert found.lacking == 13**6 - len(one_factor)
-    assert len(found.missing) == 8
+    told = effects_data(found)
+    assert (told["lacking"], len(told["missing"])) == (13**6 - len(one_factor), 8)
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from typing import Any
 import factory
 import numpy as np
 import pytest
-from example import ACCURACIES, PES, grouped, records_of
+from example import ACCURACIES, PES, SVG, grouped, records_of
 
 from zoo.report.plots.heat import profile_plot
 from zoo.report.plots.plot import styled
@@ -19,8 +19,6 @@ from zoo.report.run_report import RunReport
 from zoo.report.tables.columns import group_table
 from zoo.report.write import report_text, write_report, write_tables
 from zoo.sweep.records import Record
-
-SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture(scope="module")
@@ -201,17 +199,8 @@ def test_the_picture_of_a_profile_can_be_understood_alone(profile):
 
 
 def test_lower_is_better_is_turned_round():
-    runs = [
-        factory.record(
-            "train",
-            cell=factory.cell(pe=pe),
-            seed=seed,
-            metric_descriptions=factory.LM,
-            metrics={"bits_per_byte": bits, "nats": bits},
-        )
-        for pe, bits in zip(PES, (2.0, 2.5, 3.0), strict=True)
-        for seed in range(3)
-    ]
+    means = zip(PES, (2.0, 2.5, 3.0), strict=True)
+    runs = [one for pe, bits in means for one in factory.lm(factory.cell(pe=pe), [bits] * 3)]
     (data,) = Profile([DataSet("book", "book", RunReport(runs))]).data_sets
     levels = [data.scores[factory.name(pe=pe)].level for pe in PES]
     assert levels == pytest.approx([1.0, 0.5, 0.0])

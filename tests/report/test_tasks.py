@@ -1,7 +1,5 @@
 """Reports and comparisons of any task, from what its records say of its metrics alone."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -23,7 +21,6 @@ from factory import (
 )
 from statsmodels.stats.proportion import proportion_confint
 
-from zoo.cli import main
 from zoo.config.metric_description import MetricDescription
 from zoo.errors import ZooError
 from zoo.report.comparable import why_not_comparable
@@ -180,11 +177,10 @@ def test_differences_are_in_their_own_unit():
     assert BITS_PER_BYTE.format_difference(-0.0123, 0.002) == "-0.012 ± 0.002 bits per byte"
 
 
-def test_an_unknown_task_is_reported_by_what_its_records_say(tmp_path, capsys):
+def test_an_unknown_task_is_reported_by_what_its_records_say(tmp_path, said):
     records = [*navigate(NONE, 12.5), *navigate(SIN, 3.25), *navigate(ROPE, 3.2501, NOISE[::-1])]
     directory = write_records(tmp_path / "run", records)
-    assert main(["report", str(directory)]) == 0
-    shown = capsys.readouterr().out
+    shown = said("report", directory).out
     assert "distance" in shown
     assert "3.25 ± 0.00" in shown
     assert "McNemar" not in shown
@@ -192,13 +188,9 @@ def test_an_unknown_task_is_reported_by_what_its_records_say(tmp_path, capsys):
     assert "Lower distance is better." in shown
     assert "90 routes of one city" in shown
     assert "McNemar" not in shown
-    assert main(["report", str(directory), "--tables", "--json"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)
-    assert [(row["pe"], row["rank"]) for row in found["rows"]] == [
-        ("sin", 1),
-        ("rope", 1),
-        ("none", 3),
-    ]
+    (found,) = json.loads(said("report", directory, "--tables", "--json").out)
+    ranks = {row["pe"]: row["rank"] for row in found["rows"]}
+    assert list(ranks.items()) == [("sin", 1), ("rope", 1), ("none", 3)]
     assert "none against sin: +9.25 ± 0.00 m" in [one["text"] for one in found["effects"]]
     page = (directory / "report.html").read_text()
     assert "Use sin: distance 3.25 ± 0.00. Not told apart from sin: rope." in page
@@ -221,20 +213,20 @@ def test_an_unknown_paired_metric_is_tested_over_its_examples():
     assert "per mille (95%, Wilson)" in notes
 
 
-def test_an_unknown_task_is_compared_in_its_own_direction(tmp_path, capsys):
+def test_an_unknown_task_is_compared_in_its_own_direction(tmp_path, said):
     before = write_records(tmp_path / "a", [*navigate(SIN, 3.25), *navigate(NONE, 12.5)])
     after = write_records(tmp_path / "b", [*navigate(SIN, 5.0), *navigate(NONE, 11.0)])
-    assert main(["compare", str(before), str(after), "--fail-on", "worse"]) == 1
-    shown = capsys.readouterr().out
+    shown = said("compare", before, after, "--fail-on", "worse", status=1).out
     assert "distance before" in shown
-    assert "+1.75 ± 0.00 m" in shown
-    assert "worse: distance" in shown
-    assert "better: distance" in shown
+    lines = shown.splitlines()
+    (worse,) = (line for line in lines if "worse: distance" in line)
+    (better,) = (line for line in lines if "better: distance" in line)
+    assert "+1.75 ± 0.00 m" in worse
+    assert "-1.50 ± 0.00 m" in better
     paired = [
         write_records(tmp_path / side, arrive(SIN, wrong)[:1])
         for side, wrong in (("c", 20), ("d", 90))
     ]
-    assert main(["compare", *map(str, paired)]) == 0
-    shown = capsys.readouterr().out
+    shown = said("compare", *paired).out
     assert "models differ: arrived worse" in shown
     assert "-350.0 per mille" in shown

@@ -1,7 +1,5 @@
 """Which files a report is written to, and which older ones are deleted."""
 
-from __future__ import annotations
-
 import pandas as pd
 from example import REFERENCE, run
 from factory import cell, failed, skipped

@@ -1,7 +1,5 @@
 """Incomplete records: refused in one line by every command that reads them."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -18,17 +16,13 @@ from zoo.sweep.complete import read_run
 COST = next(number for number, record in enumerate(run()) if record.kind == "cost")
 
 
-def written(directory, number=0, change=None, replace=("", "")):
+def written(directory, number=0, change=lambda values: None):
     """A run with one damaged line. change: applied to its plain values."""
-    lines = []
-    for at, record in enumerate(run()):
-        values = record.model_dump()
-        if at == number and change:
-            change(values)
-        text = json.dumps(values)
-        lines.append(text.replace(*replace) if at == number and replace[0] else text)
+    values = [record.model_dump() for record in run()]
+    change(values[number])
     directory.mkdir(exist_ok=True)
-    (directory / "records.jsonl").write_text("\n".join(lines) + "\n")
+    lines = "".join(json.dumps(one) + "\n" for one in values)
+    (directory / "records.jsonl").write_text(lines)
     return directory
 
 
@@ -94,15 +88,6 @@ def test_a_record_that_lacks_what_a_report_needs_is_named(tmp_path, number, chan
         ZooError, match=rf"records.jsonl:{number + 1}: incomplete record: .*{message}"
     ):
         read_run(damaged)
-
-
-def test_half_a_surrogate_pair_and_deep_nesting_are_not_records(tmp_path):
-    half = written(tmp_path / "half", replace=("newswire", r"\ud800"))
-    with pytest.raises(ZooError, match=r"records\.jsonl:1: not a valid record: .*surrogates"):
-        read_run(half)
-    (half / "records.jsonl").write_text("[" * 100_000 + "\n")
-    with pytest.raises(ZooError, match=r"records\.jsonl:1: not a valid record: nested too deeply"):
-        read_run(half)
 
 
 def test_reports_comparisons_and_published_results_refuse_alike(tmp_path):

@@ -3,8 +3,6 @@
 Screenshots go to the directory named by ZOO_SCREENSHOTS, or to pytest's temporary one.
 """
 
-from __future__ import annotations
-
 import base64
 import functools
 import itertools

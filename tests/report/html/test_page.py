@@ -1,7 +1,5 @@
 """The page as a document: valid, self-contained and small; text from records is not markup."""
 
-from __future__ import annotations
-
 import base64
 import functools
 import hashlib

@@ -1,7 +1,5 @@
 """What the page shows, as plain values: rows, details of a row, its command, environments."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from example import run
@@ -88,11 +86,7 @@ PARTS = "zoo bench --attention fused --pe rope"
     ("seeds", "command", "shown"),
     [
         ([0, 1, 2], "", f"{PARTS} --seeds 3 --data data/bbc-news"),
-        (
-            [1, 4],
-            "",
-            f"{PARTS} --seed 1 --seed 4 --data data/bbc-news",
-        ),
+        ([1, 4], "", f"{PARTS} --seed 1 --seed 4 --data data/bbc-news"),
         ([0], "zoo bench --attention 'x", "zoo bench --attention 'x"),
         ([0, 1], "zoo bench --pe sin", "zoo bench --pe sin"),
         ([], "", "zoo bench --data data/bbc-news"),

@@ -1,7 +1,5 @@
 """Curves of training: rows with the same results are one line, and so are seeds with a band."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

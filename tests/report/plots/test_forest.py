@@ -1,7 +1,5 @@
 """The plot of effects: what is better, worse or a tie, and what is drawn at all."""
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ElementTree
 
 import pytest

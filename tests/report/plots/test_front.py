@@ -1,7 +1,5 @@
 """Metric against cost: the front of the means, its styles, and what is named where."""
 
-from __future__ import annotations
-
 import re
 import xml.etree.ElementTree as ElementTree
 

@@ -1,7 +1,5 @@
 """Heat maps: colours, pale ties, cells that say why they are empty, and groups of equal ranks."""
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np

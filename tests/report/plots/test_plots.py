@@ -1,7 +1,5 @@
 """Plots: the same bytes each time, names as text, and none without data for it."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
@@ -10,7 +8,7 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
-from example import run
+from example import SVG, run
 from factory import LM
 from hostile import DOLLARS, SCRIPT
 from large_run import large_run
@@ -19,8 +17,6 @@ from rendered import rendered
 from zoo.report.plots.plot import INK, MUTED, PAPER
 from zoo.report.run_report import RunReport
 from zoo.report.write import NAMES, make_plots, write_report
-
-SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Ties: rows called different do differ, and equal rows are ties at the stated rate."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Simulated runs: what is called different, found and covered, as often as is stated."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

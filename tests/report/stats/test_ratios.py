@@ -1,7 +1,5 @@
 """Ratios of speed from the same blocks: their intervals and verdicts."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

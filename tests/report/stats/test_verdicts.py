@@ -1,7 +1,5 @@
 """Baselines are rows, equal rows are equal, and a run knows what it could have seen."""
 
-from __future__ import annotations
-
 import pytest
 from factory import cell, lm, name, simulated, train_record
 from scipy import stats
@@ -12,21 +10,6 @@ from zoo.report.stats.scores import row_intervals
 from zoo.report.stats.verdicts import Verdicts
 
 GRID = {"attention": ["fused", "naive", "linear"], "pe": ["rope", "sin", "none"]}
-
-
-def baseline(wrong, seeds=5):
-    return [train_record("words", seed, wrong) for seed in range(seeds)]
-
-
-def test_a_deterministic_fit_has_no_seed_variance_and_is_ranked():
-    cells = [train_record(cell(pe=pe), s, range(w + s, w + s + 60)) for s in range(5)
-             for pe, w in (("rope", 0), ("sin", 300))]  # fmt: skip
-    run = RunReport([*cells, *baseline(range(500, 520))])
-    line = run.shown[run.table["baseline"] == "words"].iloc[0]
-    assert (line["rank"], line["accuracy"]) == ("1", "0.980 (deterministic fit)")
-    assert run.verdicts.verdict("words", name()) == 1
-    assert run.table["rank"].tolist() == [1, 2, 2]
-    assert run.answer[0].startswith("Use the baseline words: accuracy 0.980. ")
 
 
 def test_a_baseline_that_varies_is_a_row_like_others():

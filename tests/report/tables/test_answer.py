@@ -1,7 +1,5 @@
 """The answer under a table: the best of all, what to do next, and nothing that was not tested."""
 
-from __future__ import annotations
-
 import pytest
 from example import REFERENCE
 from factory import cell, cost_record, train_record

@@ -1,7 +1,5 @@
 """The table on a terminal: what fits, and what is always there; and for a paper: valid LaTeX."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The Pareto front, where ties count as ties."""
 
-from __future__ import annotations
-
 import pytest
 
 from zoo.report.tables.table import pareto

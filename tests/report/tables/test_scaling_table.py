@@ -1,7 +1,5 @@
 """Known exponents are found, and tables and plot are the same bytes every time."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from example import LENGTHS, scale_record, scale_sweep

@@ -1,7 +1,5 @@
 """Text from records in Markdown tables: it stays in its cell and is not markup."""
 
-from __future__ import annotations
-
 import re
 
 from example import run
