@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from xdist.scheduler import LoadFileScheduling
 
+from zoo.cli import main
 from zoo.registry import Registry
 from zoo.registry.loading import built_ins
 
@@ -92,3 +94,30 @@ def pytest_collection_finish() -> None:
 def registry() -> Registry:
     """The built-ins alone, whatever else is installed; each test may admit more to its own."""
     return built_ins()
+
+
+@pytest.fixture
+def said(capsys) -> Callable[..., Any]:
+    """What a command prints that ends with this status, as ``out`` and ``err``."""
+
+    def run(*words: object, status: int = 0) -> Any:
+        capsys.readouterr()
+        assert main([str(word) for word in words]) == status
+        return capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def refused_command(capsys) -> Callable[..., str]:
+    """The one line that a command ends with which is refused, and prints nothing else."""
+
+    def run(*words: object, command: Callable[[list[str]], int] = main) -> str:
+        capsys.readouterr()
+        assert command([str(word) for word in words]) == 2
+        printed = capsys.readouterr()
+        assert printed.out == ""
+        (line,) = printed.err.splitlines()
+        return line
+
+    return run

@@ -111,7 +111,6 @@ def test_a_failure_is_a_row_and_progress_is_told_of_every_job(plugins, folder):
         ({"on": "nope"}, "no executor 'nope'"),
         ({"attention": []}, "--attention is empty"),
         ({"plugins": "missing.py"}, "missing.py cannot be read"),
-        ({"task": "lm", "pool": "cls"}, "--pool has no effect with --task lm"),
     ],
     ids=str,
 )

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from small_runs import CLASSIFY, LM, MLM, SEQ2SEQ, bench, flags, prepared, write_book
+from small_runs import CLASSIFY, LM, MLM, SEQ2SEQ, bench, prepared, train, write_book
 
 import zoo
-from zoo.cli import main
 from zoo.config.settings import Training
 from zoo.execution.open_setup import open_setup
 from zoo.inference.train import find_run_row
@@ -32,15 +31,14 @@ def run(tmp_path_factory, corpus) -> Path:
     return out
 
 
-def test_the_row_of_the_answer_has_its_settings_and_all_the_data(run, tmp_path, capsys):
+def test_the_row_of_the_answer_has_its_settings_and_all_the_data(run, tmp_path, said):
     save = tmp_path / "model"
-    assert main(["train", "--from", str(run), "--save", str(save), "--on", "inline"]) == 0
-    said = capsys.readouterr().out
+    told = said("train", "--from", run, "--save", save, "--on", "inline").out
     report = RunReport(RecordFile(run).read())
     best = report.best
-    assert said.startswith(f"{best.name}, seed 0: trained on all the data of corpus")
+    assert told.startswith(f"{best.name}, seed 0: trained on all the data of corpus")
     score = report.shown.iloc[report.position[best.name]]["accuracy"]
-    assert f"In the run: {report.short_name(best)}: accuracy {score}" in said
+    assert f"In the run: {report.short_name(best)}: accuracy {score}" in told
     model: Any = zoo.load(save)
     config = best.trained[0].config
     assert model.card.training.model_dump() == config["training"]
@@ -51,32 +49,29 @@ def test_the_row_of_the_answer_has_its_settings_and_all_the_data(run, tmp_path, 
     assert model.predict(["the goal of the team"])[0].label in model.labels
 
 
-def test_the_score_of_another_model_is_not_said_of_this_one(run, corpus, tmp_path, capsys):
+def test_the_score_of_another_model_is_not_said_of_this_one(run, corpus, tmp_path, said):
     data = Path(shutil.copytree(corpus, tmp_path / "corpus"))
     with (data / "train.csv").open("a") as file:
         file.write("one more goal,sport\n")
-    arguments = ["train", "--from", str(run), "--on", "inline", "--save", str(tmp_path / "model")]
-    other = ["--attention", "naive", "--epochs", "1", "--set", "ffn_dim=48", "--data", str(data)]
-    assert main([*arguments, *other]) == 0
-    said = capsys.readouterr().out
-    assert "The run's score is not this model's" in said
-    assert "which differs in: cell, data, ffn_dim, epochs\n" in said
-    assert "In the run" not in said
+    arguments = ["train", "--from", run, "--on", "inline", "--save", tmp_path / "model"]
+    other = ["--attention", "naive", "--epochs", "1", "--set", "ffn_dim=48", "--data", data]
+    told = said(*arguments, *other).out
+    assert "The run's score is not this model's" in told
+    assert "which differs in: cell, data, ffn_dim, epochs\n" in told
+    assert "In the run" not in told
 
 
-def test_nothing_is_said_of_splits_where_all_the_data_are_trained_on(tmp_path, capsys):
+def test_nothing_is_said_of_splits_where_all_the_data_are_trained_on(tmp_path, said):
     rows = [f"sentence {n % 12} about goals,sport" for n in range(20)]
     rows += [f"sentence {n} about banks,market" for n in range(4)]
     data = tmp_path / "rows.csv"
     data.write_text("\n".join(["text,label", *rows, ""]))
-    arguments = ["train", "--data", str(data), "--set", "dim=8,heads=1", "--epochs", "1"]
+    arguments = ["train", "--data", data, "--set", "dim=8,heads=1", "--epochs", "1"]
     arguments += ["--on", "inline", "--threads", "1", "--save"]
-    assert main([*arguments, str(tmp_path / "part")]) == 0
-    said = capsys.readouterr().err
-    assert "rows.csv has no test split" in said
-    assert "dropped from training" in said
-    assert main([*arguments, str(tmp_path / "whole"), "--all-data"]) == 0
-    first, last = capsys.readouterr().err.splitlines()
+    told = said(*arguments, tmp_path / "part").err
+    assert "rows.csv has no test split" in told
+    assert "dropped from training" in told
+    first, last = said(*arguments, tmp_path / "whole", "--all-data").err.splitlines()
     assert (first, last.startswith("train 1/1")) == ("train: 1 to run", True)
 
 
@@ -129,10 +124,9 @@ def test_what_bench_returned_can_be_trained_from_where_its_data_have_not_changed
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_a_wrong_row_or_run_is_one_line(arguments, says, run, tmp_path, capsys):
+def test_a_wrong_row_or_run_is_one_line(arguments, says, run, tmp_path, refused_command):
     words = [str(run) if word == "RUN" else word for word in arguments]
-    assert main(["train", *words, "--save", str(tmp_path / "model")]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
+    line = refused_command("train", *words, "--save", tmp_path / "model")
     assert says.replace("RUN", str(run)) in line
     assert not (tmp_path / "model").exists()
 
@@ -152,13 +146,13 @@ def test_the_stage_is_done_again_on_the_texts_of_every_split(corpus, tmp_path):
 
 def test_a_saved_encoder_must_be_the_one_that_the_run_began_with(corpus, tmp_path):
     encoder, out = tmp_path / "enc", tmp_path / "out"
-    train = ["train", *flags({**MLM, "data": corpus, "epochs": 1, "save": encoder}), "--on"]
-    assert main([*train, "inline"]) == 0
+    masked = {**MLM, "data": corpus, "epochs": 1}
+    train(encoder, masked)
     (record,) = bench(out, {**ONE_ROW, "init": str(encoder), "data": str(corpus)}).records
     model = zoo.train(from_=out, on="inline")
     assert model.card.pretraining.model_dump() == record.config["pretraining"]
     shutil.rmtree(encoder)
-    assert main([*train, "inline", "--seed", "1"]) == 0
+    train(encoder, {**masked, "seed": 1})
     with pytest.raises(zoo.ZooError, match=r"is not what the run began with .* has changed since"):
         zoo.train(from_=out, on="inline")
     assert zoo.train(from_=out, init=str(encoder), on="inline").card.pretraining.init.startswith(

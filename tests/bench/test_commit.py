@@ -1,7 +1,5 @@
 """Published lines say which commit of the code made them."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Reports of large grids stay within seconds and memory, and are measured once."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,21 +1,17 @@
 """The recorded session is what the commands print."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 
 import pytest
 
 from bench.session import ABOUT, PAGE, ROOT, STEPS, record
-from zoo.cli import main
 
 
-def test_a_command_is_recorded_with_all_that_it_prints(tmp_path, capsys):
+def test_a_command_is_recorded_with_all_that_it_prints(tmp_path, said):
     text = record([("What is it?", "zoo info pe/rope"), ("", "pwd; echo wrong >&2")], tmp_path)
-    assert main(["info", "pe/rope"]) == 0
     # The file is named from the repository on, and lines have no blanks at their end.
-    printed = capsys.readouterr().out.replace(f"{ROOT}/", "")
+    printed = said("info", "pe/rope").out.replace(f"{ROOT}/", "")
     lines = [line.rstrip() for line in printed.splitlines()]
     first, second = text.split("\n\n```console\n$ pwd")
     lead = ["What is it?", "", "```console", "$ zoo info pe/rope"]

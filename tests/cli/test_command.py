@@ -19,22 +19,11 @@ from zoo.errors import WriteError, ZooError
 from zoo.registry.loading import built_ins
 
 COMMANDS = built_ins().commands
-Capture = pytest.CaptureFixture[str]
-
-
-def one_error(capsys: Capture, *arguments: str) -> str:
-    """The one line on stderr of a command that is refused."""
-    assert main(arguments) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    (line,) = printed.err.splitlines()
-    return line
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
-def test_help_lists_every_command(arguments, capsys):
-    assert main(arguments) == 0
-    printed = capsys.readouterr()
+def test_help_lists_every_command(arguments, said):
+    printed = said(*arguments)
     assert printed.err == ""
     for name, entry in COMMANDS.items():
         assert f"  {name} " in printed.out
@@ -42,9 +31,8 @@ def test_help_lists_every_command(arguments, capsys):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_help_of_its_own(command, capsys):
-    assert main([command, "--help"]) == 0
-    printed = capsys.readouterr()
+def test_every_command_has_help_of_its_own(command, said):
+    printed = said(command, "--help")
     assert printed.err == ""
     assert printed.out.startswith(f"Usage: zoo {command} ")
     assert max(map(len, printed.out.splitlines())) <= 100
@@ -76,9 +64,8 @@ def test_what_answers_at_once_imports_nothing_that_is_slow():
         assert not heavy & {*modules}, words
 
 
-def test_version(capsys):
-    assert main(["--version"]) == 0
-    assert capsys.readouterr().out == f"zoo {__version__}\n"
+def test_version(said):
+    assert said("--version").out == f"zoo {__version__}\n"
 
 
 @pytest.mark.parametrize(
@@ -108,13 +95,12 @@ def test_version(capsys):
         (["bench", "--set", "dim=wide"], "zoo bench: error: Invalid value for '--set dim': 'wide'"),
     ],
 )
-def test_a_wrong_word_is_one_line_with_the_nearest_right_one(arguments, line, capsys):
-    assert one_error(capsys, *arguments).startswith(line)
+def test_a_wrong_word_is_one_line_with_the_nearest_right_one(arguments, line, refused_command):
+    assert refused_command(*arguments).startswith(line)
 
 
-def test_debug_prints_the_traceback_above_the_line(capsys):
-    assert main(["--debug", "info", "pe/roep"]) == 2
-    printed = capsys.readouterr().err
+def test_debug_prints_the_traceback_above_the_line(said):
+    printed = said("--debug", "info", "pe/roep", status=2).err
     assert printed.startswith("Traceback")
     assert printed.splitlines()[-1].startswith("zoo info: error: no pe 'roep'")
 
@@ -162,15 +148,14 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_lines_fit_a_narrow_terminal_and_are_whole_in_a_pipe(capsys, monkeypatch):
+def test_lines_fit_a_narrow_terminal_and_are_whole_in_a_pipe(said, monkeypatch):
     monkeypatch.setenv("COLUMNS", "50")
     terminal = Terminal()
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stdout", terminal)
         assert main(["list", "pe"]) == 0
     on_terminal = terminal.getvalue().splitlines()
-    assert main(["list", "pe"]) == 0
-    in_pipe = capsys.readouterr().out.splitlines()
+    in_pipe = said("list", "pe").out.splitlines()
 
     assert max(map(len, on_terminal[1:])) <= 50
     assert any(line.endswith("…") for line in on_terminal)
@@ -180,10 +165,9 @@ def test_lines_fit_a_narrow_terminal_and_are_whole_in_a_pipe(capsys, monkeypatch
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_shells_can_complete(shell, capsys, monkeypatch):
+def test_shells_can_complete(shell, said, monkeypatch):
     monkeypatch.setenv("_ZOO_COMPLETE", f"{shell}_source")
-    assert main([]) == 0
-    assert "_ZOO_COMPLETE" in capsys.readouterr().out
+    assert "_ZOO_COMPLETE" in said().out
 
 
 @pytest.mark.parametrize(
@@ -220,12 +204,12 @@ def test_a_terminal_of_another_encoding_gets_question_marks(monkeypatch):
     assert "--lr X[,X?]" in stream.read()
 
 
-def test_a_new_plug_in_is_written_and_the_next_commands_are_printed(folder, capsys):
-    assert main(["new", "attention", "my-window", "--into", "my plug-ins"]) == 0
-    first, *commands = capsys.readouterr().out.splitlines()
+def test_a_new_plug_in_is_written_and_the_next_commands_are_printed(folder, said, refused_command):
+    printed = said("new", "attention", "my-window", "--into", "my plug-ins").out
+    first, *commands = printed.splitlines()
     assert first == "./my plug-ins/zoo-my-window is written; now"
     assert commands[0] == "  pip install -e './my plug-ins/zoo-my-window'"
     assert commands[1] == "  zoo check attention/my-window"
     assert commands[2].startswith("  zoo bench ")
     assert (folder / "my plug-ins" / "zoo-my-window" / "pyproject.toml").is_file()
-    assert "taken by" in one_error(capsys, "new", "attention", "fused")
+    assert "taken by" in refused_command("new", "attention", "fused")

@@ -1,30 +1,28 @@
 """Exit statuses of runs, and the tracebacks that ``--debug`` prints."""
 
-from __future__ import annotations
-
 import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from example import scale_record
 from small_runs import FAILING, QUICK, flags
 
-from zoo.cli import main
 from zoo.cli.options import resumable
-from zoo.sweep.records import Record, RecordFile
+from zoo.sweep.records import RecordFile
 
-WORDS = [*flags(QUICK), "--on", "inline"]
-FAILED = [*WORDS, "--plugin", str(FAILING), "--attention"]  # and which of its attentions
+ONE_MODEL = {n: v for n, v in QUICK.items() if n not in ("phases", "baseline", "seeds")}
+WORDS, TRAIN = ([*flags(options), "--on", "inline"] for options in (QUICK, ONE_MODEL))
+FAILED = ["--plugin", str(FAILING), "--attention"]  # and which of its attentions
 
 
-def test_a_failed_row_exits_1_and_debug_prints_its_traceback(folder, capsys):
-    assert main(["bench", *FAILED, "fused,raises", "--out", "quiet"]) == 1
-    quiet = capsys.readouterr()
+def test_a_failed_row_exits_1_and_debug_prints_its_traceback(folder, said):
+    failing = ["bench", *WORDS, *FAILED, "fused,raises", "--out"]
+    quiet = said(*failing, "quiet", status=1)
     assert "no such luck" in quiet.out + quiet.err
     assert "Traceback" not in quiet.err + quiet.out
-    assert main(["--debug", "bench", *FAILED, "fused,raises", "--out", "loud"]) == 1
-    loud = capsys.readouterr()
+    loud = said("--debug", *failing, "loud", status=1)
     assert f"Report: {Path('loud', 'report.html')}" in loud.out
     assert loud.err.count("Traceback (most recent call last)") == 1
     assert "raises+rope+layer+gelu+pre+mean seed 0, crashed:\nTraceback" in loud.err
@@ -56,59 +54,45 @@ def test_closed_streams_are_no_errors(folder, closed):
     assert b"Report: closed" in done.stdout
 
 
-def test_a_name_that_is_not_utf_8_is_refused(folder, capsys):
-    assert main(["bench", *WORDS, "--data", "caf\udce9.csv"]) == 2
-    assert capsys.readouterr().err == (
-        "zoo bench: error: 'caf\\udce9.csv' is not UTF-8; if it is a file, rename it\n"
+def test_a_name_that_is_not_utf_8_is_refused(folder, refused_command):
+    assert refused_command("bench", *WORDS, "--data", "caf\udce9.csv") == (
+        "zoo bench: error: 'caf\\udce9.csv' is not UTF-8; if it is a file, rename it"
     )
 
 
-def test_a_failed_training_exits_1_and_debug_prints_its_traceback(folder, capsys):
-    words = ["train", *FAILED, "raises", "--save", "model"]
-    for option in ("--phases", "--baseline", "--seeds"):
-        place = words.index(option)
-        del words[place : place + 2]
-    assert main(words) == 1
-    assert "Traceback" not in capsys.readouterr().err
-    assert main(["--debug", *words]) == 1
-    printed = capsys.readouterr().err
+def test_a_failed_training_exits_1_and_debug_prints_its_traceback(folder, said):
+    words = ["train", *TRAIN, *FAILED, "raises", "--save", "model"]
+    assert "Traceback" not in said(*words, status=1).err
+    printed = said("--debug", *words, status=1).err
     assert 'raise RuntimeError("no such luck")' in printed
     assert printed.splitlines()[-1].startswith("zoo train: crashed: ")
     assert not (folder / "model").exists()
 
 
-def test_train_says_what_it_trained_with_the_right_numbers_of_nouns(folder, capsys):
-    words = list(WORDS)
-    for option in ("--phases", "--baseline", "--seeds"):
-        place = words.index(option)
-        del words[place : place + 2]
+def test_train_says_what_it_trained_with_the_right_numbers_of_nouns(folder, said):
     (folder / "data").mkdir()
     rows = [f"word number {n},{'ab'[n % 2]}" for n in range(20)]
     (folder / "data" / "train.csv").write_text("\n".join(["text,label", *rows]))
     (folder / "data" / "test.csv").write_text("text,label\nanother word,a\n")
-    words[words.index("order(train=60,test=12)")] = "data"
-    assert main(["train", *words, "--set", "ensemble=2", "--save", "two"]) == 0
-    said = capsys.readouterr().out
-    assert " on 1 test document of data; " in said
-    assert "; an ensemble of 2 models with " in said
-    assert main(["train", *words, "--save", "one"]) == 0
-    assert "ensemble" not in capsys.readouterr().out
+    words = ["train", *TRAIN, "--data", "data"]
+    told = said(*words, "--set", "ensemble=2", "--save", "two").out
+    assert " on 1 test document of data; " in told
+    assert "; an ensemble of 2 models with " in told
+    assert "ensemble" not in said(*words, "--save", "one").out
 
 
 @pytest.mark.parametrize(
-    ("attention", "words", "said"),
+    ("attention", "words", "told"),
     [
         ("fused,interrupts", [], "records are in out; the same command"),
         ("fused,interrupts", ["--fresh"], "records are in out; the command without --fresh"),
         ("interrupts", [], "unfinished work is in out; the same command"),
     ],
 )
-def test_an_interrupted_run_exits_130_and_says_what_is_there(
-    attention, words, said, folder, capsys
-):
-    assert main(["bench", *FAILED, attention, "--out", "out", *words]) == 130
-    last = capsys.readouterr().err.splitlines()[-1]
-    assert last == f"zoo bench: interrupted: {said} goes on from there"
+def test_an_interrupted_run_exits_130_and_says_what_is_there(attention, words, told, folder, said):
+    arguments = [*WORDS, *FAILED, attention, "--out", "out", *words]
+    last = said("bench", *arguments, status=130).err.splitlines()[-1]
+    assert last == f"zoo bench: interrupted: {told} goes on from there"
     # What ended before the interruption is recorded, and is in the table.
     found = [(record.cell["attention"], record.status) for record in RecordFile(Path("out")).read()]
     assert found == ([("fused", "ok")] if "fused" in attention else [])
@@ -124,23 +108,13 @@ def test_an_interruption_before_anything_is_there_says_so():
         raise KeyboardInterrupt
 
 
-def test_scale_exits_1_where_a_cell_crashed_and_debug_prints_its_traceback(folder, capsys):
-    axes = {"attention": "failing", "pe": "rope", "norm": "layer", "ffn": "gelu", "block": "pre"}
-    record = Record(
-        kind="scale",
-        status="crashed",
-        reason="RuntimeError: the attention gave up",
-        traceback="Traceback of a worker\n",
-        cell={**axes, "pool": "mean"},
-        key="1",
-        config={"task": "classify", "over": "length", "value": 8, "base": {}},
-        environment={"device": "cpu", "precision": "fp32"},
-    )
+def test_scale_exits_1_where_a_cell_crashed_and_debug_prints_its_traceback(folder, said):
+    record = scale_record("failing", 8, "crashed")
+    record = record.model_copy(update={"traceback": "Traceback of a worker\n"})
     RecordFile(folder, "scale.jsonl").append(record)
-    assert main(["scale", "--collect", "--out", "."]) == 1
-    assert "Traceback" not in capsys.readouterr().err
-    assert main(["--debug", "scale", "--collect", "--out", "."]) == 1
-    printed = capsys.readouterr()
+    words = ["scale", "--collect", "--out", "."]
+    assert "Traceback" not in said(*words, status=1).err
+    printed = said("--debug", *words, status=1)
     assert "Records, tables and plot: ." in printed.out
     name = "failing+rope+layer+gelu+pre+mean"
     assert printed.err == f"\n{name}, crashed:\nTraceback of a worker\n"

@@ -8,7 +8,6 @@ import click
 import pytest
 from small_runs import FAILING, QUICK, SIZES, flags
 
-from zoo.cli import main
 from zoo.cli.request_help import SECTIONS
 from zoo.config.request import COMPARING, flat_fields
 from zoo.config.usual_names import NAMES, SETTINGS, flag
@@ -54,13 +53,8 @@ def zoo_register(register):
 '''
 
 
-def help_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    assert main([*arguments, "--help-all"]) == 0
-    return capsys.readouterr().out
-
-
-def test_bench_has_an_option_for_every_field_and_its_default(registry, capsys):
-    entries = re.split(r"\n  (?=--|[a-z_]+=)", help_of(capsys, "bench"))
+def test_bench_has_an_option_for_every_field_and_its_default(registry, said):
+    entries = re.split(r"\n  (?=--|[a-z_]+=)", said("bench", "--help-all").out)
     fields = dict.fromkeys(flat_fields())
     for label in registry.labels("task"):
         fields |= dict.fromkeys(find_task(registry, label).options.model_fields)
@@ -71,15 +65,15 @@ def test_bench_has_an_option_for_every_field_and_its_default(registry, capsys):
         assert re.search(r"\[.+\]", about, re.DOTALL), about
 
 
-def test_the_whole_help_fits_150_lines(capsys):
-    lines = help_of(capsys, "bench").splitlines()
+def test_the_whole_help_fits_150_lines(said):
+    lines = said("bench", "--help-all").out.splitlines()
     assert len(lines) <= 150
     assert max(map(len, lines)) <= 80
 
 
 @pytest.mark.parametrize("command", REQUESTS)
-def test_options_are_in_sections_of_one_order(command, capsys):
-    whole = help_of(capsys, command)
+def test_options_are_in_sections_of_one_order(command, said):
+    whole = said(command, "--help-all").out
     headings = re.findall(r"^(\S.*):$", whole, re.MULTILINE)
     assert headings == [section for section in SECTIONS if section in headings]
     assert set(SECTIONS) - {"Data"} <= set(headings)
@@ -90,14 +84,13 @@ def test_options_are_in_sections_of_one_order(command, capsys):
 
 @pytest.mark.parametrize(("command", "most"), [("bench", 40), ("scale", 40), ("train", 50)])
 def test_the_short_help_fits_a_screen_and_has_the_default_of_every_option(
-    command, most, registry, capsys
+    command, most, registry, said
 ):
-    assert main([command, "--help"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = said(command, "--help").out.splitlines()
     assert len(lines) <= most
     assert max(map(len, lines)) <= 80
     shown = dict(re.findall(r"^  (--[a-z-]+) ?(.*(?:\n {10,}.*)*)", "\n".join(lines), re.MULTILINE))
-    whole = help_of(capsys, command)
+    whole = said(command, "--help-all").out
     assert set(shown) <= set(re.findall(r"--[a-z-]+", whole))
     count = len(re.findall(r"^  (?:(?:-h, )?--|[a-z_]+=)", whole, re.MULTILINE))
     assert lines[-1].endswith(f"--help-all lists all {count} options and settings.")
@@ -134,13 +127,12 @@ def test_the_short_help_fits_a_screen_and_has_the_default_of_every_option(
     ],
 )
 def test_usual_names_of_options_lead_to_the_zoos_and_unlikely_ones_to_none(
-    arguments, meant, capsys
+    arguments, meant, refused_command
 ):
-    assert main(arguments) == 2
     command, *words = arguments
     given = " ".join(words).partition("=")[0] if "--set" in words else words[0]
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line == f"zoo {command}: error: no option '{given}'; {meant}"
+    line = f"zoo {command}: error: no option '{given}'; {meant}"
+    assert refused_command(*arguments) == line
 
 
 def test_every_usual_name_belongs_to_an_option_that_exists(registry):
@@ -156,10 +148,9 @@ def test_every_usual_name_belongs_to_an_option_that_exists(registry):
     assert not [name for name, usual in NAMES.items() if name in usual]
 
 
-def test_a_task_from_a_plug_in_file_has_options_and_a_broken_one_a_warning(folder, capsys):
+def test_a_task_from_a_plug_in_file_has_options_and_a_broken_one_a_warning(folder, said):
     (folder / "tasks.py").write_text(TASK)
-    assert main(["bench", "--plugin", "tasks.py", "--help-all"]) == 0
-    printed = capsys.readouterr()
+    printed = said("bench", "--plugin", "tasks.py", "--help-all")
     text = " ".join(printed.out.split())
     assert "--largest N Largest number [9]" in text
     assert "beam=N Beams of the beam search that is scored [seq2seq only; 4]" in text
@@ -172,17 +163,16 @@ def test_a_task_from_a_plug_in_file_has_options_and_a_broken_one_a_warning(folde
     assert warning.startswith("warning: the options of task 'broken' are left out: ")
     assert "no such luck" in warning
     assert "--unit-column" in text
-    assert "--unit-column" not in help_of(capsys, "scale", "--plugin", "tasks.py")
+    assert "--unit-column" not in said("scale", "--plugin", "tasks.py", "--help-all").out
 
 
 @pytest.mark.parametrize("command", REQUESTS)
-def test_shells_complete_generated_options(command, monkeypatch, capsys):
+def test_shells_complete_generated_options(command, monkeypatch, said):
     def completed(words: str) -> set[str]:
         monkeypatch.setenv("_ZOO_COMPLETE", "bash_complete")
         monkeypatch.setenv("COMP_WORDS", f"zoo {command} {words}")
         monkeypatch.setenv("COMP_CWORD", str(1 + len(words.split())))
-        assert main([]) == 0
-        return {line.partition(",")[2] for line in capsys.readouterr().out.splitlines()}
+        return {line.partition(",")[2] for line in said().out.splitlines()}
 
     assert completed("--max") == {"--max-length"}
     assert completed("--set") == {"--set"}
@@ -198,7 +188,6 @@ SUITES = {
     "table.toml": "[training]\nepochs = 2\n",
     "value.toml": 'schedule = "wrong"\n',
     "other.toml": "beam = 3\n",
-    "seeds.toml": "seeds = 0\n",
     "plugins.toml": "plugins = 3\n",
     "mixed.toml": "plugins = [3]\n",
     "gone.toml": 'plugins = ["gone.py"]\n',
@@ -219,7 +208,6 @@ BAD: list[tuple[str, str]] = [
     ("bench --suite table.toml", "no option 'training'"),
     ("bench --suite value.toml", "suite value.toml: --set schedule='wrong': "),
     ("bench --suite other.toml", "--set beam is an option of --task seq2seq"),
-    ("bench --suite seeds.toml", "suite seeds.toml: --seeds 0: at least 1"),
     ("bench --suite plugins.toml", "suite plugins.toml: plugins = 3: expected a list of files"),
     ("bench --suite mixed.toml", "suite mixed.toml: plugins = [3]: expected a list of files"),
     ("bench --suite gone.toml", "gone.py cannot be read"),
@@ -257,8 +245,6 @@ BAD: list[tuple[str, str]] = [
     ("bench --out=", "'--out': it is empty"),
     ("scale --out=", "'--out': it is empty"),
     ("train --save=", "'--save': it is empty"),
-    ("train --save file/model", "cannot write to file/model"),
-    ("bench --out file/out", "cannot write to"),
 ]
 CASES = [
     (text.replace("every", command, 1), says)
@@ -268,7 +254,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("text", "message"), CASES)
-def test_bad_input_is_one_line_and_nothing_is_written(text, message, folder, capsys):
+def test_bad_input_is_one_line_and_nothing_is_written(text, message, folder, refused_command):
     for name, content in SUITES.items():
         (folder / name).write_text(content)
     (folder / "raises.py").write_text("raise RuntimeError('oh no')\n")
@@ -280,25 +266,22 @@ def test_bad_input_is_one_line_and_nothing_is_written(text, message, folder, cap
     words = [*flags({name: QUICK[name] for name in SIZES}), "--on", "inline"]
     words += ["--lengths", "8"] if command == "scale" else ["--data", str(QUICK["data"])]
     words += ["--save", "new/deep/model"] if command == "train" else ["--out", "new/out"]
-    assert main([command, *words, *arguments]) == 2
-    printed = capsys.readouterr()
-    (line,) = printed.err.splitlines()
-    assert (printed.out, line.partition(" error: ")[0]) == ("", f"zoo {command}:")
+    line = refused_command(command, *words, *arguments)
+    assert line.startswith(f"zoo {command}: error: ")
     assert message in line
     assert {*folder.iterdir(), bytecode} == before
 
 
-def test_plug_ins_and_options_of_a_suite_and_of_the_command_line(folder, capsys):
+def test_plug_ins_and_options_of_a_suite_and_of_the_command_line(folder, said):
     """The plug-ins of both are used; of an option the command line has the last word."""
     (folder / "tasks.py").write_text(TASK)
     (folder / "grid.toml").write_text(
         f'attention = "fused,raises"\npe = "sin"\nplugins = "{FAILING}"\n'
     )
     arguments = ["--suite", "grid.toml", "--plugin", "tasks.py", "--pe", "rope", "--largest", "3"]
-    assert main(["bench", *arguments, "--plan"]) == 2
-    assert "--largest is an option of --task count" in capsys.readouterr().err
-    assert main(["bench", *flags(QUICK), *arguments[:-2], "--plan"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    told = said("bench", *arguments, "--plan", status=2).err
+    assert "--largest is an option of --task count" in told
+    lines = said("bench", *flags(QUICK), *arguments[:-2], "--plan").out.splitlines()
     assert [line.split()[:2] for line in lines if line.endswith("run")] == [
         ["fused", "rope"],
         ["raises", "rope"],

@@ -5,63 +5,43 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from small_runs import CLASSIFY, MLM, flags
+from small_runs import CLASSIFY, MLM, train
 
-from zoo.cli import main
 from zoo.cli.model import report_limits
 
 LABELS = ["market", "music", "sport"]
 TEXTS = ["the goal of the match", "a bank of the stock market " * 9]
-Say = Callable[..., tuple[str, str]]
-
-
-@pytest.fixture
-def say(capsys) -> Say:
-    """Stdout and stderr of a command that succeeds."""
-
-    def run(*words: str | Path) -> tuple[str, str]:
-        assert main([str(word) for word in words]) == 0
-        return capsys.readouterr()
-
-    return run
-
-
-def trained(options: dict[str, object], place: Path) -> Path:
-    left_out = ("baseline", "blocks")
-    given = {name: value for name, value in options.items() if name not in left_out}
-    assert main(["train", *flags({**given, "save": place}), "--on", "inline"]) == 0
-    return place
 
 
 @pytest.fixture(scope="module")
 def model(corpus, tmp_path_factory) -> Path:
     place = tmp_path_factory.mktemp("model") / "sorter"
-    return trained({**CLASSIFY, "data": corpus, "epochs": 1}, place)
+    return train(place, {**CLASSIFY, "data": corpus, "epochs": 1})
 
 
 @pytest.fixture(scope="module")
 def filler(corpus, tmp_path_factory) -> Path:
     place = tmp_path_factory.mktemp("filler") / "filler"
-    return trained({**MLM, "data": corpus, "epochs": 1}, place)
+    return train(place, {**MLM, "data": corpus, "epochs": 1})
 
 
-def test_predictions_are_lines_in_columns_and_the_same_as_csv_and_json(model, say):
-    shown, said = say("predict", model, *TEXTS)
+def as_csv(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_predictions_are_lines_in_columns_and_the_same_as_csv_and_json(model, said):
+    shown, note = said("predict", model, *TEXTS)
     head, *lines = shown.splitlines()
     assert head == "label   probability  text"  # as wide as the longest label
     assert [line[21:].split()[:2] for line in lines] == [text.split()[:2] for text in TEXTS]
-    assert "1 of 2 texts is longer than the model's 24 tokens; the rest was not read" in said
+    assert "1 of 2 texts is longer than the model's 24 tokens; the rest was not read" in note
 
-    rows = list(csv.DictReader(io.StringIO(say("predict", model, *TEXTS, "--format", "csv")[0])))
-    values = [
-        json.loads(x)
-        for x in say("predict", model, *TEXTS, "--format", "jsonl")[0].split("\n")
-        if x
-    ]
+    rows = as_csv(said("predict", model, *TEXTS, "--format", "csv").out)
+    lines_of_json = said("predict", model, *TEXTS, "--format", "jsonl").out.splitlines()
+    values = [json.loads(one) for one in lines_of_json]
     shares = [f"p({label})" for label in LABELS]
     assert list(rows[0]) == ["text", "label", "probability", "tokens", "cut", "unknown", *shares]
     for line, row, value, text in zip(lines, rows, values, TEXTS, strict=True):
@@ -79,55 +59,53 @@ def test_predictions_are_lines_in_columns_and_the_same_as_csv_and_json(model, sa
 
 
 def test_an_evaluation_is_of_the_split_that_is_asked_for_and_shows_so_many_mistakes(
-    model, corpus, say
+    model, corpus, said
 ):
-    for words, said in (
+    for words, split in (
         ([], "test split: 30 documents"),
         (["--split", "train"], "train split: 72 documents"),
         (["--split", "all"], "all documents: 102 documents"),
     ):
-        shown, _ = say("evaluate", model, "--data", corpus, *words)
-        assert shown.splitlines()[0].endswith(said), shown
-    whole = json.loads(say("evaluate", model, "--data", corpus, "--json", "--mistakes", "1000")[0])
+        shown = said("evaluate", model, "--data", corpus, *words).out
+        assert shown.splitlines()[0].endswith(split), shown
+    whole = json.loads(
+        said("evaluate", model, "--data", corpus, "--json", "--mistakes", "1000").out
+    )
     count = len(whole["mistakes"])
     assert count == round(30 * (1 - whole["accuracy"])) > 2
     assert [sum(row) for row in whole["confusion"]] == [10, 10, 10]
-    few = json.loads(say("evaluate", model, "--data", corpus, "--json", "--mistakes", "2")[0])
+    few = json.loads(said("evaluate", model, "--data", corpus, "--json", "--mistakes", "2").out)
     assert few["mistakes"] == whole["mistakes"][:2]
-    shown, _ = say("evaluate", model, "--data", corpus, "--mistakes", "2")
+    shown = said("evaluate", model, "--data", corpus, "--mistakes", "2").out
     _, _, table = shown.partition(f"\nThe worst of {count} mistakes\n\n")
     head, *lines = table.splitlines()
     assert head.split() == ["true", "predicted", "p(true)", "text"]
     assert len(lines) == 2
-    assert "The worst of" not in say("evaluate", model, "--data", corpus, "--mistakes", "0")[0]
+    assert "The worst of" not in said("evaluate", model, "--data", corpus, "--mistakes", "0").out
 
 
-def test_a_model_of_masks_is_evaluated_and_fills_texts(filler, corpus, say):
-    for split, said in (
+def test_a_model_of_masks_is_evaluated_and_fills_texts(filler, corpus, said):
+    for split, texts in (
         ("test", "held-out texts"),
         ("train", "training texts"),
         ("all", "all texts"),
     ):
-        shown, _ = say("evaluate", filler, "--data", corpus, "--split", split)
-        assert f"{said}: " in shown
+        shown = said("evaluate", filler, "--data", corpus, "--split", split).out
+        assert f"{texts}: " in shown
         assert "masked token" in shown
-    shown, _ = say("predict", filler, "the [MASK] of the match")
+    shown = said("predict", filler, "the [MASK] of the match").out
     filled, mask = shown.splitlines()
     pieces = mask.removeprefix("  mask 1: ").split(", ")
-    rows = list(
-        csv.DictReader(
-            io.StringIO(say("predict", filler, "the [MASK] of the match", "--format", "csv")[0])
-        )
-    )
+    rows = as_csv(said("predict", filler, "the [MASK] of the match", "--format", "csv").out)
     assert [f"{row['piece']} {float(row['probability']):.3f}" for row in rows] == pieces
     assert {(row["text"], row["mask"]) for row in rows} == {("1", "1")}
     assert filled.split()[0] == "the"
 
 
-def test_a_map_that_is_written_is_named_and_not_printed(model, folder, say):
-    shown, said = say("attend", model, TEXTS[0], "--out", "map.svg", "--out", "map.html")
+def test_a_map_that_is_written_is_named_and_not_printed(model, folder, said):
+    shown, note = said("attend", model, TEXTS[0], "--out", "map.svg", "--out", "map.html")
     assert shown == ""
-    assert said.splitlines() == ["wrote map.svg", "wrote map.html"]
+    assert note.splitlines() == ["wrote map.svg", "wrote map.html"]
     assert {path.name for path in folder.iterdir()} == {"map.svg", "map.html"}
 
 

@@ -1,7 +1,5 @@
 """Attentions that fail, each in its own way; registered by ``--plugin``."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import time

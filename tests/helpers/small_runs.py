@@ -17,6 +17,7 @@ import pytest
 from safetensors import safe_open
 
 import zoo as zoo_package
+from zoo.cli import main
 from zoo.config.usual_names import SETTINGS, flag
 from zoo.execution.base import Event, ModelSpec
 from zoo.inference.requests import with_saved_encoders
@@ -126,6 +127,18 @@ def bench(
         with made.at(place_of(made, out), fresh=fresh):
             carry_out(made)
     return made
+
+
+def command(options: Mapping[str, Any], out: Path) -> int:
+    """The exit status of ``zoo bench``, which writes tables too, with one seed unless more."""
+    return main(["bench", "--on", "inline", *flags({"seeds": 1, **options, "out": out})])
+
+
+def train(place: Path, options: Mapping[str, Any]) -> Path:
+    """``zoo train`` without what only a bench takes; where the model is."""
+    given = {n: v for n, v in options.items() if n not in ("baseline", "blocks")}
+    assert main(["train", *flags({**given, "save": place}), "--on", "inline"]) == 0
+    return place
 
 
 def zoo(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:

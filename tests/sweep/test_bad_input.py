@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -27,7 +27,6 @@ USAGE = [
     (["--pe", "sin/learned", "--set", "layers=2"], "only one encoding can add to the embeddings"),
     (["--attention", "fused/torch", "--set", "layers=2"], "torch cannot rotate queries and keys"),
     (["--reference", "naive/fused"], "--reference naive/fused"),
-    (["--atention", "fused"], "--attention"),
     (["--set", "dim=30", "--set", "heads=4"], "width 30 is not divisible into 4 heads"),
     (["--set", "dim=12", "--set", "heads=4", "--pe", "rope"], "even head width, not 3"),
     (["--set", "layers=-1"], "--set layers=-1"),
@@ -58,14 +57,10 @@ TASKS = [
     ("lm", ["--pool", "cls"], "--pool has no effect with --task lm: every position is read"),
     ("lm", ["--set", "beam=3"], "--set beam is an option of --task seq2seq, and this is lm"),
     ("lm", ["--set", "token_dropout=0.1"], "--set token_dropout is an option of --task classify"),
-    ("lm", ["--set", "head_hidden=8"], "--set head_hidden is an option of --task classify"),
-    ("lm", ["--set", "ensemble=3"], "ensemble is an option of --task classify, and this is lm"),
-    ("lm", ["--set", "all_positions=yes"], "--set all_positions is an option of --task classify"),
     ("lm", ["--baseline", "tfidf-logreg"], "(--task lm); there is: ngram, none"),
     ("lm", ["--data", "a.txt", "--text-column", "body"], "'a.txt' is text"),
     ("lm", ["--data", "newswire", "--set", "vocab_size=100"], "too small"),
     ("seq2seq", ["--pool", "mean"], "--pool has no effect with --task seq2seq"),
-    ("seq2seq", ["--set", "ensemble=3"], "--task classify, and this is seq2seq"),
     ("seq2seq", ["--label-column", "x"], "--label-column is an option of --task classify or lm"),
     ("seq2seq", ["--baseline", "ngram"], "there is: none"),
     ("seq2seq", ["--set", "beam=0"], "--set beam=0"),
@@ -81,34 +76,37 @@ TASKS = [
     ),
     ("classify", ["--data", "newswire", "--group-column", "year"], "are for files and hub: data"),
     ("seq2seq", ["--data", "reverse", "--max-length", "4"], "the longest takes --max-length"),
-    ("classify", ["--set", "beam=4"], "beam is an option of --task seq2seq, and this is classify"),
     ("classify", ["--baseline", "ngram"], "cannot be compared with a classifier"),
 ]
 
 
-def refused(arguments: list[str], out: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    """The line that such a run ends with; of data, what else is wrong may follow."""
-    assert main(["bench", "--on", "inline", "--out", str(out), *arguments]) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    line, *more = printed.err.rstrip().splitlines()
-    assert all(one.startswith(("  also: ", "Corrected: zoo bench ")) for one in more)
-    assert not list(out.glob("*.jsonl"))
-    return line
+@pytest.fixture
+def no_run(tmp_path, capsys) -> Callable[..., str]:
+    """The line that a run ends with which is refused; of data, what else is wrong may follow."""
+
+    def run(*arguments: str) -> str:
+        out = tmp_path / "out"
+        assert main(["bench", "--on", "inline", "--out", str(out), *arguments]) == 2
+        printed = capsys.readouterr()
+        assert printed.out == ""
+        line, *more = printed.err.rstrip().splitlines()
+        assert all(one.startswith(("  also: ", "Corrected: zoo bench ")) for one in more)
+        assert not list(out.glob("*.jsonl"))
+        return line
+
+    return run
 
 
 @pytest.mark.parametrize(("arguments", "says"), USAGE, ids=lambda v: " ".join(v) if v else "")
-def test_one_line_says_what_is_wrong_and_what_would_be_right(
-    arguments, says, small, tmp_path, capsys
-):
-    assert says in refused([*flags(small), *arguments], tmp_path / "out", capsys)
+def test_one_line_says_what_is_wrong_and_what_would_be_right(arguments, says, small, no_run):
+    assert says in no_run(*flags(small), *arguments)
 
 
 @pytest.mark.parametrize(("task", "options", "says"), TASKS, ids=str)
-def test_an_option_that_would_have_no_effect_is_refused(task, options, says, tmp_path, capsys):
+def test_an_option_that_would_have_no_effect_is_refused(task, options, says, no_run):
     data = [] if "--data" in options or task in ("seq2seq", "clasify") else ["--data", "newswire"]
     arguments = ["--task", task, *flags(SIZES), *data, *options]
-    assert says in refused(arguments, tmp_path / "out", capsys)
+    assert says in no_run(*arguments)
 
 
 @pytest.mark.parametrize(
@@ -123,32 +121,32 @@ def test_an_option_that_would_have_no_effect_is_refused(task, options, says, tmp
         ("--init pretrain --pretrain-data nope.txt", "--pretrain-data nope.txt: no such file"),
     ],
 )
-def test_a_plan_of_data_that_do_not_exist_is_refused(options, says, tmp_path, capsys):
-    assert says in refused([*options.split(), "--plan"], tmp_path / "out", capsys)
+def test_a_plan_of_data_that_do_not_exist_is_refused(options, says, no_run):
+    assert says in no_run(*options.split(), "--plan")
 
 
-def test_a_plan_reads_a_small_file_and_says_what_is_wrong_with_it(tmp_path, monkeypatch, capsys):
+def test_a_plan_reads_a_small_file_and_says_what_is_wrong_with_it(
+    tmp_path, monkeypatch, said, no_run
+):
     file = tmp_path / "bad.csv"
     file.write_text("body,label\na,0\nb,1\n")
     plan = ["--data", str(file), "--plan"]
-    assert "bad.csv has no column 'text'" in refused(plan, tmp_path / "out", capsys)
+    assert "bad.csv has no column 'text'" in no_run(*plan)
     # A large one is read when the run begins.
     monkeypatch.setattr("zoo.tasks.data_of_task.SMALL", 10)
-    assert main(["bench", *plan]) == 0
+    said("bench", *plan)
 
 
-def test_a_plan_of_a_small_file_knows_which_baselines_its_data_need(corpus, capsys):
-    arguments = ["bench", "--data", str(corpus), "--max-length", "8", "--plan"]
-    assert main(arguments) == 0
-    lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if line}
+def test_a_plan_of_a_small_file_knows_which_baselines_its_data_need(corpus, said):
+    plan = said("bench", "--data", corpus, "--max-length", "8", "--plan").out
+    lines = {line.split()[0]: line for line in plan.splitlines() if line}
     assert lines["tfidf-logreg(whole=True)"].endswith(" run")  # some texts are longer
     assert "majority" not in lines  # the classes are balanced
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
-def test_a_gpu_that_is_not_there_is_refused_by_name(small, tmp_path, capsys):
-    line = refused([*flags(small), "--device", "cuda"], tmp_path, capsys)
-    assert "--device cuda" in line
+def test_a_gpu_that_is_not_there_is_refused_by_name(small, no_run):
+    assert "--device cuda" in no_run(*flags(small), "--device", "cuda")
 
 
 GOOD = "text,label\n" + "".join(f"word{i} and more,{'ab'[i % 2]}\n" for i in range(20))
@@ -176,11 +174,11 @@ UNEQUAL = '{"tokens": ["a", "b"], "tags": ["X", "Y"]}\n{"tokens": ["a", "b"], "t
         "unequal lists", "unknown tag", "no tag",
     ],
 )  # fmt: skip
-def test_bad_data_are_refused_in_one_line(ending, train, test, says, tmp_path, capsys):
+def test_bad_data_are_refused_in_one_line(ending, train, test, says, tmp_path, no_run):
     data = tmp_path / "data"
     data.mkdir()
     (data / f"train.{ending}").write_bytes(train.encode() if isinstance(train, str) else train)
     (data / f"test.{ending}").write_text(test)
     task = "classify" if ending == "csv" else "tag"
     arguments = ["--task", task, "--data", str(data)]
-    assert says in refused(arguments, tmp_path / "out", capsys)
+    assert says in no_run(*arguments)

@@ -1,22 +1,13 @@
 """A bench of language models, and one of an encoder-decoder, from options to table."""
 
-from __future__ import annotations
-
 import math
 import os
-from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
-from small_runs import LM, SEQ2SEQ, flags
+from small_runs import LM, SEQ2SEQ, command
 
-from zoo.cli import main
 from zoo.sweep.records import RecordFile
-
-
-def command(options: dict[str, Any], out: Path) -> int:
-    return main(["bench", "--on", "inline", *flags({"seeds": 1, **options}), "--out", str(out)])
 
 
 def test_language_models_and_the_ngram_have_bits_speed_and_memory_on_one_row(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_runs import CLASSIFY, MLM, bench, flags, prepared
+from small_runs import CLASSIFY, MLM, bench, flags, prepared, train
 
 from zoo.cli import main
 from zoo.data.sources.corpus import plain_words
@@ -36,10 +36,7 @@ STAGE = {"init": "pretrain", "pretrain_epochs": 2, "pretrain_lr": 0.01}
 
 @pytest.fixture(scope="module")
 def encoder(corpus, tmp_path_factory) -> Path:
-    directory = tmp_path_factory.mktemp("encoder") / "enc"
-    words = [*flags({**MLM, "data": corpus, "save": directory}), "--on", "inline"]
-    assert main(["train", *words]) == 0
-    return directory
+    return train(tmp_path_factory.mktemp("encoder") / "enc", {**MLM, "data": corpus})
 
 
 @pytest.fixture(scope="module")
@@ -130,10 +127,8 @@ def test_what_it_began_with_is_in_the_key(corpus, encoder, tmp_path):
 
 
 def test_zoo_train_begins_with_a_saved_encoder_and_takes_its_tokenizer(encoder, corpus, tmp_path):
-    save, out = tmp_path / "model", tmp_path / "out"
-    options = {**CLASSIFY, "data": corpus, "init": encoder}
-    del options["baseline"], options["blocks"]
-    assert main(["train", *flags(options), "--on", "inline", "--save", str(save)]) == 0
+    save = train(tmp_path / "model", {**CLASSIFY, "data": corpus, "init": encoder})
+    out = tmp_path / "out"
     tokenizer = (save / "tokenizer.json").read_bytes()
     assert tokenizer == (encoder / "tokenizer.json").read_bytes()
     model = load_model(save)
@@ -204,9 +199,7 @@ def test_a_model_of_other_sizes_or_none_is_refused_by_name(encoder, corpus, tmp_
     weights.write_bytes(weights.read_bytes()[:-8])
     with pytest.raises(ZooError, match=r"model.safetensors is damaged"):
         plan(init=str(broken))
-    options = {**CLASSIFY, "data": corpus, "save": tmp_path / "classifier"}
-    del options["baseline"], options["blocks"]
-    assert main(["train", *flags(options), "--on", "inline"]) == 0
+    train(tmp_path / "classifier", {**CLASSIFY, "data": corpus})
     with pytest.raises(ZooError, match="it holds a classifier, and no encoder for others"):
         plan(init=str(tmp_path / "classifier"))
 
@@ -293,7 +286,7 @@ def test_where_there_is_a_validation_split_it_is_what_is_not_pretrained_on(corpu
         assert setup.task.texts_to_pretrain(setup, None) == its.train_texts
 
 
-def test_texts_that_are_all_scored_are_refused_and_some_are_named(corpus, tmp_path, capsys):
+def test_texts_that_are_all_scored_are_refused_and_some_are_named(corpus, tmp_path, said):
     given = tmp_path / "test.csv"
     shutil.copy(corpus / "test.csv", given)
     options = {**CLASSIFY, "data": str(corpus), **STAGE, "pretrain_data": str(given)}
@@ -302,9 +295,8 @@ def test_texts_that_are_all_scored_are_refused_and_some_are_named(corpus, tmp_pa
     with given.open("a", newline="") as file:
         csv.writer(file).writerow(["a text of its own", "sport"])
     out = tmp_path / "out"
-    words = [*flags(options), "--phases", "train", "--on", "inline", "--out", str(out)]
-    assert main(["bench", *words]) == 0
-    assert "30 of the test texts are in test.csv: not pretrained on" in capsys.readouterr().err
+    words = [*flags(options), "--phases", "train", "--on", "inline", "--out", out]
+    assert "30 of the test texts are in test.csv: not pretrained on" in said("bench", *words).err
     assert {r.metrics["pretraining"]["texts"] for r in RecordFile(out).read() if r.cell} == {1}
 
 

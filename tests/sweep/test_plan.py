@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.registry import Owner, Register, Registry
 from zoo.sweep.make_request import make_request
@@ -146,10 +145,9 @@ def test_what_a_task_needs_of_components_is_checked_before_anything_runs(registr
         plan_of(registry, attention="torch", pe="rope")
 
 
-def test_the_plan_marks_every_impossible_cell_and_runs_nothing(tmp_path, capsys):
+def test_the_plan_marks_every_impossible_cell_and_runs_nothing(tmp_path, said):
     out = tmp_path / "out"
-    assert main(["bench", "--attention", "all", "--pe", "all", "--plan", "--out", str(out)]) == 0
-    printed = capsys.readouterr().out
+    printed = said("bench", "--attention", "all", "--pe", "all", "--plan", "--out", out).out
     lines = [line for line in printed.splitlines() if line.startswith("torch")]
     assert any("rope" in line and "skipped: torch cannot rotate" in line for line in lines)
     assert sum(line.endswith("run") for line in lines) == 4

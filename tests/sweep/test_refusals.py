@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from small_runs import CLASSIFY, bench
 
-from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.registry.loading import load
 from zoo.sweep.make_request import make_request
@@ -83,11 +82,11 @@ def test_a_refused_row_is_skipped_with_the_components_reason(plugin, tmp_path):
     }
 
 
-def test_a_block_is_tried_with_its_attention(plugin, capsys):
+def test_a_block_is_tried_with_its_attention(plugin, said):
     options = ["--attention", "fused,torch", "--pe", "none", "--block", "of-packed,pre"]
-    words = ["bench", "--plan", "--plugin", str(plugin), "--baseline", "none", *options]
-    assert main([*words, "--data", "newswire(train=40,test=20)", "--on", "inline"]) == 0
-    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    words = ["--plan", "--plugin", plugin, "--baseline", "none", "--on", "inline", *options]
+    plan = said("bench", *words, "--data", "newswire(train=40,test=20)").out
+    rows = [line.split() for line in plan.splitlines()]
     plans = {
         (row[0], row[4]): " ".join(row[6:]) for row in rows if row[:1] in (["fused"], ["torch"])
     }

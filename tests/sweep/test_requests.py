@@ -1,7 +1,5 @@
 """From options to a request: the defaults of a task, and what is not an option of it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -15,7 +13,6 @@ OTHERS = [
     ({"task": "seq2seq", "beams": 3}, "no option 'beams'; did you mean 'beam'?"),
     ({"task": "lm", "epoch": 3}, "no option 'epoch'; did you mean 'epochs'?"),
     ({"task_options": {"ensemble": 2}}, "no option 'task_options'"),
-    ({"sizes": {"dim": 2}}, "no option 'sizes'"),
     ({"ensemble": 0}, "--set ensemble=0"),
     ({"seeds": 0}, "--seeds 0: at least 1"),
     (

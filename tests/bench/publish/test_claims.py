@@ -1,7 +1,5 @@
 """Claims of papers, held against the verdicts of each data set of a published run."""
 
-from __future__ import annotations
-
 import pytest
 from example import ACCURACIES, grouped, records_of
 from factory import write_records
@@ -49,13 +47,14 @@ def place(tmp_path):
 
 
 def published(place, suite):
+    """The arguments of the program that publishes, once the suite is there."""
     results = place.parents[1]
     (results.parent / "bench" / "suites" / "profile.toml").write_text(suite)
-    return main([str(results)])
+    return [str(results)]
 
 
 def test_claims_are_held_against_the_verdicts_of_each_data_set(place):
-    assert published(place, SUITE + ON_GROUPS) == 0
+    assert main(published(place, SUITE + ON_GROUPS)) == 0
     page = (place / "README.md").read_text()
     assert "held here 1, not held 2, undecided 2" in page
     rows = {line.split("|")[1].strip(): line for line in page.splitlines() if "a paper" in line}
@@ -85,6 +84,7 @@ def test_claims_are_held_against_the_verdicts_of_each_data_set(place):
         ('worse = "rope"', 'worse = "rope"\nwrose = "sin"', "'wrose'; did you mean 'worse'?"),
     ],
 )
-def test_a_claim_that_nothing_can_be_held_against_is_one_line(place, capsys, old, new, says):
-    assert published(place, SUITE.replace(old, new)) == 2
-    assert says in capsys.readouterr().err
+def test_a_claim_that_nothing_can_be_held_against_is_one_line(
+    place, refused_command, old, new, says
+):
+    assert says in refused_command(*published(place, SUITE.replace(old, new)), command=main)

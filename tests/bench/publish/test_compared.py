@@ -63,13 +63,12 @@ def test_a_run_is_compared_with_the_one_that_its_suite_names(place):
         (None, "compared_with words/length: no records there"),
     ],
 )
-def test_runs_that_differ_in_anything_else_are_refused(place, capsys, change, message):
+def test_runs_that_differ_in_anything_else_are_refused(place, refused_command, change, message):
     if change is None:
         (place / "words" / "length" / "records.jsonl").unlink()
     else:
         write_records(place / "words" / "random", trained("random", **change))
-    assert main([str(place)]) == 2
-    (line,) = capsys.readouterr().err.strip().splitlines()
+    line = refused_command(place, command=main)
     assert "random.toml: [published] compared_with words/length: " in line
     assert message in line
     assert not (place / "README.md").exists()

@@ -10,9 +10,7 @@ import pytest
 
 from bench.components.__main__ import main
 from bench.components.timings import FILE, read
-from bench.publish.components_page import (
-    components_page,
-)
+from bench.publish.components_page import components_page
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 SHAPES = {"small": "8 × 64 tokens of width 64", "large": "16 × 256 tokens of width 256"}
@@ -95,13 +93,11 @@ def test_what_is_published_is_small_and_names_no_host(tmp_path):
         (None, "No such file"),
     ],
 )
-def test_another_file_is_one_line(tmp_path, capsys, content, message):
+def test_another_file_is_one_line(tmp_path, refused_command, content, message):
     run = tmp_path / "run.json"
     if content is not None:
         run.write_text(json.dumps(content))
-    assert main([str(run), str(tmp_path / "out")]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith(f"error: {run}")
-    assert message in error
-    assert error.count("\n") == 1
+    line = refused_command(run, tmp_path / "out", command=main)
+    assert line.startswith(f"error: {run}")
+    assert message in line
     assert not (tmp_path / "out").exists()

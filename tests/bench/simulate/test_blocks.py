@@ -1,7 +1,5 @@
 """Simulated speeds: intervals hold the true ratio, and equal models are not told apart."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

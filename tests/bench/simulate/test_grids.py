@@ -1,7 +1,5 @@
 """The noise of a run is found again in runs that were drawn with a known one."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
