@@ -8,13 +8,8 @@ does not import torch; ``checks_of`` does.
 from __future__ import annotations
 
 from zoo.conformance.check import (
-    Check,
-    CheckFailed,
     CheckResult,
     CheckSettings,
-    CheckSkipped,
-    ComponentCheck,
-    checks_for,
     checks_of,
     consequences,
     counts,
@@ -23,13 +18,8 @@ from zoo.conformance.check import (
 )
 
 __all__ = [
-    "Check",
-    "CheckFailed",
     "CheckResult",
     "CheckSettings",
-    "CheckSkipped",
-    "ComponentCheck",
-    "checks_for",
     "checks_of",
     "consequences",
     "counts",

@@ -9,7 +9,7 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,10 +28,7 @@ _WITH_CHECKS = (
 )
 CHECK_MODULES = tuple(f"zoo.conformance.{name}" for name in _WITH_CHECKS.split())
 # Run before the others, which fail too where one of these does.
-BASIC = (
-    *("contract", "shape-and-dtype"),
-    *("padding-invariance", "causality", "exact", "permutation"),
-)
+BASIC = ("contract", "shape-and-dtype", "padding-invariance", "causality", "exact", "permutation")
 # What a component may raise when asked for something that it does not declare.
 REFUSALS = (ValueError, TypeError, NotImplementedError, ZooError)
 _CHECKS: dict[str, dict[str, Check]] = {kind: {} for kind in CAPABILITIES}
@@ -137,9 +134,9 @@ def select_choices(
     chosen = [choice for name in names for choice in _named(zoo, name)]
     if files and zoo.files:
         # The last plug-ins are the files, one each.
-        chosen += _of(zoo, {row.distribution for row in zoo.plugins[-len(zoo.files) :]})
+        chosen += _every(zoo, of={row.distribution for row in zoo.plugins[-len(zoo.files) :]})
     for distribution in distributions:
-        found = _of(zoo, {distribution})
+        found = _every(zoo, of={distribution})
         if not found:
             hint = nearest(distribution, sorted({row.distribution for row in zoo.plugins}))
             raise ZooError(f"distribution '{distribution}' registers nothing{hint}")
@@ -151,25 +148,25 @@ def select_choices(
 
 def _named(zoo: Zoo, name: str) -> list[Choice]:
     if name.strip() == "all":
-        return _of(zoo)
+        return _every(zoo)
     kind, slash, text = name.partition("/")
     if not slash or not text.strip():
         raise ZooError(f"'{name}' is no component; write it as kind/name, such as attention/fused")
     if kind not in KINDS:
         raise ZooError(f"no kind '{kind}'{nearest(kind, KINDS)}")
-    if text.strip() == "all":
-        return [one for c in zoo.registry.components(kind) for one in zoo.registry.examples(c)]
-    return zoo.registry.choices(kind, text)
+    return _every(zoo, [kind]) if text.strip() == "all" else zoo.registry.choices(kind, text)
 
 
-def _of(zoo: Zoo, distributions: set[str] | None = None) -> list[Choice]:
-    """All components, or those of some distributions."""
-    components = (c for kind in KINDS for c in zoo.registry.components(kind))
+def _every(
+    zoo: Zoo, kinds: Iterable[str] = KINDS, of: Collection[str] | None = None
+) -> list[Choice]:
+    """All components of these kinds, or those of some distributions."""
     return [
         choice
-        for c in components
-        if distributions is None or c.owner.distribution in distributions
-        for choice in zoo.registry.examples(c)
+        for kind in kinds
+        for component in zoo.registry.components(kind)
+        if of is None or component.owner.distribution in of
+        for choice in zoo.registry.examples(component)
     ]
 
 
@@ -208,7 +205,7 @@ class ComponentCheck:
     def run(self) -> CheckResult:
         """The outcome; ``xfailed`` where it fails as expected, failed where it then does not."""
         start = time.perf_counter()
-        status, message = _outcome(self.choice, self.check, self.files, self.settings)
+        status, message = self._outcome()
         if self.expected and status == "failed":
             status, message = "xfailed", f"{self.expected} [{message}]"
         elif self.expected:
@@ -222,8 +219,50 @@ class ComponentCheck:
             status=status,
             message=message,
             seconds=round(time.perf_counter() - start, 4),
-            repeat=_command(self.component, self.name, self.files, self.settings),
+            repeat=self._command(),
         )
+
+    def _outcome(self) -> tuple[str, str]:
+        """The status and the message, whether it is expected to fail or not."""
+        if self.why_skipped is not None:
+            return "skipped", self.why_skipped
+        from zoo.conformance.setup import Setup
+        from zoo.models.seeding import seeded
+
+        kind = self.check.kind
+        try:
+            # Each check has a seed of its own: running other checks changes nothing. What a
+            # component prints goes to stderr, because stdout may be JSON.
+            with (
+                _one_thread(),
+                contextlib.redirect_stdout(sys.stderr),
+                seeded(self.settings.seed, f"checks/{kind}/{self.name}"),
+            ):
+                setup = Setup.of_kind.get(kind, Setup)(self.choice, self.settings, self.files)
+                self.check.body(setup)
+        except CheckSkipped as skip:
+            return "skipped", str(skip)
+        except CheckFailed as failure:
+            return "failed", str(failure)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - even SystemExit or pytest.skip is a failure
+            # An optional dependency that the component names itself: nothing is wrong with it.
+            missing = isinstance(error.__cause__, ModuleNotFoundError)
+            if missing and isinstance(error, ComponentError):
+                return "skipped", str(error)
+            return "failed", f"raised {described(error)}{_place(error)}"
+        return "passed", ""
+
+    def _command(self) -> str:
+        """The command that runs only this check."""
+        words = ["zoo", "check", self.component, "--only", self.name]
+        words += [word for file in self.files for word in ("--plugin", file)]
+        if self.settings.seed:
+            words += ["--seed", str(self.settings.seed)]
+        if self.settings.compile_backend != CheckSettings().compile_backend:
+            words += ["--compile", self.settings.compile_backend]
+        return shlex.join(words)
 
 
 def checks_for(
@@ -286,41 +325,6 @@ def counts(results: Iterable[CheckResult]) -> dict[str, int]:
     return {s: counter[s] for s in STATUSES if counter[s] or s != "xfailed"}
 
 
-def _outcome(
-    choice: Choice, check: Check, files: Sequence[str], settings: CheckSettings
-) -> tuple[str, str]:
-    reason = check.applies(choice)
-    if reason is not None:
-        return "skipped", reason
-    from zoo.conformance.setup import Setup
-    from zoo.models.seeding import seeded
-
-    try:
-        # Each check has a seed of its own: running other checks changes nothing. What a component
-        # prints goes to stderr, because stdout may be JSON.
-        with (
-            _one_thread(),
-            contextlib.redirect_stdout(sys.stderr),
-            seeded(settings.seed, f"checks/{check.kind}/{check.name}"),
-        ):
-            setup = Setup.of_kind.get(check.kind, Setup)
-            check.body(setup(choice, settings, files))
-    except CheckSkipped as skip:
-        return "skipped", str(skip)
-    except CheckFailed as failure:
-        return "failed", str(failure)
-    except KeyboardInterrupt:
-        raise
-    except ComponentError as error:
-        # An optional dependency that the component names itself: nothing is wrong with it.
-        if isinstance(error.__cause__, ModuleNotFoundError):
-            return "skipped", str(error)
-        return "failed", f"raised {described(error)}{_place(error)}"
-    except BaseException as error:  # noqa: BLE001 - even SystemExit or pytest.skip is a failure
-        return "failed", f"raised {described(error)}{_place(error)}"
-    return "passed", ""
-
-
 @contextlib.contextmanager
 def _one_thread() -> Iterator[None]:
     """Tensors this small are slower on several threads, above all on a busy machine."""
@@ -342,13 +346,3 @@ def _place(error: BaseException) -> str:
         if "site-packages" not in frame.filename and "/zoo/conformance/" not in frame.filename
     ]
     return f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
-
-
-def _command(name: str, check: str, files: Sequence[str], settings: CheckSettings) -> str:
-    words = ["zoo", "check", name, "--only", check]
-    words += [word for file in files for word in ("--plugin", file)]
-    if settings.seed:
-        words += ["--seed", str(settings.seed)]
-    if settings.compile_backend != CheckSettings().compile_backend:
-        words += ["--compile", settings.compile_backend]
-    return shlex.join(words)
