@@ -10,9 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from zoo.components.attention.base import Attention, Cache, MultiHead, ProjectedAttention
+from zoo.components.attention.base import Attention, MultiHead, ProjectedAttention
 from zoo.components.layer_context import LayerContext
-from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import (
     EXACT,
@@ -41,6 +40,7 @@ from zoo.conformance.setup import (
     Case,
     Draw,
     ModuleSetup,
+    first_layer,
     padded_mask,
     padded_tokens,
     token_tensors,
@@ -95,43 +95,29 @@ class AttentionSetup(ModuleSetup, kind="attention"):
         return padded_tokens(length, texts) if self.can("padding") else Tokens.whole(length)
 
     def call(
-        self,
-        module: Any,
-        x: Tensor,
-        tokens: Tokens,
-        *,
-        causal: bool = False,
-        cache: Any = None,
-        encoded: bool = True,
+        self, module: Any, x: Tensor, tokens: Tokens, *, encoded: bool = True, **more: Any
     ) -> Tensor:
         """With its encoding, or with none."""
         position = self.encoding(module) if encoded else None
-        return attend(module, x, tokens, position=position, causal=causal, cache=cache)
+        return attend(module, x, tokens, position=position, **more)
 
     def _cases(self, draw: Draw, length: int) -> list[Case]:
         x, context = draw(length, self.dim), draw(length + 3, self.dim)
         padded, keys = self.tokens(length, draw.texts), self.tokens(length + 3, draw.texts)
-
-        def case(name: str, tokens: Tokens, encoded: bool = True, causal: bool = False) -> Case:
-            def call(module: nn.Module, x: Tensor) -> Tensor:
-                position = self.encoding(module) if encoded else None
-                return attend(module, x, tokens, position=position, causal=causal)
-
-            return Case(name, (x,), call, x.shape, token_tensors(tokens))
 
         def cross(module: nn.Module, x: Tensor, context: Tensor) -> Tensor:
             return attend(module, x, padded, context, keys, position=self.encoding(module))
 
         # Without a mask and a bias an attention may take a shorter way, each time.
         whole = Tokens.whole(length)
-        cases = [case("plain", whole, encoded=False)]
+        cases = [self.case("plain", x, whole, encoded=False)]
         if self.can("rotate") or self.can("bias"):
-            cases.append(case("encoded", whole))
+            cases.append(self.case("encoded", x, whole))
         if self.can("padding"):
-            cases.append(case("padded", padded))
+            cases.append(self.case("padded", x, padded))
         if self.can("causal"):
-            cases.append(case("plain causal", whole, encoded=False, causal=True))
-            cases.append(case("causal", padded, causal=True))
+            cases.append(self.case("plain causal", x, whole, encoded=False, causal=True))
+            cases.append(self.case("causal", x, padded, causal=True))
         if self.can("cross"):
             fixed = (*token_tensors(padded), *token_tensors(keys))
             cases.append(Case("cross", (x, context), cross, x.shape, fixed))
@@ -149,29 +135,13 @@ def attend(
     tokens: Tokens | None = None,
     context: Tensor | None = None,
     context_tokens: Tokens | None = None,
-    *,
-    position: PositionalEncoding | None = None,
-    causal: bool = False,
-    cache: Cache | None = None,
-    read: slice | None = None,
+    **more: Any,
 ) -> Tensor:
-    """Call an attention; the defaults are whole texts and no encoding.
-
-    read: the rows of the context that x has, where the layer computes these alone.
-    """
+    """Call an attention in the first layer; the defaults are whole texts and no encoding."""
     if context is not None and context_tokens is None:
         context_tokens = Tokens.whole(context.shape[1])
-    layer = LayerContext(
-        tokens or Tokens.whole(x.shape[1]),
-        position or ReferenceEncoding(),
-        causal=causal,
-        context=context,
-        context_tokens=context_tokens,
-        cache=cache,
-        read=read,
-        index=PLACE["layer_index"],
-        count=PLACE["layer_count"],
-    )
+    whole = tokens or Tokens.whole(x.shape[1])
+    layer = first_layer(whole, context=context, context_tokens=context_tokens, **more)
     out: Tensor = module(x, layer)
     return out
 

@@ -15,13 +15,13 @@ from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
 from zoo.conformance.assertions import must
 from zoo.conformance.check import CheckSettings, check
+from zoo.conformance.elsewhere import elsewhere
 from zoo.conformance.setup import (
     BATCH,
     Case,
     Draw,
     ModuleSetup,
     padded_tokens,
-    token_tensors,
 )
 from zoo.data.tokenizer import SPECIALS
 from zoo.registry import Choice
@@ -99,12 +99,8 @@ class BaselineSetup(ModuleSetup, kind="baseline"):
         ids = torch.randint(VOCAB_SIZE, shape, generator=draw.generator, device="cpu")
         ids = draw.placed(ids[draw.texts])
 
-        def case(name: str, tokens: Tokens) -> Case:
-            fixed = token_tensors(tokens)
-            return Case(name, (ids,), lambda m, ids: m(ids, tokens), (len(ids), CLASSES), fixed)
-
-        padded = padded_tokens(length, draw.texts)
-        return [case("plain", Tokens.whole(length)), case("padded", padded)]
+        tokens = {"plain": Tokens.whole(length), "padded": padded_tokens(length, draw.texts)}
+        return [self.case(name, ids, its, (len(ids), CLASSES)) for name, its in tokens.items()]
 
 
 @check("baseline")
@@ -270,6 +266,6 @@ def same_everywhere(setup: BaselineSetup) -> None:
     _fit(setup.choice, model, turned=False)
     found = _predicted(setup.choice, model)
     must(found == expected, "fitted a second time, it remembers the data of the first")
-    others = setup.elsewhere("zoo.conformance.baseline:fit_and_predict")
+    others = elsewhere(setup.choice, setup.files, "zoo.conformance.baseline:fit_and_predict")
     what = "two processes with other hash seeds, folders and dates give other predictions"
     must(len(others) == 1, f"{what}: sort sets, and use no hash()")

@@ -29,7 +29,6 @@ from zoo.conformance.setup import (
     padded_mask,
     padded_tokens,
     perturb,
-    token_tensors,
     with_garbage,
 )
 from zoo.conformance.training import DRAWS, LITTLE_DROPOUT, same_scale
@@ -88,41 +87,22 @@ class BlockSetup(ModuleSetup, kind="block"):
         return block.double().eval()
 
     def _cases(self, draw: Draw, length: int) -> list[Case]:
-        x = draw(length, self.dim)
-        whole = context_of(length, self.heads)
-        padded = replace(whole, tokens=padded_tokens(length, draw.texts))
-
-        def case(name: str, context: LayerContext, rows: int = length) -> Case:
-            shape, fixed = (len(x), rows, self.dim), token_tensors(context.tokens)
-
-            def one_pass(block: Block, x: Tensor) -> Tensor:
-                out: Tensor = block(x, replace(context, shared={}))
-                return out
-
-            return Case(name, (x,), one_pass, shape, fixed)
-
+        x, padded = draw(length, self.dim), padded_tokens(length, draw.texts)
         return [
-            case("padded", padded),
-            case("causal", replace(padded, causal=True)),
-            case("few rows", replace(padded, read=slice(1, 3)), rows=2),
+            self.case("padded", x, padded),
+            self.case("causal", x, padded, causal=True),
+            self.case("few rows", x, padded, (len(x), 2, self.dim), read=slice(1, 3)),
         ]
 
-    def call(
-        self, module: Any, x: Tensor, tokens: Tokens, *, causal: bool = False, cache: Any = None
-    ) -> Tensor:
+    def call(self, module: Any, x: Tensor, tokens: Tokens, **more: Any) -> Tensor:
         """In a layer with an encoding."""
-        layer = replace(context_of(heads=self.heads, causal=causal, cache=cache), tokens=tokens)
-        out: Tensor = module(x, layer)
+        out: Tensor = module(x, context_of(tokens, heads=self.heads, **more))
         return out
 
     @property
     def causal_or_not(self) -> tuple[bool, ...]:
         """Causal or not is the attention's affair."""
         return (False, True)
-
-    def hidden_states(self) -> Tensor:
-        """Inputs (B, L, D)."""
-        return self.normal(BATCH, LENGTH, DIM)
 
 
 def _new_pass(block: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -146,10 +126,10 @@ class PlainFFN(nn.Module):
         return self.layers(x)
 
 
-def context_of(length: int = LENGTH, heads: int = HEADS, **more: Any) -> LayerContext:
-    """Whole texts, and an encoding that rotates and adds a bias."""
+def context_of(tokens: Tokens | None = None, *, heads: int = HEADS, **more: Any) -> LayerContext:
+    """With an encoding that rotates and adds a bias; by default of whole texts."""
     encoding = ReferenceEncoding(rotates=True, biases=True, heads=heads)
-    return LayerContext(Tokens.whole(length), encoding, **more)
+    return LayerContext(tokens or Tokens.whole(LENGTH), encoding, **more)
 
 
 @check("block")
@@ -164,7 +144,7 @@ def dropout_scale(setup: BlockSetup) -> None:
         block = setup.block(ffn=False, norm=nn.Identity, silent=silent, dropout=LITTLE_DROPOUT)
         return block, block(x, context_of()).detach()
 
-    x = setup.hidden_states().repeat(FEW, 1, 1)
+    x = setup.text(LENGTH).repeat(FEW, 1, 1)
     residual = build_and_call(silent=True)[1]
     block, expected = build_and_call()
     block.train()
@@ -197,7 +177,7 @@ def norms_apart(setup: BlockSetup) -> None:
             must(not made, f"normed is False, yet norm() was called {len(made)} times")
         memory = setup.normal(BATCH, LENGTH, DIM, seed=1)
         more: dict[str, Any] = {"memory": memory, "memory_tokens": Tokens.whole(LENGTH)}
-        block(setup.hidden_states(), context_of(**more if cross else {}))
+        block(setup.text(LENGTH), context_of(**more if cross else {}))
         most = max(map(len, inputs.values()), default=0)
         what = f"a norm is called for {most} different inputs in one pass"
         must(most < 2, f"{what}: norm() was called {len(made)} times, once for each norm")
@@ -206,30 +186,27 @@ def norms_apart(setup: BlockSetup) -> None:
 @check("block", needs="cross")
 def memory(setup: BlockSetup) -> None:
     """With cross-attention it reads a memory of any length, ignores its padding, and needs one."""
-    block, x = setup.block(cross=True), setup.hidden_states()
+    block, x = setup.block(cross=True), setup.text(LENGTH)
     encoded, tokens = setup.normal(BATCH, 9, DIM, seed=1), padded_tokens(9)
 
-    def read(memory: Tensor) -> Any:
-        return block(x, context_of(memory=memory, memory_tokens=tokens))
+    def read(by: Block, memory: Tensor = encoded, its: Tokens = tokens, **more: Any) -> Tensor:
+        out: Tensor = by(x, context_of(memory=memory, memory_tokens=its, **more))
+        return out
 
-    out = read(encoded)
+    out = read(block)
     has_shape(out, x.shape, "output")
     dropping = setup.block(cross=True, dropout=DROPOUT)
-    again = dropping(x, context_of(memory=encoded, memory_tokens=tokens))
-    close(again, out, "evaluation with dropout set")
-    differ(read(encoded + 1), out, "changing the memory")
-    dirty = read(with_garbage(encoded, padded_mask(9)))
+    close(read(dropping), out, "evaluation with dropout set")
+    differ(read(block, encoded + 1), out, "changing the memory")
+    dirty = read(block, with_garbage(encoded, padded_mask(9)))
     close(dirty, out, "the output with other values in the memory's padding")
     filled = KeyValues()
     for what, rows in (("first filled", slice(None)), ("read again", slice(0, 0))):
-        new, its_tokens = encoded[:, rows], tokens[rows]
-        context = context_of(memory=new, memory_tokens=its_tokens, memory_cache=filled)
-        again = block(x, context)
+        again = read(block, encoded[:, rows], tokens[rows], memory_cache=filled)
         must(filled.used, "the memory's cache is never used")
         close(again, out, f"the output with the memory's cache, {what}")
     rows = slice(2, 5)
-    few = block(x, context_of(memory=encoded, memory_tokens=tokens, read=rows))
-    close(few, out[:, rows], f"rows {rows} with a memory")
+    close(read(block, read=rows), out[:, rows], f"rows {rows} with a memory")
     error = refusal(lambda: block(x, context_of()), (ValueError,))
     must(error is not None, "a block with cross-attention accepts a call without a memory")
 
@@ -244,7 +221,7 @@ def undeclared(setup: BlockSetup) -> None:
 @check("block")
 def residual(setup: BlockSetup) -> None:
     """If `residual` is declared, and only then, its own input is added, and never dropped."""
-    x = setup.hidden_states()
+    x = setup.text(LENGTH)
     out = setup.block(norm=nn.Identity, silent=True)(x, context_of()).detach()
     if not setup.can("residual"):
         scale = float((out * x).sum() / x.square().sum())
@@ -273,7 +250,7 @@ def final_norm(setup: BlockSetup) -> None:
     """`final_norm` is True where the output grows with the input; with `residual` it then does."""
     if not any(isinstance(module, nn.LayerNorm) for module in setup.block().modules()):
         raise CheckSkipped("it has no norms")
-    block, x, growths = setup.block(), setup.hidden_states(), []
+    block, x, growths = setup.block(), setup.text(LENGTH), []
     growth = _growth(block, x)
     what = f"a thousand times the input gives {growth:.3g} times the output"
     must(growth < 10 or block.final_norm, f"{what}, and final_norm is False")
@@ -289,7 +266,7 @@ def final_norm(setup: BlockSetup) -> None:
 @check("block")
 def norms_output_untouched(setup: BlockSetup) -> None:
     """What a norm gives is not changed in place: the norm 'none' gives the hidden states."""
-    x = setup.hidden_states()
+    x = setup.text(LENGTH)
     before = x.clone()
     for setup.place in (PLACE, LAST):
         with torch.no_grad():
@@ -302,7 +279,7 @@ def few_rows(setup: BlockSetup) -> None:
     """Asked for a few rows of a long text, it gives what it does for all; an encoding acts."""
     block, x = setup.block(), setup.normal(1, LONG, DIM)
     for causal in (False, True):
-        layer = context_of(LONG, causal=causal)
+        layer = context_of(Tokens.whole(LONG), causal=causal)
         out, few = block(x, layer), block(x, replace(layer, read=slice(150, 152)))
         close(few, out[:, 150:152], f"rows 150 and 151{', causal' * causal}")
         plain = replace(layer, position=ReferenceEncoding())

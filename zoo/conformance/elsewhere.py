@@ -17,13 +17,14 @@ import sys
 import tempfile
 import time
 import types
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from zoo.conformance.check import CHECK_MODULES
+from zoo.conformance.check import CHECK_MODULES, CheckFailed, CheckSkipped
 from zoo.files import scratch_directory
 from zoo.registry import BUILT_IN, Choice
 
@@ -33,24 +34,30 @@ DIFFERENCES = ((1, 0), (2, 400))
 _SLOW = ("torch", "sklearn.linear_model", "sklearn.feature_extraction.text")
 
 
-def elsewhere(choice: Choice, plugin_files: tuple[str, ...], function: str) -> set[str]:
+def elsewhere(choice: Choice, plugin_files: Sequence[str], function: str) -> set[str]:
     """All that the function says of the component in the other processes.
 
     function: ``package.module:function``, which takes a Choice and gives text. Other plug-ins than
-    the component's own are not loaded. Raises RuntimeError where the function does, and LookupError
-    for a component that only this process has registered.
+    the component's own are not loaded. Raises CheckFailed where the function raises something, and
+    CheckSkipped for a component that only this process has registered.
     """
-    owner = choice.component.owner
-    files = [str(Path(f).resolve()) for f in plugin_files if Path(f).name == owner.distribution]
+    files, plugins = own_plugin(choice, plugin_files)
     question = {
         "kind": choice.component.kind,
         "name": str(choice),
         "files": files,
-        "plugins": "" if files or owner.distribution == BUILT_IN else owner.distribution,
+        "plugins": plugins,
         "path": [str(Path(entry).resolve()) for entry in sys.path],
         "function": function,
     }
     return {_ask(seed, {**question, "days": days}) for seed, days in DIFFERENCES}
+
+
+def own_plugin(choice: Choice, plugin_files: Sequence[str]) -> tuple[list[str], str]:
+    """What must be loaded for the component alone: its single file, the value of ZOO_PLUGINS."""
+    owner = choice.component.owner.distribution
+    files = [str(Path(file).resolve()) for file in plugin_files if Path(file).name == owner]
+    return files, "" if files or owner == BUILT_IN else owner
 
 
 def _ask(hash_seed: int, question: dict[str, object]) -> str:
@@ -62,8 +69,8 @@ def _ask(hash_seed: int, question: dict[str, object]) -> str:
     reply = json.loads(process.stdout.readline())
     if error := reply.get("error"):
         if error.startswith(f"ZooError: no {question['kind']} "):
-            raise LookupError("another process cannot load it: this one registered it")
-        raise RuntimeError(f"in a new process: {error}")
+            raise CheckSkipped("another process cannot load it: this one registered it")
+        raise CheckFailed(f"in a new process: {error}")
     return str(reply["answer"])
 
 
@@ -121,14 +128,11 @@ def _set_date(module: types.ModuleType, seconds: int) -> None:
         def today(cls) -> Any:
             return datetime.date.fromtimestamp(time.time())
 
-    changed = {**vars(datetime), "datetime": LaterMoment, "date": LaterDay}
-    for key, value in list(vars(module).items()):
-        if value is datetime:
-            setattr(module, key, types.SimpleNamespace(**changed))
-        elif value is datetime.datetime:
-            setattr(module, key, LaterMoment)
-        elif value is datetime.date:
-            setattr(module, key, LaterDay)
+    later = types.SimpleNamespace(**{**vars(datetime), "datetime": LaterMoment, "date": LaterDay})
+    instead = {id(datetime): later, id(datetime.datetime): LaterMoment, id(datetime.date): LaterDay}
+    for name, value in list(vars(module).items()):
+        if id(value) in instead:
+            setattr(module, name, instead[id(value)])
 
 
 def _answer_in_a_copy(question: dict[str, Any], folder: Path) -> str:

@@ -7,19 +7,19 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pydantic import BaseModel
 
 from zoo.conformance.assertions import must
 from zoo.conformance.check import CheckFailed, CheckSkipped, check
-from zoo.conformance.setup import Setup
+from zoo.conformance.elsewhere import elsewhere, own_plugin
+from zoo.conformance.setup import Setup, other_values
 from zoo.data.sources.corpus import IGNORED, Corpus, Pairs, TaggedCorpus, Texts
 from zoo.errors import ZooError
 from zoo.files import scratch_directory
-from zoo.registry import AXES, BUILT_IN, CAPABILITIES, Choice
+from zoo.registry import AXES, CAPABILITIES
 
 # Loading takes a while, and so does finding that the Hub cannot be reached.
 _LOADED: dict[tuple[object, str], Any] = {}
@@ -154,14 +154,9 @@ def _can_be_declared(kind: str, capabilities: Iterable[str]) -> None:
 @check("task")
 def no_torch(setup: Setup) -> None:
     """Importing and building it does not import torch."""
-    owner, file = setup.choice.component.owner, setup.choice.component.file()
-    files = [file] if file and Path(file).name == owner.distribution else []
-    others = files or owner.distribution == BUILT_IN
-    environment = {
-        **os.environ,
-        "ZOO_PLUGINS": "" if others else owner.distribution,  # another plug-in may import torch
-        "PYTHONPATH": os.pathsep.join(sys.path),
-    }
+    files, plugins = own_plugin(setup.choice, setup.files)  # another plug-in may import torch
+    path = os.pathsep.join(sys.path)
+    environment = {**os.environ, "ZOO_PLUGINS": plugins, "PYTHONPATH": path}
     command = [sys.executable, "-c", _PROGRAM, str(setup.choice), *files]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     must(done.returncode == 0, f"in a new process: {''.join(done.stderr.splitlines()[-1:])}")
@@ -250,7 +245,7 @@ def everywhere(setup: DataSetup) -> None:
         what = f"{len(differing)} of {len(one)} {part} differ, the first at {differing[:1]}"
         must(not differing, f"loaded again: {what}")
     must(loaded.fingerprint == again.fingerprint, "loaded again: the fingerprints differ")
-    found = setup.elsewhere("zoo.conformance.elsewhere:fingerprint")
+    found = elsewhere(setup.choice, setup.files, "zoo.conformance.elsewhere:fingerprint")
     what = "two processes with other hash seeds, folders, dates and random states load other data"
     must(len(found) == 1, f"{what}: sort sets, and draw from random.Random(seed)")
 
@@ -258,29 +253,18 @@ def everywhere(setup: DataSetup) -> None:
 @check("data")
 def parameters_act(setup: DataSetup) -> None:
     """Every parameter that is a number or a switch changes the data, or refuses other values."""
-    plain, component = setup.corpus().fingerprint, setup.choice.component
-    for name, default in component.parameters.items():
-        prints = []
-        for value in _others(default):
-            given = {**setup.choice.given, name: value}
+    plain = setup.corpus().fingerprint
+    for name, default in setup.choice.component.parameters.items():
+        ignored = False
+        for value in other_values(default):
+            other = setup.given(**{**setup.choice.given, name: value})
             try:
-                prints.append(Choice(component, setup.choice.label, given).build().fingerprint)
+                ignored = other.make().fingerprint == plain
             except (ZooError, ValueError):
                 continue
-            if prints[-1] != plain:
+            if not ignored:
                 break
-        ignored = bool(prints) and set(prints) == {plain}
         must(not ignored, f"'{name}' changes nothing: other values give the same documents")
-
-
-def _others(default: object) -> Iterator[object]:
-    """Other values of a parameter, near its default first."""
-    if isinstance(default, bool):
-        yield not default
-    elif isinstance(default, int):
-        yield from (default + 1, 2 * default + 1, max(1, default // 2))
-    elif isinstance(default, float):
-        yield from (default / 2, min(2 * default, (1 + default) / 2))
 
 
 @check("data", needs="text-labels")

@@ -8,7 +8,6 @@ import inspect
 import itertools
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import torch
@@ -18,6 +17,7 @@ from torch.utils._pytree import tree_leaves
 
 from zoo.conformance.assertions import EXACT, close, finite, has_shape, likely, must, same
 from zoo.conformance.check import CheckFailed, CheckSettings, CheckSkipped, check, checks_of
+from zoo.conformance.elsewhere import elsewhere
 from zoo.conformance.setup import (
     BATCH,
     Case,
@@ -96,9 +96,7 @@ def contract(setup: ModuleSetup) -> None:
 @check(*AXES)
 def defaults(setup: ModuleSetup) -> None:
     """Giving the registered defaults explicitly changes nothing."""
-    component = setup.choice.component
-    bare = type(setup)(replace(setup.choice, given={}), setup.settings)
-    explicit = type(setup)(replace(bare.choice, given=dict(component.parameters)), setup.settings)
+    bare, explicit = setup.given(), setup.given(**setup.choice.component.parameters)
     for case in setup.cases(torch.float32):
         one, other = (case(which.build(torch.float32)) for which in (explicit, bare))
         same(one, other, f"{case.name}: output with the defaults given")
@@ -259,9 +257,9 @@ def device(setup: ModuleSetup) -> None:
         raise CheckSkipped(f"it looks at values, which torch's meta device has not: {reason}")
 
 
-def autocast() -> torch.autocast:
-    """As a run with ``--precision bf16``."""
-    return torch.autocast("cpu", dtype=torch.bfloat16)
+def autocast(enabled: bool = True) -> torch.autocast:
+    """As a run with ``--precision bf16``; or, where it is not enabled, as one without."""
+    return torch.autocast("cpu", dtype=torch.bfloat16, enabled=enabled)
 
 
 @check(*MODULES, applies=of_modules, name="autocast")
@@ -315,7 +313,7 @@ def precision(setup: ModuleSetup) -> None:
             inputs = (x.to(y.dtype) for x, y in zip(case.inputs, exact.inputs, strict=True))
             expected = exact.call(high, *inputs).detach()
             # Not a module in bfloat16: a run in bfloat16 has weights and buffers in float32.
-            with autocast() if dtype == torch.bfloat16 else contextlib.nullcontext():
+            with autocast(dtype == torch.bfloat16):
                 out = case(low)
             error = (out.double() - expected).detach().norm()
             off = float(error / expected.norm().clamp_min(1e-30))
@@ -330,7 +328,7 @@ def large_inputs(setup: ModuleSetup) -> None:
     for low in (False, True):
         for case in setup.cases(torch.float32):
             inputs = tuple((LARGE * x).requires_grad_() for x in case.inputs)
-            with autocast() if low else contextlib.nullcontext():
+            with autocast(low):
                 out = case.call(module, *inputs)
             what = f"{case.name}, {LARGE:g} times the input{', under autocast' * low}"
             hint = "subtract the largest score before exp, or use softmax"
@@ -380,7 +378,7 @@ def weights_and_outputs(choice: Choice) -> str:
 def same_everywhere(setup: ModuleSetup) -> None:
     """With another hash seed, folder, date and random state it is built and computes the same."""
     setup.build()  # raises where there is nothing to build, and so nothing to compare
-    found = setup.elsewhere("zoo.conformance.modules:weights_and_outputs")
+    found = elsewhere(setup.choice, setup.files, "zoo.conformance.modules:weights_and_outputs")
     first, *others = map(json.loads, found)
     what = "two processes with other hash seeds, folders, dates and random states"
     for other in others:

@@ -9,12 +9,10 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from zoo.components.layer_context import Cache, LayerContext
 from zoo.components.pool.base import Pool
 from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import close, finite, has_shape, must
 from zoo.conformance.check import CheckSkipped, check
-from zoo.conformance.reference import ReferenceEncoding
 from zoo.conformance.setup import (
     BATCH,
     DIM,
@@ -26,9 +24,8 @@ from zoo.conformance.setup import (
     Case,
     Draw,
     ModuleSetup,
-    padded_mask,
+    first_layer,
     padded_tokens,
-    token_tensors,
 )
 from zoo.registry import Choice
 
@@ -54,8 +51,7 @@ class NormSetup(ModuleSetup, kind="norm"):
         return out
 
     def _cases(self, draw: Draw, length: int) -> list[Case]:
-        x = 1 + 2 * draw(length, self.dim)
-        return [Case("plain", (x,), lambda module, x: module(x), x.shape)]
+        return [self.case("plain", 1 + 2 * draw(length, self.dim), Tokens.whole(length))]
 
 
 class FFNSetup(NormSetup, kind="ffn"):
@@ -73,7 +69,8 @@ class FFNSetup(NormSetup, kind="ffn"):
 
     def call(self, module: Any, x: Tensor, tokens: Tokens, **more: Any) -> Tensor:
         """In a layer with these tokens."""
-        return feed(module, x, tokens, **more)
+        out: Tensor = module(x, first_layer(tokens, **more))
+        return out
 
     def padded_sides(self, module: Any) -> tuple[str, ...]:
         """A network that reads neighbours may count from either side."""
@@ -84,15 +81,10 @@ class FFNSetup(NormSetup, kind="ffn"):
 
     def _cases(self, draw: Draw, length: int) -> list[Case]:
         x, padded = 1 + 2 * draw(length, self.dim), padded_tokens(length, draw.texts)
-
-        def case(name: str, tokens: Tokens, causal: bool = False) -> Case:
-            def call(module: nn.Module, x: Tensor) -> Tensor:
-                return feed(module, x, tokens, causal=causal)
-
-            return Case(name, (x,), call, x.shape, token_tensors(tokens))
-
-        cases = [case("plain", Tokens.whole(length)), case("padded", padded)]
-        return [*cases, case("causal", padded, True)] if self.can("causal") else cases
+        cases = [self.case("plain", x, Tokens.whole(length)), self.case("padded", x, padded)]
+        if self.can("causal"):
+            cases.append(self.case("causal", x, padded, causal=True))
+        return cases
 
 
 class PoolSetup(ModuleSetup, kind="pool"):
@@ -120,39 +112,15 @@ class PoolSetup(ModuleSetup, kind="pool"):
         return self.choice.build(self.dim)
 
     def _cases(self, draw: Draw, length: int) -> list[Case]:
-        x, mask = draw(length, self.dim), padded_mask(length)[draw.texts]
-        shape = (len(x), self.width)
-        return [
-            Case("plain", (x,), lambda module, x: module(x, None), shape),
-            Case("padded", (x,), lambda module, x: module(x, mask), shape, (mask,)),
-        ]
+        x = draw(length, self.dim)
+        tokens = {"plain": Tokens.whole(length), "padded": padded_tokens(length, draw.texts)}
+        return [self.case(name, x, its, (len(x), self.width)) for name, its in tokens.items()]
 
     @cached_property
     def width(self) -> int:
         """The width of its output."""
         own = getattr(self.build(), "width", None)
         return self.dim if own is None else int(own)
-
-
-def feed(
-    module: nn.Module,
-    x: Tensor,
-    tokens: Tokens | None = None,
-    *,
-    causal: bool = False,
-    cache: Cache | None = None,
-) -> Tensor:
-    """Call a feed-forward network; by default x (…, L, D) is whole texts."""
-    layer = LayerContext(
-        tokens or Tokens.whole(x.shape[-2] if x.dim() > 1 else 1),
-        ReferenceEncoding(),
-        causal=causal,
-        cache=cache,
-        index=PLACE["layer_index"],
-        count=PLACE["layer_count"],
-    )
-    out: Tensor = module(x, layer)
-    return out
 
 
 def _of_known_statistics(choice: Choice) -> str | None:
@@ -205,8 +173,7 @@ def constant_input(setup: NormSetup) -> None:
 def parameter_count(setup: FFNSetup) -> None:
     """With default parameters, a gated one has as many weights as a plain one."""
     # A parameter may make it wider, which is then what the user wants.
-    bare = FFNSetup(Choice(setup.choice.component, setup.choice.label), setup.settings)
-    count = sum(parameter.numel() for parameter in bare.build().parameters())
+    count = sum(parameter.numel() for parameter in setup.given().build().parameters())
     plain = 2 * DIM * HIDDEN
     # There may be biases and some weights more; a third matrix as wide is half as many again.
     slack = plain // 4

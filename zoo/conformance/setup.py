@@ -10,10 +10,12 @@ from typing import Any, ClassVar, Self
 import torch
 from torch import Tensor, nn
 
+from zoo.components.layer_context import LayerContext
+from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import EXACT
 from zoo.conformance.check import CheckFailed, CheckSettings, CheckSkipped
-from zoo.conformance.elsewhere import elsewhere
+from zoo.conformance.reference import ReferenceEncoding
 from zoo.models.seeding import seeded
 from zoo.registry import Choice
 
@@ -93,17 +95,10 @@ class Setup:
         """Call the factory with the contract's arguments."""
         return self.choice.build()
 
-    def elsewhere(self, function: str) -> set[str]:
-        """What the function says of the component in other processes (zoo.conformance.elsewhere).
-
-        Raises CheckFailed where it fails there, CheckSkipped where they cannot load the component.
-        """
-        try:
-            return elsewhere(self.choice, tuple(self.files), function)
-        except LookupError as error:
-            raise CheckSkipped(str(error)) from None
-        except RuntimeError as error:
-            raise CheckFailed(str(error)) from None
+    def given(self, **parameters: Any) -> Self:
+        """The same set-up with these parameters of the component, and defaults for the others."""
+        choice = replace(self.choice, given=parameters)
+        return type(self)(choice, self.settings, self.files)
 
 
 class ModuleSetup(Setup, ABC):
@@ -121,10 +116,8 @@ class ModuleSetup(Setup, ABC):
     tolerance: ClassVar[float] = EXACT
     lonely = ""
 
-    def call(
-        self, module: Any, x: Tensor, tokens: Tokens, *, causal: bool = False, cache: Any = None
-    ) -> Tensor:
-        """What it gives for texts x whose tokens these are."""
+    def call(self, module: Any, x: Tensor, tokens: Tokens, **more: Any) -> Tensor:
+        """What it gives for texts x whose tokens these are; more: of the layer's context."""
         raise NotImplementedError
 
     def fault(self, module: Any) -> str:
@@ -156,11 +149,6 @@ class ModuleSetup(Setup, ABC):
         other.dim, other.heads, other.hidden = dim, heads, hidden
         return other
 
-    def given(self, **parameters: Any) -> Self:
-        """The same set-up with other values of the component's parameters."""
-        choice = replace(self.choice, given={**self.choice.given, **parameters})
-        return type(self)(choice, self.settings, self.files)
-
     @property
     def quiet_training(self) -> bool:
         """Whether training without dropout is deterministic."""
@@ -186,6 +174,16 @@ class ModuleSetup(Setup, ABC):
 
     @abstractmethod
     def _cases(self, draw: Draw, length: int) -> list[Case]: ...
+
+    def case(
+        self, name: str, x: Tensor, tokens: Tokens, shape: Sequence[int] = (), **options: Any
+    ) -> Case:
+        """``call`` with these arguments; shape: of the output, where it is not that of x."""
+
+        def call(module: nn.Module, x: Tensor) -> Tensor:
+            return self.call(module, x, tokens, **options)
+
+        return Case(name, (x,), call, shape or x.shape, token_tensors(tokens))
 
     def build(
         self,
@@ -219,6 +217,19 @@ class ModuleSetup(Setup, ABC):
         return normal(self.generator(seed), *shape)
 
 
+def first_layer(
+    tokens: Tokens, position: PositionalEncoding | None = None, **more: Any
+) -> LayerContext:
+    """The context of the layer at PLACE, without an encoding unless one is given."""
+    return LayerContext(
+        tokens,
+        position or ReferenceEncoding(),
+        index=PLACE["layer_index"],
+        count=PLACE["layer_count"],
+        **more,
+    )
+
+
 def perturb(module: nn.Module, size: float = JITTER) -> None:
     """Add noise to every parameter."""
     with torch.no_grad():
@@ -229,6 +240,16 @@ def perturb(module: nn.Module, size: float = JITTER) -> None:
 def normal(generator: torch.Generator, *shape: int) -> Tensor:
     """Standard normal numbers in float64."""
     return torch.randn(*shape, generator=generator, dtype=torch.float64, device="cpu")
+
+
+def other_values(value: object) -> Iterator[float]:
+    """Other values of a parameter, where it is a number or a switch."""
+    if isinstance(value, bool):
+        yield not value
+    elif isinstance(value, int):
+        yield from (2 * value, value // 2, value + 1) if value else (1,)
+    elif isinstance(value, float):
+        yield from (value / 2, 2 * value) if value else (0.5,)
 
 
 def padded_mask(length: int) -> Tensor:

@@ -16,8 +16,17 @@ from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
 from zoo.conformance.assertions import close, finite, has_shape, must
 from zoo.conformance.check import CheckFailed, CheckSkipped, check
-from zoo.conformance.modules import DROPOUT
-from zoo.conformance.setup import DIM, HEADS, HIDDEN, PLACE, ModuleSetup, padded_mask, perturb
+from zoo.conformance.modules import DROPOUT, LARGE, autocast
+from zoo.conformance.setup import (
+    DIM,
+    HEADS,
+    HIDDEN,
+    PLACE,
+    ModuleSetup,
+    other_values,
+    padded_mask,
+    perturb,
+)
 from zoo.conformance.training import agrees
 from zoo.models.architectures import LanguageModel
 from zoo.models.build import build_classifier, build_language_model
@@ -42,7 +51,6 @@ VOCAB, LENGTH, MORE, PROMPT = 50, 9, 4, 5
 # A long text, with a beginning that ends inside of a chunk; steps of an optimizer.
 LONG, BEGIN, STEPS = 150, 77, 4
 MANY = 129  # texts: more than are evaluated at once
-LONG, LARGE = 150, 100.0
 SMALL = (1e-9, 1e-13)  # below the usual limits of a denominator
 WIDE = (64, 2, 80)  # heads so wide that encodings have several frequencies
 
@@ -53,7 +61,7 @@ def assembles(setup: ModuleSetup) -> None:
     kind, trained = setup.choice.component.kind, 0
     reasons = []
     for slot, encoding in ENCODINGS.items() if kind == "attention" else [("embed", "sin")]:
-        cell = replace(_plain(pe=encoding), **{kind: Pattern((setup.choice,))})
+        cell = _cell(setup, pe=encoding)
         reason = cell.refusal(ASSEMBLED[0], {"attention": {"padding"}})
         if kind == "attention":
             able = slot == "embed" or setup.can(slot)
@@ -78,6 +86,11 @@ def _plain(**parts: str) -> Cell:
     return Cell.parse(built_ins(), {**PLAIN, **parts})
 
 
+def _cell(setup: ModuleSetup, **parts: str) -> Cell:
+    """The same with the component in it."""
+    return replace(_plain(**parts), **{setup.choice.component.kind: Pattern((setup.choice,))})
+
+
 def _train(cell: Cell, slot: str, sizes: Sizes) -> None:
     """A step, and one under autocast, on texts of several lengths, an empty one among them."""
     model = build_classifier(cell, sizes, vocab_size=50, classes=3, seed=0, dropout=0.1)
@@ -85,7 +98,7 @@ def _train(cell: Cell, slot: str, sizes: Sizes) -> None:
     real = torch.arange(12) < torch.tensor([12, 5, 1, 0])[:, None]
     for mixed in (False, True):
         what = f"a model with an encoding that needs {slot!r}{', under autocast' * mixed}"
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=mixed):
+        with autocast(mixed):
             logits = model(ids, Tokens(real, torch.arange(12)))
         has_shape(logits, (4, 3), f"logits of {what}")
         finite(logits, f"logits of {what}")
@@ -277,11 +290,9 @@ def _model(
 
     Raises CheckSkipped where planning allows none.
     """
-    kind = setup.choice.component.kind
-    slots = ("rotate", "bias", "embed") if kind == "attention" else ("embed",)
-    slot = next(slot for slot in slots if slot == "embed" or setup.can(slot))
-    plain = _plain(pe=ENCODINGS[slot], pool=pool)
-    cell = replace(plain, **{kind: Pattern((setup.choice,))})
+    slots = ("rotate", "bias") if setup.choice.component.kind == "attention" else ()
+    slot = next(filter(setup.can, slots), "embed")
+    cell = _cell(setup, pe=ENCODINGS[slot], pool=pool)
     if reason := cell.refusal(sizes, {"attention": {"padding", *needs}}):
         raise CheckSkipped(f"planning allows no model with it: {reason}")
     try:
@@ -297,18 +308,17 @@ def _model(
 @check(*AXES)
 def parameters_act(setup: ModuleSetup) -> None:
     """Another value of each numeric parameter changes weights, outputs or losses."""
+    given = setup.choice.given
     numbers = {
         name: value
-        for name, value in (
-            dict(setup.choice.component.parameters) | dict(setup.choice.given)
-        ).items()
+        for name, value in {**setup.choice.component.parameters, **given}.items()
         if isinstance(value, int | float) and not isinstance(value, bool)
     }
     for name, value in numbers.items():
         tried = []
-        for other in _others(value):
+        for other in other_values(value):
             try:
-                if _differ(setup, setup.given(**{name: other})):
+                if _differ(setup, setup.given(**{**given, name: other})):
                     break
             except (ValueError, CheckFailed):  # it refuses the value, or the sizes with it
                 continue
@@ -318,13 +328,6 @@ def parameters_act(setup: ModuleSetup) -> None:
             must(not tried, f"{what} {name}={value:g}, bit by bit: the parameter does nothing")
     if not numbers:
         raise CheckSkipped("it has no numeric parameter")
-
-
-def _others(value: float) -> list[float]:
-    """Values of the same type near this one."""
-    if isinstance(value, int):
-        return [2 * value, value // 2, value + 1]
-    return [2 * value, value / 2] if value else [0.5]
 
 
 def _differ(one: ModuleSetup, other: ModuleSetup) -> bool:
