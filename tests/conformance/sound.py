@@ -135,12 +135,13 @@ class Bag(nn.Module):
         self.head = nn.Linear(sizes.dim, classes)
 
     def forward(self, ids: Tensor, tokens: Tokens) -> Tensor:
-        x = self.embedding(ids)
+        return self.head(self.mean(self.embedding(ids), tokens))
+
+    def mean(self, x: Tensor, tokens: Tokens) -> Tensor:
         if tokens.attention_mask is None:
-            return self.head(x.mean(dim=1))
+            return x.mean(dim=1)
         real = tokens.attention_mask[..., None]
-        total = x.masked_fill(~real, 0).sum(dim=1)
-        return self.head(total / real.sum(dim=1).clamp_min(1).to(x.dtype))
+        return x.masked_fill(~real, 0).sum(dim=1) / real.sum(dim=1).clamp_min(1).to(x.dtype)
 
 
 def tagged() -> TaggedCorpus:

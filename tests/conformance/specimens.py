@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from zoo import hookimpl
 from zoo.conformance import CheckResult, run_checks
 from zoo.registry import Choice, Register
 
@@ -62,6 +63,17 @@ class Specimens:
     def register(self, register: Register) -> None:
         for name, factory, how in self.entries:
             register(self.kind, name, factory, summary="broken on purpose", **how)
+
+
+def registering(*groups: Specimens) -> Callable[[Register], None]:
+    """The hook of a plug-in file that registers all of these."""
+
+    @hookimpl
+    def zoo_register(register: Register) -> None:
+        for specimens in groups:
+            specimens.register(register)
+
+    return zoo_register
 
 
 def _keywords(factory: Callable[..., Any]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize("component", BROKEN, ids=lambda c: f"{c.kind}/{c.name}")
-def test_a_broken_component_is_caught_by_the_check_that_names_its_fault(component) -> None:
+def test_a_broken_component_is_caught_by_the_check_that_names_its_fault(component):
     catch = component.factory.catch
     files = [str(path) for path in FILES]
     result = run_check(Choice(component, component.full_name), catch.check, files=files)
@@ -32,13 +32,13 @@ def test_a_broken_component_is_caught_by_the_check_that_names_its_fault(componen
     assert re.search(catch.says, result.message), result.message
 
 
-def test_every_check_catches_a_broken_component() -> None:
+def test_every_check_catches_a_broken_component():
     # One function may be a check of several kinds; catching one specimen of one kind is enough.
     checks = [check for kind in KINDS for check in checks_of(kind).values()]
     catching = {checks_of(c.kind)[c.factory.catch.check].body for c in BROKEN}
     assert not sorted({f"{c.kind}: {c.name}" for c in checks if c.body not in catching})
 
 
-def test_every_kind_has_its_broken_ones() -> None:
+def test_every_kind_has_its_broken_ones():
     assert {component.kind for component in BROKEN} == set(KINDS)
     assert len(BROKEN) >= 30

@@ -13,9 +13,7 @@ HERE = Path(__file__).parent
 POOLS = str(HERE / "broken" / "pools.py")
 
 
-def test_a_sound_component_ends_with_its_counts_and_status_0(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_sound_component_ends_with_its_counts_and_status_0(capsys):
     assert main(["check", "pool/mean", "--compile", "eager"]) == 0
     printed = capsys.readouterr().out
     assert printed.startswith("pool/mean  encoder-zoo")
@@ -25,9 +23,7 @@ def test_a_sound_component_ends_with_its_counts_and_status_0(
     assert printed.endswith(" passed, 0 failed, 2 skipped\n")
 
 
-def test_a_broken_one_is_printed_with_claim_owner_and_command_and_status_1(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_broken_one_is_printed_with_claim_owner_and_command_and_status_1(capsys):
     assert main(["check", "pool/divides-by-nothing", "--plugin", POOLS, "--compile", "eager"]) == 1
     printed = capsys.readouterr().out
     assert "  failed  empty-documents: output: 16 of 32 entries are not finite\n" in printed
@@ -36,7 +32,7 @@ def test_a_broken_one_is_printed_with_claim_owner_and_command_and_status_1(
     assert "repeat:    zoo check pool/divides-by-nothing --only empty-documents --plugin" in printed
 
 
-def test_a_plugin_alone_means_all_that_it_registers(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_plugin_alone_means_all_that_it_registers(capsys):
     assert main(["check", "--plugin", POOLS, "--only", "first"]) == 1
     printed = capsys.readouterr().out
     assert "pool/mean-over-padding" in printed
@@ -44,7 +40,7 @@ def test_a_plugin_alone_means_all_that_it_registers(capsys: pytest.CaptureFixtur
     assert printed.splitlines()[-1] == "8 components: 0 passed, 1 failed, 7 skipped"
 
 
-def test_json_holds_every_result_and_the_counts(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_holds_every_result_and_the_counts(capsys):
     arguments = ["check", "pool/first-in-name-alone", "pool/cls", "--plugin", POOLS]
     assert main([*arguments, "--only", "first", "--json"]) == 1
     printed = json.loads(capsys.readouterr().out)
@@ -60,9 +56,7 @@ def test_json_holds_every_result_and_the_counts(capsys: pytest.CaptureFixture[st
     assert broken["repeat"].startswith("zoo check pool/first-in-name-alone --only first")
 
 
-def test_what_follows_from_a_failure_is_one_line_and_counts(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_what_follows_from_a_failure_is_one_line_and_counts(capsys):
     names = ("dropout-scale", "causality", "padding-invariance", "both-padded")
     only = [word for name in names for word in ("--only", name)]
     scores = str(HERE / "broken" / "attention_scores.py")
@@ -74,24 +68,28 @@ def test_what_follows_from_a_failure_is_one_line_and_counts(
     assert printed.endswith("1 component: 1 passed, 3 failed, 0 skipped\n")
 
 
-def test_a_run_that_only_skips_does_not_pass(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_that_only_skips_does_not_pass(capsys):
     assert main(["check", "attention/torch", "--only", "rotation"]) == 1
     assert capsys.readouterr().out.endswith("1 component: 0 passed, 0 failed, 1 skipped\n")
 
 
-def test_parameters_can_be_given(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", "norm/rms(eps=1e-3)", "--only", "constant-input"]) == 0
-    assert capsys.readouterr().out.startswith("norm/rms(eps=0.001)  ")
+def test_parameters_can_be_given(capsys):
+    checks = ["--only", "parameters", "--only", "shape-and-dtype", "--only", "gradcheck"]
+    assert main(["check", "norm/rms(eps=1e-3)", "ffn/swiglu(matched=False)", *checks]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("norm/rms(eps=0.001)  ")
+    assert "\nffn/swiglu(matched=False)  " in printed
+    assert printed.endswith("2 components: 6 passed, 0 failed, 0 skipped\n")
 
 
-def test_the_seed_is_part_of_the_command_that_repeats(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_seed_is_part_of_the_command_that_repeats(capsys):
     arguments = ["check", "pool/mean-over-padding", "--plugin", POOLS, "--seed", "7", "--json"]
     assert main([*arguments, "--only", "padding-invariance"]) == 1
     (result,) = json.loads(capsys.readouterr().out)["results"]
     assert "--seed 7" in result["repeat"]
 
 
-def test_every_check_can_be_listed_with_its_claim(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_check_can_be_listed_with_its_claim(capsys):
     assert main(["check", "--list"]) == 0
     printed = capsys.readouterr().out
     assert "  padding-invariance    No other values in padding" in printed
@@ -100,9 +98,7 @@ def test_every_check_can_be_listed_with_its_claim(capsys: pytest.CaptureFixture[
     assert listed["pe"]["rotation-norm"] == "Rotating preserves the norm of every query and key."
 
 
-def test_an_expected_failure_is_no_failure_and_its_reason_is_printed(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_an_expected_failure_is_no_failure_and_its_reason_is_printed(capsys):
     arguments = ["check", "pool/divides-by-nothing", "--plugin", POOLS, "--only", "empty-documents"]
     for key in ("empty-documents", "pool/divides-by-nothing:empty-documents"):
         assert main([*arguments, "--expect", f"{key}=no text is empty"]) == 0
@@ -128,9 +124,7 @@ def test_an_expected_failure_is_no_failure_and_its_reason_is_printed(
         (["pool/mean", "--compile", "magic"], "is not one of"),
     ],
 )
-def test_bad_usage_is_one_line_and_status_2(
-    arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_usage_is_one_line_and_status_2(arguments, says, capsys):
     assert main(["check", *arguments]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""

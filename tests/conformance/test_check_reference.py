@@ -22,7 +22,7 @@ def normal(*shape: int, seed: int = 0) -> torch.Tensor:
     return torch.randn(*shape, generator=generator, dtype=torch.float64)
 
 
-def test_the_reference_is_torchs_multi_head_attention() -> None:
+def test_the_reference_is_torchs_multi_head_attention():
     weights = CanonicalWeights(*normal(4, DIM, DIM), *normal(4, DIM, seed=1))
     x, context = normal(2, 3, DIM, seed=2), normal(2, 4, DIM, seed=3)
     seen = torch.tensor([[True, True, False, True], [True, False, False, False]])
@@ -50,7 +50,7 @@ def test_the_reference_is_torchs_multi_head_attention() -> None:
     torch.testing.assert_close(shown, expected_shown)
 
 
-def test_the_encodings_rotation_and_bias_act_on_the_scores_before_the_softmax() -> None:
+def test_the_encodings_rotation_and_bias_act_on_the_scores_before_the_softmax():
     """Two tokens, one head, every matrix the identity: written out vector by vector."""
     none, eye = torch.zeros(4, dtype=torch.float64), torch.eye(4, dtype=torch.float64)
     weights = CanonicalWeights(eye, eye, eye, eye, none, none, none, none)
@@ -85,7 +85,7 @@ def biased(head: int, q_position: int, k_position: int) -> float:
     return math.sin(0.9 * offset + head) - 0.3 * (head + 1) * max(offset, 0)
 
 
-def test_the_encoding_rotates_and_biases_as_written_out_for_one_vector() -> None:
+def test_the_encoding_rotates_and_biases_as_written_out_for_one_vector():
     encoding = ReferenceEncoding(rotates=True, biases=True, heads=HEADS)
     heads, positions = normal(1, HEADS, 3, 4), torch.tensor([5, 0, 2])
     turned = encoding.rotate(heads, positions)
@@ -98,7 +98,7 @@ def test_the_encoding_rotates_and_biases_as_written_out_for_one_vector() -> None
         torch.testing.assert_close(float(bias[head, i, j]), biased(head, int(positions[i]), j))
 
 
-def test_a_query_that_may_see_nothing_sees_everything() -> None:
+def test_a_query_that_may_see_nothing_sees_everything():
     weights = CanonicalWeights(*normal(4, DIM, DIM), *normal(4, DIM, seed=1))
     x, whole = normal(1, 2, DIM), torch.arange(2)
     nothing, everything = (
@@ -108,12 +108,12 @@ def test_a_query_that_may_see_nothing_sees_everything() -> None:
     torch.testing.assert_close(nothing, everything)
 
 
-def test_in_a_causal_layer_no_key_is_later_than_its_query() -> None:
+def test_in_a_causal_layer_no_key_is_later_than_its_query():
     unseen = reference.hidden(LayerContext(Tokens.whole(3), causal=True))
     assert unseen[0, 0].tolist() == [[False, True, True], [False, False, True], [False] * 3]
 
 
-def test_forbid_hides_the_keys_behind_a_query() -> None:
+def test_forbid_hides_the_keys_behind_a_query():
     bias = CausalBias(heads=HEADS).bias(torch.arange(3), torch.arange(3))
     assert bias.shape == (HEADS, 3, 3)
     assert bool(((bias < -1000) == torch.ones(3, 3).triu(1).bool()).all())

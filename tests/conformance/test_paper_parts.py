@@ -7,7 +7,6 @@ from paper_models import with_papers
 from specimens import run_check
 
 from zoo.conformance import checks_of
-from zoo.registry import Choice
 from zoo.registry.loading import built_ins
 
 REGISTRY = with_papers(built_ins())
@@ -26,7 +25,7 @@ CHOICES = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("choice", CHOICES, ids=lambda c: f"{c.component.kind}/{c}")
-def test_a_right_component_passes(choice: Choice) -> None:
+def test_a_right_component_passes(choice):
     for name in checks_of(choice.component.kind):
         result = run_check(choice, name)
         assert result.status != "failed", f"{name}: {result.message}"

@@ -6,20 +6,14 @@ import itertools
 from dataclasses import replace
 
 import torch
-from specimens import Specimens
+from specimens import Specimens, registering
 from torch import nn
 
-from zoo import hookimpl
 from zoo.components.attention.split import Split
 from zoo.components.tokens import Tokens
-from zoo.registry import Register
 
 broken = Specimens("attention", "rotate", "bias", "padding", "causal", "cross", "cache", "map")
-
-
-@hookimpl
-def zoo_register(register: Register) -> None:
-    broken.register(register)
+zoo_register = registering(broken)
 
 
 @broken.caught_by("in-a-model", "logits of few rows against those of all:")
@@ -29,28 +23,12 @@ class ContextIgnored(Split):
 
 
 @broken.caught_by("cache-padding", "prompts padded on the left, step by step: text")
-class QueriesMixed(Split):
-    def forward(self, x, layer):
-        return super().forward(x - x.mean(dim=1, keepdim=True), layer)
-
-
-@broken.caught_by("cache-padding", "prompts padded on the left, step by step: text")
 class RowsAtTheStart(Split):
     """Takes every query for the first ones, whatever their positions say."""
 
     def forward(self, x, layer):
         first = Tokens(layer.tokens.attention_mask, torch.arange(x.shape[1]))
         return super().forward(x, replace(layer, tokens=first))
-
-
-@broken.caught_by("cache-padding", "prompts padded on the left, step by step: text")
-class CacheOfValuesAlone(Split):
-    def forward(self, x, layer):
-        cache = layer.cache
-        if cache is not None and cache.stored is not None:
-            k, v, before = cache.stored
-            cache.stored = (torch.zeros_like(k), v, before)
-        return super().forward(x, layer)
 
 
 @broken.caught_by("cache-padding", "the cache that it is given is never used")

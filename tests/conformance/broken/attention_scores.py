@@ -6,23 +6,16 @@ import math
 from dataclasses import replace
 
 import torch
-import torch.nn.functional as F
-from specimens import Specimens
+from specimens import Specimens, registering
 from torch import Tensor
 
-from zoo import hookimpl
 from zoo.components.attention.split import Split
 from zoo.components.tokens import Tokens
-from zoo.registry import Register
 
 broken = Specimens(
     "attention", "rotate", "bias", "padding", "causal", "cross", "cache", "exact", "map"
 )
-
-
-@hookimpl
-def zoo_register(register: Register) -> None:
-    broken.register(register)
+zoo_register = registering(broken)
 
 
 def scores(q: Tensor, k: Tensor, bias: Tensor | None) -> Tensor:
@@ -36,20 +29,6 @@ def scores(q: Tensor, k: Tensor, bias: Tensor | None) -> Tensor:
 class MaskIgnored(Split):
     def attend(self, q, k, v, mask, bias):
         return scores(q, k, bias).softmax(-1) @ v
-
-
-@broken.caught_by("padding-invariance", "against unpadded")
-class MaskInverted(Split):
-    def attend(self, q, k, v, mask, bias):
-        return super().attend(q, k, v, None if mask is None else ~mask, bias)
-
-
-@broken.caught_by("padding-invariance", "other garbage in padding|against unpadded")
-class MaskTooWeak(Split):
-    def attend(self, q, k, v, mask, bias):
-        found = scores(q, k, bias)
-        found = found if mask is None else found - 5.0 * ~mask
-        return found.softmax(-1) @ v
 
 
 @broken.caught_by("exact", "output: .* off by .*; likely cause: softmax is over the queries")
@@ -77,12 +56,6 @@ class KeyWeightsFrozen(Split):
     def __init__(self, dim, heads, *, dropout=0.0):
         super().__init__(dim, heads, dropout=dropout)
         self.project.k.weight.register_hook(torch.zeros_like)
-
-
-@broken.caught_by("learns", "no gradient reaches project.v.weight")
-class ValuesDetached(Split):
-    def attend(self, q, k, v, mask, bias):
-        return super().attend(q, k, v.detach(), mask, bias)
 
 
 @broken.caught_by("empty-documents", "not finite")
@@ -114,12 +87,6 @@ class RotatesValues(Split):
         return super().mix(q, k, v, layer)
 
 
-@broken.caught_by("rotation", "positions later")
-class RotatesQueriesAlone(Split):
-    def rotate(self, q, k, layer):
-        return super().rotate(q, k, layer)[0], k
-
-
 @broken.caught_by("rotation", "rotate_keys differs")
 class KeysRotatedAsQueries(Split):
     def rotate(self, q, k, layer):
@@ -147,14 +114,6 @@ class BiasOfFirstHead(Split):
         return super().attend(q, k, v, mask, None if bias is None else bias[..., :1, :, :])
 
 
-@broken.caught_by("exact", "bias, .*: output")
-class BiasBeforeScale(Split):
-    def attend(self, q, k, v, mask, bias):
-        return super().attend(
-            q, k, v, mask, None if bias is None else bias / math.sqrt(q.shape[-1])
-        )
-
-
 @broken.caught_by("permutation", "declare 'order'")
 class PrefersEarlyKeys(Split):
     def attend(self, q, k, v, mask, bias):
@@ -165,12 +124,6 @@ class PrefersEarlyKeys(Split):
 @broken.caught_by("permutation", "yet is equivariant", also=("order",))
 class OrderInNameAlone(Split):
     pass
-
-
-@broken.caught_by("no-state", "entries differ")
-class DropoutInEvaluation(Split):
-    def attend(self, q, k, v, mask, bias):
-        return F.dropout(super().attend(q, k, v, mask, bias), self.dropout)
 
 
 @broken.caught_by("dropout", "same output twice")

@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-import random
-
 import numpy as np
-import torch
-from specimens import Specimens
-from torch import nn
+from sound import Bag
+from specimens import Specimens, registering
 
-from zoo import hookimpl
 from zoo.components.baseline.frequent_tag import FrequentTag
 from zoo.components.baseline.neighbour_ngram import NeighbourNGram
 from zoo.components.baseline.ngram import NGram
 from zoo.components.baseline.tfidf_logreg import TfidfLogisticRegression
-from zoo.registry import Register
 
 texts = Specimens("baseline", "texts")
 tokens = Specimens("baseline", "tokens")
 streams = Specimens("baseline", "stream")
 tagged = Specimens("baseline", "token-texts")
 masked = Specimens("baseline", "masked")
-
-
-@hookimpl
-def zoo_register(register: Register) -> None:
-    texts.register(register)
-    tokens.register(register)
-    streams.register(register)
-    tagged.register(register)
-    masked.register(register)
+zoo_register = registering(texts, tokens, streams, tagged, masked)
 
 
 class Fitted(TfidfLogisticRegression):
@@ -93,38 +80,6 @@ class UnknownClass(Fitted):
         return [7] * len(texts)
 
 
-@texts.caught_by(
-    "same-everywhere",
-    "fitted a second time, it remembers the data of the first",
-    also=("deterministic",),
-)
-class DependsOnTheSeed(Fitted):
-    def fit(self, texts, labels):
-        super().fit(texts, labels)
-        self.shift = random.randrange(1000)
-
-    def predict(self, texts):
-        return [(label + self.shift) % 1000 for label in super().predict(texts)]
-
-
-class Bag(nn.Module):
-    """The mean of real tokens' vectors, and a linear layer."""
-
-    def __init__(self, *, vocab_size, classes, sizes, dropout=0.0):
-        super().__init__()
-        self.embedding = nn.Embedding(vocab_size, sizes.dim)
-        self.head = nn.Linear(sizes.dim, classes)
-
-    def forward(self, ids, tokens):
-        return self.head(self.mean(self.embedding(ids), tokens))
-
-    def mean(self, x, tokens):
-        if tokens.attention_mask is None:
-            return x.mean(dim=1)
-        real = tokens.attention_mask[..., None]
-        return x.masked_fill(~real, 0).sum(dim=1) / real.sum(dim=1).clamp_min(1).to(x.dtype)
-
-
 @tokens.caught_by("padding-invariance", "6 tokens, padding on the right: text 1 against unpadded")
 class PaddingIgnored(Bag):
     def mean(self, x, tokens):
@@ -135,19 +90,6 @@ class PaddingIgnored(Bag):
 class NoHead(Bag):
     def forward(self, ids, tokens):
         return self.mean(self.embedding(ids), tokens) + 0 * self.head.weight.sum()
-
-
-@tokens.caught_by("gradients", "no gradient reaches embedding.weight")
-class EmbeddingFrozenByMistake(Bag):
-    def forward(self, ids, tokens):
-        return self.head(self.mean(self.embedding(ids).detach(), tokens))
-
-
-@tokens.caught_by("no-state", "entries differ")
-class NoisyInEvaluation(Bag):
-    def forward(self, ids, tokens):
-        out = super().forward(ids, tokens)
-        return out + 0.1 * torch.randn_like(out)
 
 
 @streams.caught_by("learns-stream", "sum to 1.1")

@@ -5,22 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import torch
-from specimens import Specimens
+from specimens import Specimens, registering
 
-from zoo import hookimpl
 from zoo.components.block.bare import Bare
 from zoo.components.block.post import Post
 from zoo.components.block.pre import Pre
 from zoo.components.pe.base import NO_POSITIONS
 from zoo.components.tokens import Tokens
-from zoo.registry import Register
 
 broken = Specimens("block", "residual", "cross")
-
-
-@hookimpl
-def zoo_register(register: Register) -> None:
-    broken.register(register)
+zoo_register = registering(broken)
 
 
 @broken.caught_by("residual", "yet the input does not pass")
@@ -51,12 +45,6 @@ class RowsIgnored(Pre):
         return super().forward(x, replace(layer, read=None))
 
 
-@broken.caught_by("padding-invariance", "6 tokens, padding on the right: text 1 against unpadded")
-class PaddingForgotten(Pre):
-    def forward(self, x, layer):
-        return super().forward(x, replace(layer, tokens=Tokens(None, layer.tokens.positions)))
-
-
 @broken.caught_by("few-rows", "with and without an encoding")
 class EncodingForgotten(Pre):
     def forward(self, x, layer):
@@ -67,12 +55,6 @@ class EncodingForgotten(Pre):
 class CausalForgotten(Post):
     def forward(self, x, layer):
         return super().forward(x, replace(layer, causal=False))
-
-
-@broken.caught_by("cache-padding", "the cache that it is given is never used")
-class CacheForgotten(Pre):
-    def forward(self, x, layer):
-        return super().forward(x, replace(layer, cache=None))
 
 
 @broken.caught_by("norms-apart", "a norm is called for 2 different inputs")
@@ -115,26 +97,11 @@ class MemoryPaddingForgotten(Pre):
         return super().cross_attend(h, layer)
 
 
-@broken.caught_by("dropout", "same output twice")
-class DropoutForgotten(Pre):
-    def drop(self, x):
-        return x
-
-
 @broken.caught_by("gradients", "no gradient reaches .*ffn")
 class FfnForgotten(Pre):
     def forward(self, x, layer):
         rows = slice(None) if layer.read is None else layer.read
         return self.arrange(x, lambda h: self.attend(h, layer), self.attention_norm, rows)
-
-
-@broken.caught_by("no-state", "input 0")
-class ResidualInPlace(Pre):
-    def arrange(self, x, sublayer, norm, rows):
-        out = super().arrange(x, sublayer, norm, rows)
-        with torch.no_grad():
-            x[:, :1] += 1
-        return out
 
 
 @broken.caught_by("memory", "cache is never used", also=("cross",))

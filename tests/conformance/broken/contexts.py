@@ -5,23 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import torch
-from specimens import Specimens
+from specimens import Specimens, registering
 
-from zoo import hookimpl
 from zoo.components.attention.split import Split
 from zoo.components.ffn.gelu import GELU
 from zoo.components.tokens import Tokens, past_tokens
 from zoo.models.key_value_cache import KeyValues
-from zoo.registry import Register
 
 broken = Specimens("attention", "rotate", "bias", "padding", "causal", "cross", "cache")
 ffns = Specimens("ffn", "neighbours", "causal", "cache")
-
-
-@hookimpl
-def zoo_register(register: Register) -> None:
-    broken.register(register)
-    ffns.register(register)
+zoo_register = registering(broken, ffns)
 
 
 @broken.caught_by("both-padded", "context of 6 for 6 queries: padded against unpadded")
@@ -46,14 +39,6 @@ class PaddingOfBoth(Split):
             both = Tokens(masks[0] & masks[1], layer.keys.positions)
             layer = replace(layer, context_tokens=both)
         return super().mix(q, k, v, layer)
-
-
-@broken.caught_by("cache-padding", "prompts padded on the left, step by step: text")
-class PositionsOfTheQueries(Split):
-    def rotate(self, q, k, layer):
-        places = layer.keys.positions
-        begun = places[..., :1] + torch.arange(places.shape[-1], device=k.device)
-        return super().rotate(q, k, replace(layer, context_tokens=Tokens(None, begun)))
 
 
 @broken.caught_by("cache-padding", "prompts padded on the right")

@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import torch
-from specimens import Specimens
+from specimens import Specimens, registering
 
-from zoo import hookimpl
 from zoo.components.attention.split import Split
-from zoo.components.block.pre import Pre
 from zoo.components.pe.sin import Sinusoidal
 from zoo.components.pool.mean import Mean
-from zoo.registry import Register
 
 attentions = Specimens("attention", "rotate", "bias", "padding", "causal", "cross", "cache")
 embedded = Specimens("pe", "embed", "order")
-blocks = Specimens("block", "residual", "cross")
 pools = Specimens("pool")
-
-
-@hookimpl
-def zoo_register(register: Register) -> None:
-    for specimens in (attentions, embedded, blocks, pools):
-        specimens.register(register)
+zoo_register = registering(attentions, embedded, pools)
 
 
 @attentions.caught_by("device", "tensors on two devices")
@@ -41,12 +32,6 @@ class TableNotRegistered(Sinusoidal):
 
     def embed(self, x, positions):
         return x + self.table[positions].to(x.dtype)
-
-
-@blocks.caught_by("device", "tensors on two devices")
-class BranchesWeighedOnTheCpu(Pre):
-    def feed_forward(self, h, layer, ffn=None):
-        return super().feed_forward(h, layer, ffn) * torch.ones(h.shape[-1], dtype=h.dtype)
 
 
 @pools.caught_by("device", "_to_copy.default gets tensors on two devices")

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import torch
-from specimens import Specimens
+from specimens import Specimens, registering
 from torch import nn
 
-from zoo import hookimpl
 from zoo.components.pe.alibi import Alibi
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.pe.learned import Learned
 from zoo.components.pe.rope import Rotary
 from zoo.components.pe.sin import Sinusoidal
-from zoo.registry import Register
 
 bias = Specimens("pe", "bias", "order")
 rotary = Specimens("pe", "rotate", "order")
@@ -20,12 +18,7 @@ added = Specimens("pe", "embed", "order")
 
 
 content = Specimens("pe", "content-bias", "order")
-
-
-@hookimpl
-def zoo_register(register: Register) -> None:
-    for specimens in (bias, rotary, added, content):
-        specimens.register(register)
+zoo_register = registering(bias, rotary, added, content)
 
 
 class Distance(Alibi):
@@ -42,12 +35,6 @@ class SignedAlibi(Distance):
 @bias.caught_by("bias-direction", "yet its bias is symmetric", also=("directed",))
 class DirectedInNameAlone(Alibi):
     pass
-
-
-@bias.caught_by("positions", "raised RuntimeError: The expanded size of the tensor")
-class BiasWithoutHeads(Alibi):
-    def bias(self, q_positions, k_positions):
-        return super().bias(q_positions, k_positions)[..., 0, :, :]
 
 
 @bias.caught_by("far-positions", "bias of keys")

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from specimens import Specimens
+from specimens import Specimens, registering
 
-from zoo import hookimpl
 from zoo.execution.base import Ended, Executor, Progress, Result, Started
 from zoo.execution.run_job import run_job
-from zoo.registry import Register
 
 broken = Specimens("executor")
-
-
-@hookimpl
-def zoo_register(register: Register) -> None:
-    broken.register(register)
+zoo_register = registering(broken)
 
 
 @broken.caught_by("events", "the factory gives a NoExecutor, no Executor")

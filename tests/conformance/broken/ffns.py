@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
-from specimens import Specimens
+from specimens import Specimens, registering
 
-from zoo import hookimpl
 from zoo.components.ffn.gelu import GELU
 from zoo.components.ffn.swiglu import SwiGLU
 from zoo.components.tokens import Tokens, past_tokens
-from zoo.registry import Register
 
 broken = Specimens("ffn")
-
-
-@hookimpl
-def zoo_register(register: Register) -> None:
-    broken.register(register)
+zoo_register = registering(broken)
 
 
 @broken.caught_by("parameter-count", "1920 parameters", also=("gated",))

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import torch
-from specimens import Specimens
+from specimens import Specimens, registering
 from torch import nn
 
-from zoo import hookimpl
 from zoo.components.attention.split import Split
-from zoo.components.block.pre import Pre
 from zoo.components.ffn.gelu import GELU
 from zoo.components.pe.base import PositionalEncoding
-from zoo.registry import Register
 
 attentions = Specimens("attention", "rotate", "bias", "padding", "causal", "cross", "cache")
 encodings = Specimens("pe", "embed", "order")
 ffns = Specimens("ffn")
-blocks = Specimens("block", "residual", "cross")
-
-
-@hookimpl
-def zoo_register(register: Register) -> None:
-    for specimens in (attentions, encodings, ffns, blocks):
-        specimens.register(register)
+zoo_register = registering(attentions, encodings, ffns)
 
 
 @attentions.caught_by("after-inference", r"padded: output under torch\.no_grad:")
@@ -37,13 +28,6 @@ class FastInInferenceMode(GELU):
         if torch.is_inference_mode_enabled():
             return self.outer(self.inner(x).relu())
         return super().forward(x, layer)
-
-
-@blocks.caught_by("after-inference", r"padded: output under torch\.no_grad:")
-class NetworkLeftOutWithoutGradients(Pre):
-    def feed_forward(self, h, layer, ffn=None):
-        out = super().feed_forward(h, layer, ffn)
-        return out if torch.is_grad_enabled() else 0 * out
 
 
 @encodings.caught_by("after-inference", "[Ii]nference tensors")

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
-from specimens import Specimens
+from specimens import Specimens, registering
 from torch import nn
 
-from zoo import hookimpl
 from zoo.components.attention.split import Split
 from zoo.components.block.pre import Pre
 from zoo.components.ffn.gelu import GELU
 from zoo.components.pe.rope import Rotary
 from zoo.components.pe.sin import Sinusoidal
 from zoo.components.pool.base import Pool
-from zoo.registry import Register
 
 attentions = Specimens("attention", "rotate", "bias", "padding", "causal", "cross", "cache", "map")
 encodings = Specimens("pe", "embed", "order", "random")
@@ -22,12 +20,7 @@ ffns = Specimens("ffn")
 blocks = Specimens("block", "residual", "cross")
 norms = Specimens("norm")
 pools = Specimens("pool")
-
-
-@hookimpl
-def zoo_register(register: Register) -> None:
-    for specimens in (attentions, encodings, ffns, blocks, norms, pools):
-        specimens.register(register)
+zoo_register = registering(attentions, encodings, ffns, blocks, norms, pools)
 
 
 @attentions.caught_by("encoding-learns", "by 'bias': a slope of 0")

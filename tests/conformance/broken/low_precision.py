@@ -4,28 +4,20 @@ from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
-from specimens import Specimens
+from specimens import Specimens, registering
 
-from zoo import hookimpl
-from zoo.components.attention.base import softmax_weights
 from zoo.components.attention.split import Split
 from zoo.components.ffn.gelu import GELU
 from zoo.components.norm.rms import RMSNorm
 from zoo.components.pe.rope import Rotary
 from zoo.components.pool.mean import Mean
-from zoo.registry import Register
 
 attentions = Specimens("attention", "rotate", "bias", "padding", "causal", "cross", "cache")
 rotary = Specimens("pe", "rotate", "order")
 ffns = Specimens("ffn")
 norms = Specimens("norm", "scale-invariant")
 pools = Specimens("pool")
-
-
-@hookimpl
-def zoo_register(register: Register) -> None:
-    for specimens in (attentions, rotary, ffns, norms, pools):
-        specimens.register(register)
+zoo_register = registering(attentions, rotary, ffns, norms, pools)
 
 
 @attentions.caught_by("autocast", "RuntimeError.*(without overflow|BFloat16)")
@@ -41,21 +33,6 @@ class LowestOfTheInput(Split):
         scores = scores if bias is None else scores + bias
         scores = scores if mask is None else scores.masked_fill(~mask, self.lowest)
         return F.dropout(scores.softmax(-1), self.dropout, self.training) @ v
-
-
-@attentions.caught_by("autocast", "RuntimeError.*same scalar type")
-class AddsIntoFloat32(Split):
-    """Collects keys in blocks, into a tensor of the input's type."""
-
-    def forward(self, x, layer):
-        self.type = x.dtype
-        return super().forward(x, layer)
-
-    def attend(self, q, k, v, mask, bias):
-        weights = F.dropout(softmax_weights(q, k, mask, bias), self.dropout, self.training)
-        out = torch.zeros(q.shape, dtype=self.type, device=q.device)
-        rows = torch.arange(q.shape[-2], device=q.device)
-        return out.index_add(-2, rows, weights @ v)
 
 
 @ffns.caught_by("autocast", "RuntimeError")

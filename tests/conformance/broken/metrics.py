@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from specimens import Specimens
+from specimens import Specimens, registering
 
-from zoo import hookimpl
 from zoo.config.metric_description import MetricDescription
-from zoo.registry import Register
 
 broken = Specimens("metric")
-
-
-@hookimpl
-def zoo_register(register: Register) -> None:
-    broken.register(register)
+zoo_register = registering(broken)
 
 
 def described(name: str, **changes):

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import torch
-from specimens import Specimens
+from specimens import Specimens, registering
 from torch import nn
 
-from zoo import hookimpl
 from zoo.components.norm.layer import LayerNorm
 from zoo.components.norm.layer_std import StdLayerNorm
 from zoo.components.norm.rms import RMSNorm
-from zoo.registry import Register
 
 broken = Specimens("norm", "scale-invariant")
-
-
-@hookimpl
-def zoo_register(register: Register) -> None:
-    broken.register(register)
+zoo_register = registering(broken)
 
 
 @broken.caught_by("statistics", "variance over D - 1", also=("unbiased",))
@@ -62,27 +56,6 @@ class NoEpsilon(LayerNorm):
     def forward(self, x):
         centred = x - x.mean(-1, keepdim=True)
         return centred / centred.square().mean(-1, keepdim=True).sqrt() * self.scale + self.shift
-
-
-@broken.caught_by(
-    "padding-invariance", "text 1 against unpadded \\(a norm takes each token by itself\\)"
-)
-class OverTheWholeText(nn.Module):
-    def __init__(self, dim):
-        super().__init__()
-
-    def forward(self, x):
-        return x / x.square().mean((-1, -2) if x.dim() > 1 else -1, keepdim=True).sqrt()
-
-
-@broken.caught_by("training", "plain, in training without dropout: output")
-class BatchStatistics(nn.Module):
-    def __init__(self, dim):
-        super().__init__()
-        self.norm = nn.BatchNorm1d(dim)
-
-    def forward(self, x):
-        return self.norm(x.flatten(0, -2)).view_as(x)
 
 
 @broken.caught_by("precision", "float32 is off by")

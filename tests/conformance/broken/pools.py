@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from specimens import Specimens
+from specimens import Specimens, registering
 
-from zoo import hookimpl
 from zoo.components.pool.base import Pool
 from zoo.components.pool.cls import Cls
 from zoo.components.pool.mean import Mean
-from zoo.registry import Register
 
 broken = Specimens("pool")
-
-
-@hookimpl
-def zoo_register(register: Register) -> None:
-    broken.register(register)
+zoo_register = registering(broken)
 
 
 @broken.caught_by("padding-invariance", "text 1 against unpadded")

@@ -7,19 +7,16 @@ from dataclasses import replace
 
 import torch
 import torch.nn.functional as F
-from specimens import Specimens
+from specimens import Specimens, registering
 from torch import nn
 
-from zoo import hookimpl
 from zoo.components.attention.split import Split
 from zoo.components.ffn.gelu import GELU
 from zoo.components.norm.layer import LayerNorm
 from zoo.components.pe.alibi import Alibi
 from zoo.components.pe.rope import Rotary
-from zoo.components.pool.base import Pool
 from zoo.components.pool.mean import Mean
 from zoo.components.tokens import Tokens
-from zoo.registry import Register
 
 SOFT = ("rotate", "bias", "padding", "causal", "cross", "cache")
 attentions = Specimens("attention", *SOFT)
@@ -29,12 +26,7 @@ biased = Specimens("pe", "bias", "order")
 ffns = Specimens("ffn")
 norms = Specimens("norm", "scale-invariant")
 pools = Specimens("pool")
-
-
-@hookimpl
-def zoo_register(register: Register) -> None:
-    for specimens in (attentions, exact, rotary, biased, ffns, norms, pools):
-        specimens.register(register)
+zoo_register = registering(attentions, exact, rotary, biased, ffns, norms, pools)
 
 
 @attentions.caught_by("sizes", "3 heads, .*: text 0 alone")
@@ -131,21 +123,6 @@ class ExpWithoutMaximum(Split):
         powers = scores.exp() if mask is None else scores.exp() * mask
         weights = powers / powers.sum(-1, keepdim=True).clamp_min(1e-20)
         return F.dropout(weights, self.dropout, self.training) @ v
-
-
-@pools.caught_by("large-inputs", "are not finite")
-class SharesWithoutMaximum(Pool):
-    def __init__(self, dim):
-        super().__init__(dim)
-        self.query = nn.Linear(dim, 1, bias=False)
-
-    def forward(self, x, attention_mask):
-        if attention_mask is not None:
-            x = x.masked_fill(~attention_mask[..., None], 0)
-        powers = self.query(x).exp()
-        if attention_mask is not None:
-            powers = powers * attention_mask[..., None]
-        return (powers * x).sum(1) / powers.sum(1).clamp_min(1e-20)
 
 
 @attentions.caught_by("in-bfloat16", "under autocast: rows up to 259")

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from specimens import Specimens
-
-from zoo import hookimpl
-from zoo.registry import Register
+from specimens import Specimens, registering
 
 broken = Specimens("tracker")
-
-
-@hookimpl
-def zoo_register(register: Register) -> None:
-    broken.register(register)
+zoo_register = registering(broken)
 
 
 @broken.caught_by("contract", "the factory gives a LooksLikeOne, no Tracker")

@@ -5,30 +5,19 @@ from __future__ import annotations
 import itertools
 
 import torch
-from specimens import Specimens
+from specimens import Specimens, registering
 from torch import nn
 
-from zoo import hookimpl
 from zoo.components.attention.split import Split
 from zoo.components.block.pre import Pre
 from zoo.components.ffn.gelu import GELU
 from zoo.components.norm.rms import RMSNorm
-from zoo.components.pe.learned import Learned
-from zoo.components.pool.mean import Mean
-from zoo.registry import Register
 
 attentions = Specimens("attention", "rotate", "bias", "padding", "causal", "cross", "cache")
-embedded = Specimens("pe", "embed", "order")
 ffns = Specimens("ffn")
 norms = Specimens("norm", "scale-invariant")
 blocks = Specimens("block", "residual", "cross")
-pools = Specimens("pool")
-
-
-@hookimpl
-def zoo_register(register: Register) -> None:
-    for specimens in (attentions, embedded, ffns, norms, blocks, pools):
-        specimens.register(register)
+zoo_register = registering(attentions, ffns, norms, blocks)
 
 
 @attentions.caught_by(
@@ -38,21 +27,6 @@ def zoo_register(register: Register) -> None:
 class KeysFrozenInTraining(Split):
     def adjust(self, q, k, v, layer):
         return q, k.detach() if self.training else k, v
-
-
-@embedded.caught_by("training", "embed, in training without dropout: output")
-class PositionDropout(Learned):
-    """Leaves positions out by chance, with a probability that is no ``dropout`` of the model."""
-
-    def embed(self, x, positions):
-        kept = torch.rand(x.shape[-2], 1) > 0.2
-        return x + self.table(positions) * kept if self.training else super().embed(x, positions)
-
-
-@pools.caught_by("training", "plain, in training without dropout: no gradient reaches input 0")
-class StopsGradientsInTraining(Mean):
-    def forward(self, x, attention_mask):
-        return super().forward(x.detach() if self.training else x, attention_mask)
 
 
 @norms.caught_by(
