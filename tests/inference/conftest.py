@@ -2,87 +2,97 @@
 
 from __future__ import annotations
 
+import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from saved_models import GENERATOR, PLUGIN, TINY
+from saved_models import GENERATOR, PLUGIN, TINY, train
 from small_runs import isolated, write_book, write_corpus
 
-from zoo.cli import main
 from zoo.inference.load import load
 from zoo.models.text_model import TextClassifier
 
 
 @pytest.fixture(scope="package", autouse=True)
-def _environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _environment(tmp_path_factory) -> Iterator[None]:
     """An empty cache, no installed plug-ins, and one thread."""
     with isolated(tmp_path_factory.mktemp("cache")):
         yield
 
 
 @pytest.fixture(scope="package")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def corpus(tmp_path_factory) -> Path:
     return write_corpus(tmp_path_factory.mktemp("data"))
 
 
-def train(directory: Path, *arguments: str) -> Path:
-    assert main(["train", *arguments, "--save", str(directory)]) == 0
-    return directory
-
-
-@pytest.fixture(scope="package")
-def trained(corpus: Path, tmp_path_factory: pytest.TempPathFactory, _environment: None) -> Path:
-    """The directory of a classifier that no test changes. A worker process trained it."""
-    directory = tmp_path_factory.mktemp("trained") / "model"
-    return train(directory, *TINY, "--on", "local", "--data", str(corpus), "--seed", "1")
+@pytest.fixture
+def answer(said) -> Callable[..., Any]:
+    """What a command prints as JSON."""
+    return lambda *words: json.loads(said(*words, "--json").out)
 
 
 @pytest.fixture
-def copied(trained: Path, tmp_path: Path) -> Path:
+def rows(said) -> Callable[..., list[dict[str, Any]]]:
+    """What ``zoo predict`` prints as JSON lines."""
+
+    def run(*words: object) -> list[dict[str, Any]]:
+        printed = said("predict", *words, "--format", "jsonl").out
+        return [json.loads(line) for line in printed.splitlines()]
+
+    return run
+
+
+@pytest.fixture(scope="package")
+def trained(corpus, tmp_path_factory, _environment) -> Path:
+    """The directory of a classifier that no test changes. A worker process trained it."""
+    directory = tmp_path_factory.mktemp("trained") / "model"
+    return train(directory, *TINY, "--on", "local", "--data", corpus, "--seed", 1)
+
+
+@pytest.fixture
+def copied(trained, tmp_path) -> Path:
     """A copy of it that may be changed."""
     return Path(shutil.copytree(trained, tmp_path / "copied"))
 
 
 @pytest.fixture(scope="package")
-def model(trained: Path) -> TextClassifier:
+def model(trained) -> TextClassifier:
     loaded = load(trained)
     assert isinstance(loaded, TextClassifier)
     return loaded
 
 
 @pytest.fixture(scope="package")
-def ensemble(corpus: Path, tmp_path_factory: pytest.TempPathFactory, _environment: None) -> Path:
+def ensemble(corpus, tmp_path_factory, _environment) -> Path:
     """The directory of a deep ensemble of two."""
     directory = tmp_path_factory.mktemp("ensemble") / "model"
-    return train(directory, *TINY, "--data", str(corpus), "--set", "ensemble=2")
+    return train(directory, *TINY, "--data", corpus, "--set", "ensemble=2")
 
 
 @pytest.fixture(scope="package")
-def mapless(
-    corpus: Path, tmp_path_factory: pytest.TempPathFactory, _environment: None
-) -> tuple[Path, Path]:
+def mapless(corpus, tmp_path_factory, _environment) -> tuple[Path, Path]:
     """A model whose attention is from a plug-in file and has no map; and that file."""
     home = tmp_path_factory.mktemp("mapless")
     plugin = home / "mapless.py"
     plugin.write_text(PLUGIN.format(scale=1.0))
-    arguments = ["--attention", "mapless", "--pe", "sin", "--plugin", str(plugin)]
-    arguments += ["--data", str(corpus), "--epochs", "1"]
-    return train(home / "model", *TINY, *arguments), plugin
+    cell = ["--attention", "mapless", "--pe", "sin", "--plugin", plugin]
+    return train(home / "model", *TINY, *cell, "--data", corpus, "--epochs", 1), plugin
 
 
 @pytest.fixture(scope="package")
-def language_model(tmp_path_factory: pytest.TempPathFactory, _environment: None) -> Path:
+def language_model(tmp_path_factory, _environment) -> Path:
     """A language model of lines in which few words follow one another, some not ASCII."""
     home = tmp_path_factory.mktemp("language_model")
     write_book(home / "book.txt")
     options = "--task lm --max-length 24 --epochs 2 --lr 0.01 --set vocab_size=300,batch_size=8"
-    return train(home / "model", *options.split(), *GENERATOR, "--data", str(home / "book.txt"))
+    return train(home / "model", *options.split(), *GENERATOR, "--data", home / "book.txt")
 
 
 @pytest.fixture(scope="package")
-def encoder_decoder(tmp_path_factory: pytest.TempPathFactory, _environment: None) -> Path:
+def encoder_decoder(tmp_path_factory, _environment) -> Path:
     """An encoder-decoder that copies short texts."""
     directory = tmp_path_factory.mktemp("encoder_decoder") / "model"
     options = "--task seq2seq --max-length 12 --epochs 4 --lr 0.01 --set beam=3".split()

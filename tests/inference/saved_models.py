@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from zoo.cli import main
+from zoo.inference.directory import WEIGHTS
 from zoo.inference.load import load
 from zoo.models.build import build_classifier
 from zoo.models.text_model import TextClassifier
@@ -45,13 +51,19 @@ def zoo_register(register):
 '''
 
 
+def train(directory: Path, *arguments: object) -> Path:
+    """Train a model into the directory, as a user does."""
+    assert main(["train", *map(str, arguments), "--save", str(directory)]) == 0
+    return directory
+
+
 def write_csv(path: Path, rows: list[list[str]]) -> Path:
     with path.open("w", newline="") as file:
         csv.writer(file).writerows([["text", "label"], *rows])
     return path
 
 
-def test_documents(corpus: Path) -> tuple[list[str], list[str]]:
+def test_documents(corpus):
     """Texts and labels of the test split, read with the csv module alone."""
     with (corpus / "test.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -64,7 +76,6 @@ test_documents.__test__ = False  # type: ignore[attr-defined]
 def similar(directory: Path, registry: Registry, **changes: str) -> TextClassifier:
     """An untrained model with the tokenizer and sizes of a saved one, and other components."""
     model = load(directory)
-    assert isinstance(model, TextClassifier)
     card = model.card
     names = dict(zip(AXES, card.cell.split("+"), strict=True))
     cell = Cell.parse(registry, {**names, **changes})
@@ -83,3 +94,17 @@ def change_config(directory: Path, change: Callable[[dict[str, Any]], Any]) -> N
     config = json.loads(file.read_text())
     change(config)
     file.write_text(json.dumps(config))
+
+
+def change_weights(directory: Path, change: Callable[[dict[str, Tensor]], Any]) -> None:
+    """Change the weights of a saved model, whose config.json is then of these."""
+    tensors = load_file(directory / WEIGHTS)
+    change(tensors)
+    save_file(tensors, directory / WEIGHTS)
+    note_weights(directory)
+
+
+def note_weights(directory: Path) -> None:
+    """Have config.json name the file of weights that is there."""
+    digest = hashlib.sha256((directory / WEIGHTS).read_bytes()).hexdigest()
+    change_config(directory, lambda c: c["files"].update({WEIGHTS: digest}))

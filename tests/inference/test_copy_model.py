@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 import io
 import pickle
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,9 +36,7 @@ def saved(model: Any) -> Any:
         ("ensemble", saved),
     ],
 )
-def test_a_copy_of_a_classifier_predicts_the_same(
-    kind: str, duplicate: Callable[[Any], Any], request: pytest.FixtureRequest
-) -> None:
+def test_a_copy_of_a_classifier_predicts_the_same(kind, duplicate, request):
     model = zoo.load(request.getfixturevalue(kind))
     expected = model.predict(TEXTS)
     other = duplicate(model)
@@ -61,9 +57,7 @@ def test_a_copy_of_a_classifier_predicts_the_same(
 @pytest.mark.parametrize(
     ("kind", "prompt"), [("language_model", "the owl saw"), ("encoder_decoder", "a b c")]
 )
-def test_a_copy_of_a_generator_generates_the_same(
-    kind: str, prompt: str, request: pytest.FixtureRequest
-) -> None:
+def test_a_copy_of_a_generator_generates_the_same(kind, prompt, request):
     model = zoo.load(request.getfixturevalue(kind))
     expected = list(model.generate([prompt], max_new=6))
     other = saved(model)
@@ -71,9 +65,7 @@ def test_a_copy_of_a_generator_generates_the_same(
     assert other.card == model.card
 
 
-def test_a_model_with_a_component_from_a_plug_in_file_can_be_copied(
-    mapless: tuple[Path, Path],
-) -> None:
+def test_a_model_with_a_component_from_a_plug_in_file_can_be_copied(mapless):
     directory, plugin = mapless
     model = zoo.load(directory, plugins=[plugin])
     assert pickled(model).predict(TEXTS) == model.predict(TEXTS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -15,22 +14,14 @@ from sklearn.metrics import (
 
 from zoo.cli import main
 from zoo.inference.evaluate import evaluate
-from zoo.models.text_model import TextClassifier
 from zoo.tasks.metrics import macro_f1
 
 
-def evaluated(capsys, *arguments: str) -> dict:
-    assert main(["evaluate", *arguments, "--json"]) == 0
-    return json.loads(capsys.readouterr().out)
-
-
-def test_scores_equal_those_of_scikit_learn(
-    trained: Path, model: TextClassifier, corpus: Path, capsys
-) -> None:
+def test_scores_equal_those_of_scikit_learn(trained, model, corpus, said, answer):
     texts, labels = test_documents(corpus)
     predicted = [p.label for p in model.predict(texts)]
     report = classification_report(labels, predicted, output_dict=True, zero_division=0)
-    found = evaluated(capsys, str(trained), "--data", str(corpus))
+    found = answer("evaluate", trained, "--data", corpus)
     assert found["documents"] == len(texts)
     assert found["accuracy"] == pytest.approx(report["accuracy"])
     assert found["macro_f1"] == pytest.approx(report["macro avg"]["f1-score"])
@@ -51,27 +42,25 @@ def test_scores_equal_those_of_scikit_learn(
     )
     assert len(worst) > 5
     assert [m["text"] for m in found["mistakes"]] == [text for _, text in worst[:5]]
-    assert main(["evaluate", str(trained), "--data", str(corpus)]) == 0
-    printed = capsys.readouterr().out
+    printed = said("evaluate", trained, "--data", corpus).out
     assert "class   precision  recall  F1     support" in printed
     assert "Confusion (rows: true, columns: predicted)" in printed
 
 
 def test_the_texts_of_mistakes_are_cut_to_a_line_and_json_has_all_of_them(
-    trained: Path, tmp_path: Path, capsys
-) -> None:
+    trained, tmp_path, said, answer
+):
     long = "goal match team " * 60
-    write_csv(tmp_path / "long.csv", [[long, "music"], [f"one {long}", "music"]])
-    options = [str(trained), "--data", str(tmp_path / "long.csv"), "--split", "all"]
-    assert main(["evaluate", *options]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    data = write_csv(tmp_path / "long.csv", [[long, "music"], [f"one {long}", "music"]])
+    command = ["evaluate", trained, "--data", data, "--split", "all"]
+    lines = said(*command).out.splitlines()
     assert max(map(len, lines)) <= 100
     assert [line[-1] for line in lines[-2:]] == ["…", "…"]
-    texts = [mistake["text"] for mistake in evaluated(capsys, *options)["mistakes"]]
+    texts = [mistake["text"] for mistake in answer(*command)["mistakes"]]
     assert sorted(text.strip() for text in texts) == [long.strip(), f"one {long}".strip()]
 
 
-def test_macro_f1_gives_every_class_the_same_weight(model: TextClassifier, corpus: Path) -> None:
+def test_macro_f1_gives_every_class_the_same_weight(model, corpus):
     """Twenty documents of one class, two of another and none of the third."""
     texts, labels = test_documents(corpus)
     sport = [text for text, label in zip(texts, labels, strict=True) if label == "sport"]
@@ -88,11 +77,11 @@ def test_macro_f1_gives_every_class_the_same_weight(model: TextClassifier, corpu
 
 
 def test_a_warning_says_where_a_model_was_trained_on_what_it_is_scored_on(
-    trained: Path, corpus: Path, tmp_path: Path, capsys
-) -> None:
+    trained, corpus, tmp_path, said
+):
     def warned(model: Path, data: Path, *arguments: str) -> list[str]:
-        assert main(["evaluate", str(model), "--data", str(data), *arguments]) == 0
-        return [s for s in capsys.readouterr().err.splitlines() if s.startswith("warning")]
+        lines = said("evaluate", model, "--data", data, *arguments).err.splitlines()
+        return [line for line in lines if line.startswith("warning")]
 
     assert warned(trained, corpus) == []
     (line,) = warned(trained, corpus, "--split", "train")
@@ -102,41 +91,38 @@ def test_a_warning_says_where_a_model_was_trained_on_what_it_is_scored_on(
     # A training on all the data leaves no score, and divides a file no more.
     whole, rows = tmp_path / "whole", tmp_path / "rows.csv"
     rows.write_bytes((corpus / "train.csv").read_bytes())
-    options = ["--data", str(rows), "--split-seed", "3", "--save", str(whole)]
-    assert main(["train", *TINY, *options, "--epochs", "1", "--all-data"]) == 0
-    capsys.readouterr()
+    options = ["--data", rows, "--split-seed", 3, "--save", whole]
+    said("train", *TINY, *options, "--epochs", 1, "--all-data")
     for split in ("test", "all"):
         (line,) = warned(whole, rows, "--split", split)
         assert "was trained on these texts" in line
     assert warned(whole, corpus / "test.csv", "--split", "all") == []
 
 
-def test_labels_of_other_data_are_matched_by_name(trained: Path, tmp_path: Path, capsys) -> None:
+def test_labels_of_other_data_are_matched_by_name(trained, tmp_path, answer):
     """In these data 'sport' is class 0; in the model it is class 2."""
     rows = [[f"goal match {n}", "sport"] for n in range(9)]
-    data = tmp_path / "other"
-    data.mkdir()
-    write_csv(data / "train.csv", [*rows, ["a song", "zither"], ["a song", "zither"]])
-    write_csv(data / "test.csv", rows)
-    found = evaluated(capsys, str(trained), "--data", str(data))
+    write_csv(tmp_path / "train.csv", [*rows, ["a song", "zither"], ["a song", "zither"]])
+    write_csv(tmp_path / "test.csv", rows)
+    found = answer("evaluate", trained, "--data", tmp_path)
     assert found["classes"][2]["support"] == 9
 
 
 def test_other_spellings_of_the_models_labels_are_merged_when_asked_to(
-    trained: Path, tmp_path: Path, capsys
-) -> None:
+    trained, tmp_path, capsys, answer
+):
     rows = [[f"goal match {n}", ("SPORT", " Spórt", "sport")[n % 3]] for n in range(9)]
     path = write_csv(tmp_path / "other.csv", rows)
-    options = [str(trained), "--data", str(path), "--split", "all"]
-    assert main(["evaluate", *options]) == 2
+    command = ["evaluate", str(trained), "--data", str(path), "--split", "all"]
+    assert main(command) == 2
     last = capsys.readouterr().err.splitlines()[-1]
     assert "which the model was not trained for; --merge-labels makes it 'sport'" in last
-    assert evaluated(capsys, *options, "--merge-labels")["classes"][2]["support"] == 9
+    assert answer(*command, "--merge-labels")["classes"][2]["support"] == 9
 
 
 def test_a_class_that_the_model_was_not_trained_for_is_refused_in_one_line(
-    trained: Path, tmp_path: Path, capsys
-) -> None:
+    trained, tmp_path, capsys
+):
     rows = [[f"goal {n}", "sports" if n % 2 else "music"] for n in range(20)]
     data = write_csv(tmp_path / "other.csv", rows)
     assert main(["evaluate", str(trained), "--data", str(data), "--split", "all"]) == 2

@@ -10,13 +10,11 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
-from saved_models import PLUGIN, TINY, similar, test_documents
+from saved_models import TINY, similar, test_documents, train
 
 import zoo
-from zoo.cli import main
 from zoo.inference.attention_map import attention_map, render_page
 from zoo.models.text_model import TextClassifier
-from zoo.registry import Registry
 from zoo.sweep.records import RecordFile
 
 TEXT = "can you can that"
@@ -24,28 +22,20 @@ CELL = ["--attention", "fused/mapless", "--pe", "rope(base=50)/none", "--block",
 
 
 @pytest.fixture(scope="module")
-def hybrid(
-    corpus: Path, tmp_path_factory: pytest.TempPathFactory, _environment: None
-) -> tuple[Path, Path]:
+def hybrid(corpus, mapless, tmp_path_factory) -> tuple[Path, Path]:
     """A trained model of which layer 2 has an attention of a plug-in file; and that file."""
-    home = tmp_path_factory.mktemp("hybrid")
-    plugin = home / "mapless.py"
-    plugin.write_text(PLUGIN.format(scale=1.0))
-    arguments = [*TINY, *CELL, "--plugin", str(plugin), "--data", str(corpus)]
-    assert main(["train", *arguments, "--save", str(home / "model")]) == 0
-    return home / "model", plugin
+    _, plugin = mapless
+    directory = tmp_path_factory.mktemp("hybrid") / "model"
+    return train(directory, *TINY, *CELL, "--plugin", plugin, "--data", corpus), plugin
 
 
-def open_hybrid(hybrid: tuple[Path, Path]) -> TextClassifier:
-    model = zoo.load(hybrid[0], plugins=[hybrid[1]])
-    assert isinstance(model, TextClassifier)
-    return model
+@pytest.fixture(scope="module")
+def model(hybrid) -> TextClassifier:
+    directory, plugin = hybrid
+    return zoo.load(directory, plugins=[plugin])
 
 
-def test_the_loaded_hybrid_is_the_model_that_bench_scores(
-    hybrid: tuple[Path, Path], corpus: Path, tmp_path: Path
-) -> None:
-    model = open_hybrid(hybrid)
+def test_the_loaded_hybrid_is_the_model_that_bench_scores(hybrid, model, corpus, tmp_path, said):
     blocks = model.model.encoder.blocks
     assert [type(block.attention).__name__ for block in blocks] == ["Fused", "Mapless"]
     assert [type(block).__name__ for block in blocks] == ["Pre", "Post"]
@@ -53,11 +43,9 @@ def test_the_loaded_hybrid_is_the_model_that_bench_scores(
     written = load_file(hybrid[0] / "model.safetensors")
     assert all(torch.equal(tensor, written[n]) for n, tensor in model.model.state_dict().items())
 
-    out = tmp_path / "out"
-    arguments = ["bench", *TINY, *CELL, "--plugin", str(hybrid[1]), "--data", str(corpus)]
-    more = ["--seed", "0", "--baseline", "none", "--phases", "train", "--out", str(out)]
-    assert main([*arguments, *more]) == 0
-    (record,) = RecordFile(out).read()
+    more = ["--seed", 0, "--baseline", "none", "--phases", "train", "--out", tmp_path]
+    said("bench", *TINY, *CELL, "--plugin", hybrid[1], "--data", corpus, *more)
+    (record,) = RecordFile(tmp_path).read()
     assert record.cell["attention"] == "fused/mapless"
     assert record.plugins.keys() == {"mapless.py"}
     assert model.card.cell == record.name
@@ -67,47 +55,39 @@ def test_the_loaded_hybrid_is_the_model_that_bench_scores(
     assert sum(right) / len(right) == pytest.approx(record.metrics["accuracy"])
 
 
-def test_the_description_names_every_component(hybrid: tuple[Path, Path]) -> None:
+def test_the_description_names_every_component(hybrid):
     directory = hybrid[0]
     parts = json.loads((directory / "config.json").read_text())["parts"]
-    assert [part["choice"] for part in parts["attention"]] == [
-        *("encoder-zoo:fused", "mapless.py:mapless")
-    ]
-    assert [part["choice"] for part in parts["pe"]] == [
-        *("encoder-zoo:rope(base=50.0)", "encoder-zoo:none")
-    ]
+    attention, pe = ([part["choice"] for part in parts[axis]] for axis in ("attention", "pe"))
+    assert attention == ["encoder-zoo:fused", "mapless.py:mapless"]
+    assert pe == ["encoder-zoo:rope(base=50.0)", "encoder-zoo:none"]
     assert parts["norm"]["choice"] == "encoder-zoo:layer"
     with pytest.raises(zoo.ZooError, match=r"plug-in file mapless\.py: name it with --plugin"):
         zoo.load(directory)
 
 
-def test_layers_without_a_map_are_left_out_and_named(
-    hybrid: tuple[Path, Path], tmp_path: Path, capsys
-) -> None:
+def test_layers_without_a_map_are_left_out_and_named(hybrid, model, tmp_path, said):
     directory, plugin = hybrid
-    command = ["attend", str(directory), TEXT, "--plugin", str(plugin)]
-    assert main([*command, "--json"]) == 0
-    printed = capsys.readouterr()
+    command = ["attend", directory, TEXT, "--plugin", plugin]
+    printed = said(*command, "--json")
     assert [shown["layer"] for shown in json.loads(printed.out)["maps"]] == [1]
     assert "note: the attention of layer 2 gives no map\n" in printed.err
-    found = attention_map(open_hybrid(hybrid), TEXT)
+    found = attention_map(model, TEXT)
     assert (list(found.by_layer), found.missing) == ([1], (2,))
     np.testing.assert_allclose(found.weights.sum(axis=-1), 1, atol=1e-5)
     page = tmp_path / "map.html"
-    assert main([*command, "--out", str(page)]) == 0
+    said(*command, "--out", page)
     assert "The attention of layer 2 gives no map." in page.read_text()
 
 
-def test_layers_may_have_different_numbers_of_heads(trained: Path, registry: Registry) -> None:
+def test_layers_may_have_different_numbers_of_heads(trained, registry):
     mixed = similar(trained, registry, attention="single/fused")
     found = attention_map(mixed, TEXT)
     assert [weights.shape[0] for weights in found.by_layer.values()] == [1, 2]
     with pytest.raises(zoo.ZooError, match="differ in their numbers of heads"):
         _ = found.weights
     page = render_page(found, "cell")
-    held = re.search(r'id="data">(.*?)</script>', page, re.DOTALL)
-    assert held is not None
-    data = json.loads(held[1])
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
     assert data["layers"] == [1, 2]
     assert [len(heads) for heads in data["heads"]] == [1, 2]
     # A layer's weights are those of the same layer in a model without a pattern.

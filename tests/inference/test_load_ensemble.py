@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 import torch
 
 import zoo
-from zoo.cli import main
 from zoo.data.batches import padded
 
 
-def test_an_ensemble_is_saved_loaded_and_used_like_any_model(
-    ensemble: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_ensemble_is_saved_loaded_and_used_like_any_model(ensemble, rows, refused_command):
     text = "the goal of the match"
-    assert main(["predict", str(ensemble), text, "--format", "jsonl"]) == 0
-    (predicted,) = map(json.loads, capsys.readouterr().out.splitlines())
+    (predicted,) = rows(ensemble, text)
     loaded = zoo.load(ensemble)
     ids, tokens = padded([loaded.tokenizer.encode(text).ids], loaded.device)
     with torch.inference_mode():
@@ -27,5 +20,4 @@ def test_an_ensemble_is_saved_loaded_and_used_like_any_model(
     mean = torch.stack(members).mean(dim=0)[0]
     expected = dict(zip(loaded.labels, mean.tolist(), strict=True))
     assert predicted["probabilities"] == pytest.approx(expected, abs=1e-5)
-    assert main(["attend", str(ensemble), text]) == 2
-    assert "an ensemble has no attention map" in capsys.readouterr().err
+    assert "an ensemble has no attention map" in refused_command("attend", ensemble, text)

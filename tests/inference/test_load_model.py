@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,12 +9,11 @@ from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
-from saved_models import PLUGIN, change_config
+from saved_models import PLUGIN, change_config, change_weights, note_weights
 
 import zoo
-from zoo.cli import main
 from zoo.components.attention.fused import Fused
+from zoo.inference.directory import WEIGHTS
 from zoo.inference.load import load_from
 from zoo.registry import Owner, Register, Registry
 from zoo.registry.code_hash import component_hash
@@ -35,23 +32,12 @@ def with_config(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], Non
 
 
 def with_weights(change: Callable[[dict[str, torch.Tensor]], Any]) -> Callable[[Path], None]:
-    """Other weights, with a digest that matches them."""
-
-    def swap(directory: Path) -> None:
-        file = directory / "model.safetensors"
-        tensors = load_file(file)
-        change(tensors)
-        save_file(tensors, file)
-        digest = hashlib.sha256(file.read_bytes()).hexdigest()
-        change_config(directory, lambda c: c["files"].update({file.name: digest}))
-
-    return swap
+    return lambda directory: change_weights(directory, change)
 
 
 def pickled(directory: Path) -> None:
-    torch.save({"weights": torch.ones(3)}, directory / "model.safetensors")
-    digest = hashlib.sha256((directory / "model.safetensors").read_bytes()).hexdigest()
-    change_config(directory, lambda c: c["files"].update({"model.safetensors": digest}))
+    torch.save({"weights": torch.ones(3)}, directory / WEIGHTS)
+    note_weights(directory)
 
 
 RUNS_CODE = "encoder-zoo:rope(base=__import__('os').mkdir('ran'))"
@@ -121,35 +107,25 @@ DAMAGE = {
 
 @pytest.mark.parametrize(("damage", "message"), DAMAGE.values(), ids=DAMAGE)
 def test_a_directory_without_an_intact_model_is_refused_in_one_line(
-    damage: Callable[[Path], Any],
-    message: str,
-    copied: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys,
-) -> None:
+    damage, message, copied, tmp_path, monkeypatch, refused_command
+):
     monkeypatch.chdir(tmp_path)
     damage(copied)
     with pytest.raises(zoo.ZooError) as raised:
         zoo.load(copied)
     assert message in str(raised.value)
     assert str(copied) in str(raised.value)
-    assert main(["predict", str(copied), "some text"]) == 2
-    printed = capsys.readouterr()
-    assert (printed.out, len(printed.err.splitlines())) == ("", 1), printed.err
-    assert str(copied) in printed.err
+    assert str(copied) in refused_command("predict", copied, "some text")
     assert not (tmp_path / "ran").exists()
 
 
-def test_a_file_is_refused(tmp_path: Path) -> None:
+def test_a_file_is_refused(tmp_path):
     (tmp_path / "model.safetensors").write_bytes(b"")
     with pytest.raises(zoo.ZooError, match="holds no model"):
         zoo.load(tmp_path / "model.safetensors")
 
 
-def test_a_plug_in_file_must_be_given_and_unchanged(
-    mapless: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_a_plug_in_file_must_be_given_and_unchanged(mapless, tmp_path):
     directory, plugin = mapless
     assert zoo.load(directory, plugins=[plugin]).labels == ["market", "music", "sport"]
     with pytest.raises(zoo.ZooError, match=r"plug-in file mapless\.py: name it with --plugin"):
@@ -172,9 +148,7 @@ def with_third_party(registry: Registry, copied: Path, version: str) -> Registry
     return registry
 
 
-def test_a_component_of_another_version_is_refused_until_it_is_allowed(
-    copied: Path, registry: Registry
-) -> None:
+def test_a_component_of_another_version_is_refused_until_it_is_allowed(copied, registry):
     newer = with_third_party(registry, copied, "1.1")
     with pytest.raises(
         zoo.ZooError,
@@ -184,9 +158,7 @@ def test_a_component_of_another_version_is_refused_until_it_is_allowed(
     assert load_from(copied, newer, allow_changed=True).labels
 
 
-def test_a_component_of_the_same_version_is_refused_if_its_code_differs(
-    copied: Path, registry: Registry
-) -> None:
+def test_a_component_of_the_same_version_is_refused_if_its_code_differs(copied, registry):
     same = with_third_party(registry, copied, "1.0")
     assert load_from(copied, same).labels
     change_config(copied, lambda c: c["parts"]["attention"].update(code="other"))
@@ -199,9 +171,7 @@ class Scaled(Fused):
         return 1.5 * super().attend(q, k, v, mask, bias)
 
 
-def test_a_changed_built_in_is_found_by_the_models_outputs(
-    copied: Path, registry: Registry
-) -> None:
+def test_a_changed_built_in_is_found_by_the_models_outputs(copied, registry):
     changed = Registry()
     for component in registry.components("attention"):
         register = Register(Owner("encoder-zoo", "0.2.0"))
@@ -219,9 +189,8 @@ def test_a_changed_built_in_is_found_by_the_models_outputs(
     assert load_from(copied, changed, allow_changed=True).labels
 
 
-def test_the_command_can_allow_it(copied: Path, capsys) -> None:
+def test_the_command_can_allow_it(copied, rows, refused_command):
     change_config(copied, lambda c: c["sample_outputs"].update(scores=[[0, 0, 0], [0, 0, 0]]))
-    assert main(["predict", str(copied), "a goal"]) == 2
-    assert "--allow-changed" in capsys.readouterr().err
-    assert main(["predict", str(copied), "a goal", "--allow-changed", "--format", "jsonl"]) == 0
-    assert json.loads(capsys.readouterr().out)["text"] == "a goal"
+    assert "--allow-changed" in refused_command("predict", copied, "a goal")
+    (found,) = rows(copied, "a goal", "--allow-changed")
+    assert found["text"] == "a goal"

@@ -10,7 +10,6 @@ import json
 import os
 import tracemalloc
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 import torch
@@ -19,14 +18,11 @@ from tokenizers import Tokenizer
 from zoo.cli import main
 from zoo.components.tokens import Tokens
 from zoo.errors import ZooError
-from zoo.models.text_model import TextClassifier
 
 TEXTS = ["the striker scored a goal", "shares of the bank", "a song"]
 
 
-def test_probabilities_are_the_softmax_of_the_models_own_logits(
-    trained: Path, model: TextClassifier
-) -> None:
+def test_probabilities_are_the_softmax_of_the_models_own_logits(trained, model):
     tokenizer = Tokenizer.from_file(str(trained / "tokenizer.json"))
     for text, prediction in zip(TEXTS, model.predict(TEXTS), strict=True):
         ids = torch.tensor([tokenizer.encode(text).ids])
@@ -38,7 +34,7 @@ def test_probabilities_are_the_softmax_of_the_models_own_logits(
         assert prediction.probability == max(prediction.probabilities.values())
 
 
-def test_a_model_whose_weights_are_no_numbers_predicts_nothing(model: TextClassifier) -> None:
+def test_a_model_whose_weights_are_no_numbers_predicts_nothing(model):
     model = copy.deepcopy(model)
     torch.nn.init.constant_(next(model.parameters()), torch.nan)
     with pytest.raises(ZooError, match="weights are broken"):
@@ -46,26 +42,21 @@ def test_a_model_whose_weights_are_no_numbers_predicts_nothing(model: TextClassi
 
 
 def test_a_text_without_a_known_token_is_refused_or_marked_in_a_file(
-    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    trained, tmp_path, said, rows, refused_command
+):
     unknown = "\u591a \u96fb"
-    assert main(["predict", str(trained), TEXTS[0], unknown]) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err == "zoo predict: error: every token of text 2 is unknown to the model\n"
-    assert main(["predict", str(trained), f"{TEXTS[0]} {unknown}"]) == 0
-    capsys.readouterr()
+    line = refused_command("predict", trained, TEXTS[0], unknown)
+    assert line == "zoo predict: error: every token of text 2 is unknown to the model"
+    said("predict", trained, f"{TEXTS[0]} {unknown}")
     file = tmp_path / "texts.txt"
     file.write_text(f"{TEXTS[0]}\n{unknown}\n", encoding="utf-8")
-    assert main(["predict", str(trained), "--input", str(file)]) == 0
-    rows = capsys.readouterr().out.splitlines()
-    assert ["(every token is unknown to the model)" in row for row in rows] == [False, False, True]
-    assert main(["predict", str(trained), "--input", str(file), "--format", "jsonl"]) == 0
-    known, other = map(json.loads, capsys.readouterr().out.splitlines())
+    lines = said("predict", trained, "--input", file).out.splitlines()
+    assert ["(every token is unknown to the model)" in line for line in lines] == [0, 0, 1]
+    known, other = rows(trained, "--input", file)
     assert (known["unknown"], other["unknown"]) == (0, other["tokens"] - 1)
 
 
-def test_the_other_texts_of_a_batch_do_not_matter(model: TextClassifier) -> None:
+def test_the_other_texts_of_a_batch_do_not_matter(model):
     texts = [*TEXTS, "word " * 20]
     found = [model.predict(texts, batch_size=size) for size in (1, 3, 1000)]
     assert [[(p.text, p.label) for p in each] for each in found] == [
@@ -78,9 +69,7 @@ def test_the_other_texts_of_a_batch_do_not_matter(model: TextClassifier) -> None
         torch.testing.assert_close(model.logits([text])[0], row, rtol=1e-4, atol=1e-5)
 
 
-def test_a_model_in_training_mode_predicts_without_dropout_and_stays_in_it(
-    model: TextClassifier,
-) -> None:
+def test_a_model_in_training_mode_predicts_without_dropout_and_stays_in_it(model):
     expected = model.logits(TEXTS)
     model.train()
     try:
@@ -90,21 +79,13 @@ def test_a_model_in_training_mode_predicts_without_dropout_and_stays_in_it(
         model.eval()
 
 
-def lines(*arguments: str) -> list[str]:
-    output = io.StringIO()
-    with contextlib.redirect_stdout(output):
-        assert main(["predict", *arguments]) == 0
-    return output.getvalue().removesuffix("\n").split("\n")
-
-
-def test_texts_come_from_a_pipe(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_come_from_a_pipe(trained, monkeypatch, rows):
     pipe = io.TextIOWrapper(io.BytesIO("\n".join(TEXTS).encode()))
     monkeypatch.setattr("sys.stdin", pipe)
-    found = [json.loads(line) for line in lines(str(trained), "--format", "jsonl")]
-    assert [row["text"] for row in found] == TEXTS
+    assert [row["text"] for row in rows(trained)] == TEXTS
 
 
-def test_no_more_texts_are_read_than_one_batch(model: TextClassifier) -> None:
+def test_no_more_texts_are_read_than_one_batch(model):
     read = 0
 
     def endless() -> Iterator[str]:
@@ -119,7 +100,7 @@ def test_no_more_texts_are_read_than_one_batch(model: TextClassifier) -> None:
 
 
 @pytest.mark.slow
-def test_memory_does_not_grow_with_the_number_of_texts(trained: Path, tmp_path: Path) -> None:
+def test_memory_does_not_grow_with_the_number_of_texts(trained, tmp_path):
     def peak(count: int) -> int:
         source = tmp_path / f"{count}.txt"
         text = "a goal of the team " * 12
@@ -136,10 +117,9 @@ def test_memory_does_not_grow_with_the_number_of_texts(trained: Path, tmp_path: 
     assert many < few + 400_000  # the texts alone are more than that
 
 
-def test_notes_say_which_texts_the_model_cannot_read_in_full(trained: Path, capsys) -> None:
+def test_notes_say_which_texts_the_model_cannot_read_in_full(trained, said):
     texts = ["goal " * 40, "goal ☃ 日本", "goal"]
-    assert main(["predict", str(trained), *texts, "--format", "jsonl"]) == 0
-    printed = capsys.readouterr()
+    printed = said("predict", trained, *texts, "--format", "jsonl")
     long, odd, plain = (json.loads(line) for line in printed.out.splitlines())
     assert (long["tokens"], long["cut"] > 0) == (24, True)
     assert (odd["unknown"] > 0, odd["cut"]) == (True, 0)
@@ -150,16 +130,11 @@ def test_notes_say_which_texts_the_model_cannot_read_in_full(trained: Path, caps
     ]
 
 
-def test_tokens_beyond_the_models_length_change_nothing(model: TextClassifier) -> None:
+def test_tokens_beyond_the_models_length_change_nothing(model):
     words = ["goal"] * 23  # and [CLS]
     read, longer = model.predict([" ".join(words), " ".join([*words, "album", "song"])])
     assert longer.cut > 0
     assert longer.probability == pytest.approx(read.probability, abs=1e-5)
-
-
-def write(path: Path, content: str | bytes) -> str:
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return str(path)
 
 
 @pytest.mark.parametrize(
@@ -182,13 +157,11 @@ def write(path: Path, content: str | bytes) -> str:
         " ".join(value).encode("unicode_escape").decode() if isinstance(value, list) else ""
     ),
 )
-def test_bad_usage_is_one_line(
-    arguments: list[str], message: str, trained: Path, tmp_path: Path, monkeypatch, capsys
-) -> None:
+def test_bad_usage_is_one_line(arguments, message, trained, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    write(tmp_path / "lines.txt", "one\n")
-    write(tmp_path / "nothing.txt", "")
-    write(tmp_path / "rows.csv", "id,body\n1,one\n")
+    (tmp_path / "lines.txt").write_text("one\n")
+    (tmp_path / "nothing.txt").write_text("")
+    (tmp_path / "rows.csv").write_text("id,body\n1,one\n")
     assert main(["predict", str(trained), *arguments]) == 2
     line, *_ = capsys.readouterr().err.splitlines()
     assert message in line

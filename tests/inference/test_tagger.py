@@ -9,10 +9,9 @@ import random
 from pathlib import Path
 
 import pytest
-from saved_models import TINY
+from saved_models import TINY, train
 from sklearn.metrics import classification_report
 
-from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.inference.attention_map import attention_map
 from zoo.inference.load import load
@@ -35,7 +34,7 @@ def sentences(number: int, seed: int) -> list[dict]:
 
 
 @pytest.fixture(scope="package")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def data(tmp_path_factory) -> Path:
     directory = tmp_path_factory.mktemp("tagged")
     for split, rows in (("train", sentences(150, 0)), ("test", sentences(30, 1))):
         text = "".join(json.dumps(row) + "\n" for row in rows)
@@ -44,22 +43,18 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="package")
-def saved(data: Path, tmp_path_factory: pytest.TempPathFactory, _environment: None) -> Path:
+def saved(data, tmp_path_factory, _environment) -> Path:
     directory = tmp_path_factory.mktemp("tagger") / "model"
-    lr = ["--lr", "0.01", "--keep-duplicates", "--group-column", "year"]
-    arguments = ["--task", "tag", *TINY, *lr, "--data", str(data), "--save", str(directory)]
-    assert main(["train", *arguments]) == 0
-    return directory
+    options = ["--lr", 0.01, "--keep-duplicates", "--group-column", "year"]
+    return train(directory, "--task", "tag", *TINY, *options, "--data", data)
 
 
 @pytest.fixture(scope="package")
-def tagger(saved: Path) -> TextTagger:
-    loaded = load(saved)
-    assert isinstance(loaded, TextTagger)
-    return loaded
+def tagger(saved) -> TextTagger:
+    return load(saved)
 
 
-def test_a_text_and_the_list_of_its_tokens_get_the_same_tags(tagger: TextTagger) -> None:
+def test_a_text_and_the_list_of_its_tokens_get_the_same_tags(tagger):
     from_text, from_tokens = tagger.predict(
         ["Anna Smith left Rome today.", ["Anna", "Smith", "left", "Rome", "today", "."]]
     )
@@ -74,25 +69,22 @@ def test_a_text_and_the_list_of_its_tokens_get_the_same_tags(tagger: TextTagger)
     assert alone.probabilities == pytest.approx(from_text.probabilities, abs=1e-5)
 
 
-def test_tokens_beyond_its_length_are_not_tagged(tagger: TextTagger) -> None:
+def test_tokens_beyond_its_length_are_not_tagged(tagger):
     (found,) = tagger.predict([["Anna"] * 40])
     assert len(found.tokens) == len(found.tags) == tagger.max_length == 24
     assert found.cut == 16
 
 
 @pytest.mark.parametrize("text", ["", "  ", [], ["Anna", ""], ["\ud800"], [3]])
-def test_what_has_no_tokens_is_refused(tagger: TextTagger, text: list[str]) -> None:
+def test_what_has_no_tokens_is_refused(tagger, text):
     with pytest.raises(ZooError, match="text 2 "):
         tagger.predict(["Anna left", text])
 
 
-def test_conll_columns_in_a_table_of_tokens_and_tags_out(
-    saved: Path, tmp_path: Path, capsys
-) -> None:
+def test_conll_columns_in_a_table_of_tokens_and_tags_out(saved, tmp_path, said):
     path = tmp_path / "some.conll"
     path.write_text("Anna x\nleft x\nRome x\n\nBen x\nSmith x\nleft x\n")
-    assert main(["predict", str(saved), "--input", str(path)]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = said("predict", saved, "--input", path).out.splitlines()
     assert lines[0].split() == ["token", "tag", "probability"]
     assert [line.split()[:2] for line in lines[1:]] == [
         ["Anna", "B-PER"],
@@ -105,41 +97,34 @@ def test_conll_columns_in_a_table_of_tokens_and_tags_out(
     ]
 
 
-def test_of_conll_u_the_words_are_tagged(saved: Path, tmp_path: Path, capsys) -> None:
+def test_of_conll_u_the_words_are_tagged(saved, tmp_path, said):
     path, rest = tmp_path / "some.conllu", "\t_" * 8
     path.write_text(f"1\tAnna{rest}\n2-3\tleft Rome{rest}\n2\tleft{rest}\n3\tRome{rest}\n")
-    assert main(["predict", str(saved), "--input", str(path)]) == 0
-    lines = capsys.readouterr().out.splitlines()[1:]
+    lines = said("predict", saved, "--input", path).out.splitlines()[1:]
     assert [line.split()[0] for line in lines] == ["Anna", "left", "Rome"]
 
 
-def test_csv_and_json_lines_hold_the_same_tags(saved: Path, tagger: TextTagger, capsys) -> None:
+def test_csv_and_json_lines_hold_the_same_tags(saved, tagger, said, rows):
     texts = ["Anna left Rome", "Ben left"]
     expected = tagger.predict(texts)
-    assert main(["predict", str(saved), *texts, "--format", "csv"]) == 0
-    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    assert [(row["text"], row["token"], row["tag"]) for row in rows] == [
+    table = csv.DictReader(io.StringIO(said("predict", saved, *texts, "--format", "csv").out))
+    assert [(row["text"], row["token"], row["tag"]) for row in table] == [
         (str(number), token, tag)
         for number, found in enumerate(expected, start=1)
         for token, tag in zip(found.tokens, found.tags, strict=True)
     ]
-    assert main(["predict", str(saved), *texts, "--format", "jsonl"]) == 0
-    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    lines = rows(saved, *texts)
     assert [line["tags"] for line in lines] == [found.tags for found in expected]
     assert [line["tokens"] for line in lines] == [found.tokens for found in expected]
-    assert main(["predict", str(saved), *texts, "--format", "json"]) == 0
-    assert json.loads(capsys.readouterr().out) == lines
+    assert json.loads(said("predict", saved, *texts, "--format", "json").out) == lines
 
 
 def test_its_scores_are_those_of_scikit_learn_and_of_its_training(
-    saved: Path, tagger: TextTagger, data: Path, capsys
-) -> None:
-    arguments = [str(saved), "--data", str(data), "--group-column", "year"]
-    assert main(["evaluate", *arguments]) == 0
-    header = "group  examples  token accuracy  macro F1  span F1"
-    assert header in capsys.readouterr().out
-    assert main(["evaluate", *arguments, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    saved, tagger, data, said, answer
+):
+    command = ["evaluate", saved, "--data", data, "--group-column", "year"]
+    assert "group  examples  token accuracy  macro F1  span F1" in said(*command).out
+    found = answer(*command)
     rows = [json.loads(line) for line in (data / "test.jsonl").read_text().splitlines()]
     true = [tag for row in rows for tag in row["tags"]]
     texts = tagger.predict([row["tokens"] for row in rows])
@@ -167,24 +152,19 @@ def test_its_scores_are_those_of_scikit_learn_and_of_its_training(
         (["--data", "DATA", "--tags-column", "x"], "has no column 'x' (--tags-column)"),
     ],
 )
-def test_what_it_cannot_score_is_refused(
-    saved: Path, data: Path, options: list[str], says: str, capsys
-) -> None:
+def test_what_it_cannot_score_is_refused(saved, data, options, says, refused_command):
     arguments = [str(data) if word == "DATA" else word for word in options]
-    assert main(["evaluate", str(saved), *arguments]) == 2
-    (line,) = capsys.readouterr().err.strip().splitlines()
-    assert says in line
+    assert says in refused_command("evaluate", saved, *arguments)
 
 
-def test_a_file_of_one_text_is_scored_whole(saved: Path, tmp_path: Path, capsys) -> None:
+def test_a_file_of_one_text_is_scored_whole(saved, tmp_path, answer, refused_command):
     (tmp_path / "one.conll").write_text("Anna B-PER\nleft O\nRome B-LOC\n")
-    arguments = ["evaluate", str(saved), "--data", str(tmp_path / "one.conll"), "--json"]
-    assert main([*arguments, "--split", "all"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    command = ["evaluate", saved, "--data", tmp_path / "one.conll"]
+    found = answer(*command, "--split", "all")
     assert (found["data"], found["documents"]) == ("one.conll", 1)
     assert sum(row["support"] for row in found["classes"]) == 3
-    assert main(arguments) == 2  # of the test split, which one text has not
-    assert "cannot be divided: it has one text; --split all" in capsys.readouterr().err
+    # Of the test split, which one text has not.
+    assert "cannot be divided: it has one text; --split all" in refused_command(*command)
 
 
 @pytest.mark.parametrize(
@@ -195,23 +175,21 @@ def test_a_file_of_one_text_is_scored_whole(saved: Path, tmp_path: Path, capsys)
     ],
 )
 def test_a_tag_that_cannot_be_scored_is_the_reason_given(
-    saved: Path, tmp_path: Path, tags: str, says: str, capsys
-) -> None:
+    saved, tmp_path, tags, says, refused_command
+):
     one, other = tags.split()
     (tmp_path / "one.conll").write_text(f"Anna {one}\nZoo {other}\n")
     arguments = ["--data", str(tmp_path / "one.conll"), "--split", "all"]
-    assert main(["evaluate", str(saved), *arguments]) == 2
-    (line,) = capsys.readouterr().err.strip().splitlines()
-    assert says in line
+    assert says in refused_command("evaluate", saved, *arguments)
 
 
-def test_conll_columns_are_refused_by_a_classifier(trained: Path, tmp_path: Path, capsys) -> None:
+def test_conll_columns_are_refused_by_a_classifier(trained, tmp_path, refused_command):
     (tmp_path / "x.conll").write_text("a O\n")
-    assert main(["predict", str(trained), "--input", str(tmp_path / "x.conll")]) == 2
-    assert "CoNLL columns are for a model of tags" in capsys.readouterr().err
+    line = refused_command("predict", trained, "--input", tmp_path / "x.conll")
+    assert "CoNLL columns are for a model of tags" in line
 
 
-def test_its_attention_map_has_a_row_for_each_token(tagger: TextTagger) -> None:
+def test_its_attention_map_has_a_row_for_each_token(tagger):
     found = attention_map(tagger, "Anna left Rome")
     assert found.tokens == ["anna", "left", "rome"]
     assert found.weights.shape == (2, 2, 3, 3)
@@ -220,10 +198,9 @@ def test_its_attention_map_has_a_row_for_each_token(tagger: TextTagger) -> None:
     assert attention_map(tagger, "%").all_unknown
 
 
-def test_a_mistake_is_shown_among_its_neighbours(saved: Path, tmp_path: Path, capsys) -> None:
+def test_a_mistake_is_shown_among_its_neighbours(saved, tmp_path, answer):
     (tmp_path / "one.conll").write_text("Anna B-LOC\nleft -100\nRome B-LOC\ntoday O\n")
-    arguments = ["--data", str(tmp_path / "one.conll"), "--split", "all", "--json"]
-    assert main(["evaluate", str(saved), *arguments]) == 0
-    (mistake,) = json.loads(capsys.readouterr().out)["mistakes"]
+    found = answer("evaluate", saved, "--data", tmp_path / "one.conll", "--split", "all")
+    (mistake,) = found["mistakes"]
     assert mistake["text"] == "[Anna] left Rome"
     assert (mistake["label"], mistake["predicted"]) == ("B-LOC", "B-PER")

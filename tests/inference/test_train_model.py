@@ -15,21 +15,17 @@ from saved_models import TINY, test_documents
 
 import zoo
 from zoo.cli import main
+from zoo.components.tokens import Tokens
 from zoo.inference.train import find_run_row
-from zoo.models.text_model import TextClassifier
 from zoo.sweep.records import RecordFile
 
 ROOT = str(Path(zoo.__file__).parents[1])
 
 
-def test_it_is_the_model_that_bench_scores(
-    trained: Path, model: TextClassifier, corpus: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
-    arguments = ["bench", *TINY, "--data", str(corpus), "--seed", "1", "--baseline", "none"]
-    assert main([*arguments, "--phases", "train", "--out", str(out)]) == 0
-    (record,) = RecordFile(out).read()
-
+def test_it_is_the_model_that_bench_scores(trained, model, corpus, tmp_path, said):
+    more = ["--seed", 1, "--baseline", "none", "--phases", "train", "--out", tmp_path]
+    said("bench", *TINY, "--data", corpus, *more)
+    (record,) = RecordFile(tmp_path).read()
     assert model.card.key == record.key
     assert model.card.metrics["accuracy"] == record.metrics["accuracy"]
     assert [e["loss"] for e in model.card.curve] == [e["loss"] for e in record.curve]
@@ -41,16 +37,14 @@ def test_it_is_the_model_that_bench_scores(
         if label != other
     ]
     assert wrong == record.metrics["errors"]
-    row = find_run_row(out)
+    row = find_run_row(tmp_path)
     assert row.differences(model.card) == []
     data = {**model.card.data, "fingerprint": "another"}
     other = model.card.model_copy(update={"cell": "naive+rope", "data": data})
     assert row.differences(other) == ["cell", "data"]
 
 
-def test_the_loaded_weights_are_the_trained_ones_bit_for_bit(
-    trained: Path, model: TextClassifier
-) -> None:
+def test_the_loaded_weights_are_the_trained_ones_bit_for_bit(trained, model):
     written = load_file(trained / "model.safetensors")
     loaded = model.model.state_dict()
     assert loaded.keys() == written.keys()
@@ -60,14 +54,12 @@ def test_the_loaded_weights_are_the_trained_ones_bit_for_bit(
     assert torch.equal(again.logits(texts), model.logits(texts))
     # The process that trained it saved these scores; this process gives them too.
     ids = torch.tensor(model.card.sample_outputs.ids[:1])
-    from zoo.components.tokens import Tokens
-
     with torch.inference_mode():
         here = model(ids, Tokens.whole(ids.shape[1]))
     torch.testing.assert_close(here[0], torch.tensor(model.card.sample_outputs.scores[0]))
 
 
-def test_loading_needs_no_pickle(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loading_needs_no_pickle(trained, monkeypatch):
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("something was unpickled")
 
@@ -77,7 +69,7 @@ def test_loading_needs_no_pickle(trained: Path, monkeypatch: pytest.MonkeyPatch)
     assert isinstance(zoo.load(trained), torch.nn.Module)
 
 
-def test_a_directory_holds_weights_tokenizer_and_a_readable_description(trained: Path) -> None:
+def test_a_directory_holds_weights_tokenizer_and_a_readable_description(trained):
     names = sorted(path.name for path in trained.iterdir())
     assert names == ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]
     config = json.loads((trained / "config.json").read_text())
@@ -91,10 +83,9 @@ def test_a_directory_holds_weights_tokenizer_and_a_readable_description(trained:
         assert config["files"][name] == hashlib.sha256((trained / name).read_bytes()).hexdigest()
 
 
-def test_nothing_is_overwritten(copied: Path, corpus: Path, capsys) -> None:
+def test_nothing_is_overwritten(copied, corpus, refused_command):
     before = {path.name: path.read_bytes() for path in copied.iterdir()}
-    assert main(["train", *TINY, "--data", str(corpus), "--save", str(copied)]) == 2
-    assert "exists already" in capsys.readouterr().err
+    assert "exists already" in refused_command("train", *TINY, "--data", corpus, "--save", copied)
     assert {path.name: path.read_bytes() for path in copied.iterdir()} == before
 
 
@@ -124,14 +115,13 @@ def zoo_register(register):
     ["Path('model/mine').mkdir(parents=True, exist_ok=True)", "Path('model').write_text('mine')"],
 )
 def test_a_trained_model_is_saved_whatever_is_at_its_place_by_then(
-    make: str, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
-) -> None:
+    make, corpus, tmp_path, monkeypatch, said
+):
     monkeypatch.chdir(tmp_path)
     Path("squatter.py").write_text(SQUATTER.replace("MAKE", make))
     Path("model-2").write_text("this is taken too")
     arguments = ["--norm", "squatter", "--plugin", "squatter.py", "--on", "inline"]
-    assert main(["train", *TINY, *arguments, "--data", str(corpus), "--save", "model"]) == 0
-    printed = capsys.readouterr()
+    printed = said("train", *TINY, *arguments, "--data", corpus, "--save", "model")
     assert "Model: model-3\n" in printed.out
     assert "model was made by something else during the training" in printed.err
     assert zoo.load("model-3", plugins=["squatter.py"]).card.metrics["train_seconds"] > 0
@@ -151,28 +141,20 @@ def test_a_trained_model_is_saved_whatever_is_at_its_place_by_then(
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_a_wrong_request_is_one_line_and_leaves_nothing(
-    arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
-) -> None:
+    arguments, message, tmp_path, monkeypatch, refused_command
+):
     (tmp_path / "several.toml").write_text('attention = ["fused", "naive"]\nseeds = 5\n')
     monkeypatch.chdir(tmp_path)
-    assert main(["train", "--data", "newswire", "--save", "model", *arguments]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert message in line
+    assert message in refused_command("train", "--data", "newswire", "--save", "model", *arguments)
     assert [path.name for path in tmp_path.iterdir()] == ["several.toml"]
 
 
-def test_a_directory_that_cannot_be_written_is_refused_before_training(
-    tmp_path: Path, capsys
-) -> None:
+def test_a_directory_that_cannot_be_written_is_refused_before_training(tmp_path, refused_command):
     (tmp_path / "file").write_text("")
-    assert main(["train", "--save", str(tmp_path / "file" / "model")]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "cannot write to" in line
+    assert "cannot write to" in refused_command("train", "--save", tmp_path / "file" / "model")
 
 
-def test_training_that_fails_ends_in_one_line_and_saves_nothing(
-    tmp_path: Path, corpus: Path, mapless: tuple[Path, Path], capsys
-) -> None:
+def test_training_that_fails_ends_in_one_line_and_saves_nothing(tmp_path, corpus, mapless, capsys):
     plugin = tmp_path / "mapless.py"
     plugin.write_text(mapless[1].read_text().replace("scale = 1.0", "scale = float('nan')"))
     arguments = ["--attention", "mapless", "--pe", "sin", "--plugin", str(plugin)]
@@ -183,7 +165,7 @@ def test_training_that_fails_ends_in_one_line_and_saves_nothing(
     assert not (tmp_path / "model").exists()
 
 
-def test_a_kill_while_writing_leaves_no_half_model(tmp_path: Path, capsys) -> None:
+def test_a_kill_while_writing_leaves_no_half_model(tmp_path, refused_command):
     program = (
         "import os, signal\nfrom pathlib import Path\nfrom zoo.inference.directory import draft\n"
         "with draft(Path('model')) as directory:\n"
@@ -194,5 +176,4 @@ def test_a_kill_while_writing_leaves_no_half_model(tmp_path: Path, capsys) -> No
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=env, check=False)
     assert done.returncode == -9
     assert not (tmp_path / "model").exists()
-    assert main(["predict", str(tmp_path / "model"), "text"]) == 2
-    assert "no directory" in capsys.readouterr().err
+    assert "no directory" in refused_command("predict", tmp_path / "model", "text")
