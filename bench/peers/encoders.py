@@ -129,10 +129,11 @@ def _shares(case: Case, turns: Turns, own: str, flops: int) -> dict[str, Any]:
     rate = math.exp(centre_and_error([turns.logs(MATRIX, own)])[0]) / flops
     whole = case.shape.training_flops()
     if not case.training:
-        return {"matrix_share": round(rate * whole / 3, 4)}  # the backward pass costs twice as much
-    recomputed = whole + case.shape.recomputed_flops()
-    shares = {"matrix_share": rate * whole, "recomputed_share": rate * recomputed}
-    return {name: round(share, 4) for name, share in shares.items()}
+        shares = {"matrix_share": rate * whole / 3}  # the backward pass costs twice as much
+    else:
+        recomputed = whole + case.shape.recomputed_flops()
+        shares = {"matrix_share": rate * whole, "recomputed_share": rate * recomputed}
+    return {name: float(f"{share:.4g}") for name, share in shares.items()}
 
 
 def _lacking(case: Case, runtime: Runtime) -> str:
