@@ -13,6 +13,7 @@ from scipy import stats
 
 from bench.peers.comparison import Comparison, Output, joined, measured, read, skipped
 from bench.peers.table import as_markdown, summary
+from zoo.errors import counted
 from zoo.training.device import Runtime
 
 RUNTIME = Runtime(torch.device("cpu"), "fp32")
@@ -79,7 +80,8 @@ def test_a_row_says_by_itself_what_was_compared(tmp_path):
     assert "0.90 to 1.20 times as long as the zoo in training" in sentence
     assert "of 3 comparisons the zoo is faster in 1, slower in 1, not told apart in 1" in sentence
     assert "and the whole interval is at 1 or above in 1." in sentence
-    assert f"1 thread, torch {torch.__version__}. Commit: " in sentence
+    threads = counted(torch.get_num_threads(), "thread")
+    assert f"{threads}, torch {torch.__version__}. Commit: " in sentence
     assert sentence.endswith("On a GPU: not yet measured.\n")
     on_gpu = line("equal", "x", 1.2).model_copy(update={"device": "cuda"})
     assert "not yet measured" not in summary(written(file, on_gpu))
