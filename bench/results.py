@@ -3,8 +3,9 @@
     python -m bench.results [--data-dir DIR] [PLACE ...]
 
 A suite's ``[published]`` table says what it needs and where its records go. What is still current
-is taken over; the rest is done in ``build/results``, where a run that was interrupted goes on, and
-each data set takes its place once it is whole. ``make results`` publishes everything afterwards.
+is taken over; the rest is done in ``build/results``, where a run that was interrupted goes on.
+However a run ends, the data sets that are whole then take their place. ``make results`` publishes
+everything afterwards.
 """
 
 from __future__ import annotations
@@ -171,10 +172,13 @@ def _repeat(
     for one in wanted:
         _write(one, [home, work], work)
     arguments = [sys.executable, "-m", "zoo", *command, "--out", str(work)]
-    status = subprocess.run(arguments, cwd=data_dir, check=False).returncode
-    whole = [one for one in wanted if not status or one.is_whole(work)]
-    for one in whole:
-        _write(one, [work], home)
+    status = 1
+    try:
+        status = subprocess.run(arguments, cwd=data_dir, check=False).returncode
+    finally:  # also after Ctrl-C, which the run gets too
+        whole = [one for one in wanted if not status or one.is_whole(work)]
+        for one in whole:
+            _write(one, [work], home)
     if status:
         print(
             f"{place}: {len(whole)} of {counted(len(wanted), 'data set')} done, the rest left as "

@@ -98,7 +98,7 @@ def registry() -> Registry:
 
 @pytest.fixture
 def said(capsys) -> Callable[..., Any]:
-    """What a command prints that ends with this status, as ``out`` and ``err``."""
+    """Run a command that ends with this status; what it prints is ``out`` and ``err``."""
 
     def run(*words: object, status: int = 0) -> Any:
         capsys.readouterr()
@@ -110,7 +110,7 @@ def said(capsys) -> Callable[..., Any]:
 
 @pytest.fixture
 def refused_command(capsys) -> Callable[..., str]:
-    """The one line that a command ends with which is refused, and prints nothing else."""
+    """Run a command that is refused; the one line that it prints."""
 
     def run(*words: object, command: Callable[[list[str]], int] = main) -> str:
         capsys.readouterr()

@@ -19,6 +19,8 @@ from zoo.registry import loading
 from zoo.sweep.make_request import make_request
 from zoo.sweep.progress import Silent
 
+MOST_REPEATS = 100  # of a text by its weight, on average: larger numbers are no counts
+
 
 class InputError(ZooError, ValueError):
     """Data that cannot be learned from; a ValueError, as scikit-learn expects."""
@@ -76,9 +78,9 @@ class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on texts and their classes.
 
-        sample_weight: (texts) how often each text counts. Whole numbers are as if it was given so
-        often, 0 as if it was not. Other weights are scaled to a mean of one over the texts that
-        have any, and the seed rounds each up or down, so that it is right on average.
+        sample_weight: (texts) how much each text counts. A whole number is how often the text is
+        trained on: 0 leaves it out. Where weights are not whole, they are scaled to a mean of one,
+        without those that are 0, and each is rounded up or down. On average it is right.
 
         Raises InputError for what are no texts, classes or weights, ZooError for parameters that do
         not fit, and ``TrainingFailedError`` where the training diverges or fails.
@@ -172,8 +174,13 @@ def _repeats(sample_weight: Any, codes: np.ndarray, classes: np.ndarray, seed: i
         raise InputError(
             f"sample_weight is zero for every text of class {classes[without][0]}: leave them out"
         )
-    repeats: np.ndarray = weights.astype(int)
-    if (repeats == weights).all():
+    if (weights == np.floor(weights)).all():
+        if weights.sum() > MOST_REPEATS * len(weights):
+            raise InputError(
+                f"sample_weight repeats a text {weights.mean():.6g} times on average, and at most "
+                f"{MOST_REPEATS} are possible: divide the weights by their mean"
+            )
+        repeats: np.ndarray = weights.astype(int)
         return repeats
     ends = np.cumsum(weights / weights.sum() * np.count_nonzero(weights))
     offset = np.random.default_rng(seed).random()

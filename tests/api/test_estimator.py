@@ -197,6 +197,7 @@ def test_a_class_of_little_weight_keeps_its_heaviest_text():
         ([1, -1], "negative"),
         ([1, 0], "every text of class spam"),
         ([1, float("nan")], "NaN"),
+        ([50_000, 120_000], "85000 times on average.*divide the weights"),
     ],
 )
 def test_wrong_weights_are_named(weights, says):

@@ -108,10 +108,19 @@ def test_a_data_set_that_is_whole_is_taken_over_before_the_others(root, monkeypa
     for file in (order, majority, work / majority.relative_to(home)):
         file.write_text("".join(file.read_text().splitlines(keepends=True)[:1]))
 
-    def interrupted(*_: object, **__: object) -> subprocess.CompletedProcess[bytes]:
+    def stopped(*_: object, **__: object) -> subprocess.CompletedProcess[bytes]:
         return subprocess.CompletedProcess([], 130)
 
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    cut = order.read_text()
     monkeypatch.setattr(subprocess, "run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        main([], root)
+    assert order.read_text() == whole
+    order.write_text(cut)
+    monkeypatch.setattr(subprocess, "run", stopped)
     assert main([], root) == 1
     assert "order/cpu: 1 of 2 data sets done, the rest left as it is" in capfd.readouterr().out
     assert order.read_text() == whole
