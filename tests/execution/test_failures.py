@@ -6,6 +6,7 @@ import re
 import subprocess
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from small_runs import CLASSIFY, FAILING, bench, flags
 
@@ -104,3 +105,19 @@ def test_a_full_disk_stops_the_run_at_once_and_the_same_command_goes_on(
     subprocess.run(["mount", "-o", "remount,size=4m", str(small_disk)], check=True)
     assert main(words) == 0, capsys.readouterr().err
     assert [record.status for record in RecordFile(small_disk).read()] == ["ok"] * 3
+
+
+def test_ctrl_c_while_the_disk_is_waited_for_leaves_a_table_of_that_record_too(
+    small, tmp_path, monkeypatch
+):
+    """The line is in the file by then; here it is the first record of the run."""
+
+    def fsync(_: int) -> None:
+        if (tmp_path / "records.jsonl").exists():
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("os.fsync", fsync)
+    words = ["bench", *flags({"seeds": 1, **small, "pe": "sin", "out": tmp_path})]
+    assert main([*words, "--on", "inline", "--quiet"]) == 130
+    assert len(RecordFile(tmp_path).read()) == 1
+    assert len(pd.read_csv(tmp_path / "table.csv")) == 1

@@ -207,8 +207,12 @@ class Run:
             metric_descriptions=self.metrics,
             **fields,
         )
-        self.file.append(record)
-        self.records.append(record)
+        self.records.append(record)  # first: Ctrl-C may come while the disk is waited for
+        try:
+            self.file.append(record)
+        except Exception:
+            self.records.pop()
+            raise
 
     def reuse(self, key: str, wanted: bool) -> bool:
         """Take a known record over, if there is one and it is wanted; whether it was."""
