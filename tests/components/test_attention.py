@@ -89,8 +89,8 @@ def tolerance(encoding: str) -> float:
 @CALLS
 @pytest.mark.parametrize(("name", "encoding"), PAIRS)
 def test_output_gradients_and_map_are_the_papers_and_rows_sum_to_one(
-    registry: Registry, name: str, encoding: str, mask: str, cross: bool
-) -> None:
+    registry, name, encoding, mask, cross
+):
     module, position = build(registry, name, encoding)
     shake(module)
     call = make_call(mask, cross)
@@ -107,9 +107,7 @@ def test_output_gradients_and_map_are_the_papers_and_rows_sum_to_one(
 
 @CALLS
 @pytest.mark.parametrize("name", MULTI_HEAD)
-def test_agrees_with_torchs_own_attention_of_the_same_weights(
-    registry: Registry, name: str, mask: str, cross: bool
-) -> None:
+def test_agrees_with_torchs_own_attention_of_the_same_weights(registry, name, mask, cross):
     module, position = build(registry, name, "none")
     shake(module)
     call, weights = make_call(mask, cross), canonical(module)
@@ -135,9 +133,7 @@ def test_agrees_with_torchs_own_attention_of_the_same_weights(
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
 @pytest.mark.parametrize("heads", [1, HEADS])
-def test_all_exact_attentions_are_one_function_for_one_seed(
-    registry: Registry, encoding: str, heads: int
-) -> None:
+def test_all_exact_attentions_are_one_function_for_one_seed(registry, encoding, heads):
     exact = [
         c.name
         for c in registry.components("attention")
@@ -164,9 +160,7 @@ def test_all_exact_attentions_are_one_function_for_one_seed(
 
 
 @pytest.mark.parametrize("name", ATTENTIONS)
-def test_starts_from_xavier_matrices_and_zero_biases_drawn_in_one_order(
-    registry: Registry, name: str
-) -> None:
+def test_starts_from_xavier_matrices_and_zero_biases_drawn_in_one_order(registry, name):
     module, _ = build(registry, name, "none")
     torch.manual_seed(0)
     for key in ("wq", "wk", "wv", "wo"):
@@ -178,8 +172,8 @@ def test_starts_from_xavier_matrices_and_zero_biases_drawn_in_one_order(
 
 @pytest.mark.parametrize("heads", [5, 0, -1])
 def test_a_width_that_does_not_divide_into_heads_is_refused_unless_there_is_but_one(
-    registry: Registry, heads: int
-) -> None:
+    registry, heads
+):
     for name in MULTI_HEAD:
         with pytest.raises(ValueError, match=f"width 12 does not divide into {heads} heads"):
             registry.choose("attention", name).build(DIM, heads)

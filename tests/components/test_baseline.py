@@ -18,7 +18,7 @@ LABELS = [1, 1, 0, 0]
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_counts_a_weight_per_word_and_class_and_one_bias(registry: Registry, classes: int) -> None:
+def test_counts_a_weight_per_word_and_class_and_one_bias(registry, classes):
     baseline = registry.choose("baseline", "tfidf-logreg").build()
     texts, labels = [*TEXTS, "votes"], [*LABELS, classes - 1]
     baseline.fit(texts, labels)
@@ -28,7 +28,7 @@ def test_counts_a_weight_per_word_and_class_and_one_bias(registry: Registry, cla
     assert baseline.predict(["another goal in a match", "bank shares"]) == [1, 0]
 
 
-def test_longer_ngrams_see_the_order_of_words(registry: Registry) -> None:
+def test_longer_ngrams_see_the_order_of_words(registry):
     texts, labels = ["not good but bad", "not bad but good"] * 4, [0, 1] * 4
     single, double = (
         registry.choose("baseline", text).build()
@@ -46,7 +46,7 @@ def fitted(registry: Registry, name: str, texts: list[str], labels: list[int]) -
     return baseline
 
 
-def test_pairs_of_words_are_features_where_held_out_texts_say_so(registry: Registry) -> None:
+def test_pairs_of_words_are_features_where_held_out_texts_say_so(registry):
     draw = random.Random(0)
     names = [f"name{i}" for i in range(30)]
     texts = [
@@ -63,9 +63,7 @@ def test_pairs_of_words_are_features_where_held_out_texts_say_so(registry: Regis
     assert (alone.note, alone.parameters < chosen.parameters) == ("", True)
 
 
-def test_what_it_chose_holds_for_a_new_one_on_texts_that_would_have_it_choose_otherwise(
-    registry: Registry,
-) -> None:
+def test_what_it_chose_holds_for_a_new_one_on_texts_that_would_have_it_choose_otherwise(registry):
     pairs = ["not good but bad", "not bad but good"] * 30
     model = fitted(registry, "tfidf-logreg(c=3.0)", pairs, [0, 1] * 30)
     new = model.chosen()
@@ -80,7 +78,7 @@ def test_what_it_chose_holds_for_a_new_one_on_texts_that_would_have_it_choose_ot
     assert new.note == model.note
 
 
-def test_single_words_are_enough_where_pairs_are_not_better(registry: Registry) -> None:
+def test_single_words_are_enough_where_pairs_are_not_better(registry):
     texts, labels = ["a goal today", "the shares fell", "goal again", "his shares"] * 9, [0, 1] * 18
     baseline = fitted(registry, "tfidf-logreg", texts, labels)
     words = {word for text in texts for word in text.split() if len(word) > 1}
@@ -107,7 +105,7 @@ def chinese(count: int, seed: int, between: str = "") -> tuple[list[str], list[i
     return texts, [number % 2 for number in range(count)]
 
 
-def test_where_words_hardly_come_again_its_features_are_characters(registry: Registry) -> None:
+def test_where_words_hardly_come_again_its_features_are_characters(registry):
     (texts, labels), (unseen, true) = chinese(160, 0), chinese(100, 1)
     baseline = fitted(registry, "tfidf-logreg", texts, labels)
     assert np.mean(np.array(baseline.predict(unseen)) == true) > 0.9
@@ -122,13 +120,13 @@ def test_where_words_hardly_come_again_its_features_are_characters(registry: Reg
     assert words.fit(texts, labels).score(unseen, true) < 0.6  # what it was before
 
 
-def test_letters_with_spaces_between_them_have_features_too(registry: Registry) -> None:
+def test_letters_with_spaces_between_them_have_features_too(registry):
     (texts, labels), (unseen, true) = chinese(160, 0, " "), chinese(100, 1, " ")
     baseline = fitted(registry, "tfidf-logreg", texts, labels)
     assert np.mean(np.array(baseline.predict(unseen)) == true) > 0.9
 
 
-def test_classes_of_one_text_do_not_stop_the_choice(registry: Registry) -> None:
+def test_classes_of_one_text_do_not_stop_the_choice(registry):
     texts = ["a goal in the match", "shares fell again", "the only song"]
     baseline = fitted(registry, "tfidf-logreg", [*texts[:2] * 12, texts[2]], [0, 1] * 12 + [2])
     assert baseline.predict(texts) == [0, 1, 2]
@@ -136,7 +134,7 @@ def test_classes_of_one_text_do_not_stop_the_choice(registry: Registry) -> None:
 
 
 @pytest.mark.parametrize("text", ["tfidf-logreg(c=0.0)", "tfidf-logreg(ngrams=0)"])
-def test_impossible_parameters_are_refused(registry: Registry, text: str) -> None:
+def test_impossible_parameters_are_refused(registry, text):
     with pytest.raises(ValueError, match="c must be above 0 and ngrams at least 1"):
         registry.choose("baseline", text).build()
 
@@ -145,7 +143,7 @@ TOKENS = [["the", "can", "fell"], ["we", "can", "run"], ["they", "can", "run"], 
 TAGS = [[0, 1, 2], [3, 2, 2], [3, 2, 2], [0, 1]]
 
 
-def test_every_token_gets_the_tag_that_it_has_most_often(registry: Registry) -> None:
+def test_every_token_gets_the_tag_that_it_has_most_often(registry):
     baseline = registry.choose("baseline", "frequent-tag").build()
     baseline.fit([*TOKENS, ["can", "the"]], [*TAGS, [-100, -100]])
     # "can" has each of 1 and 2 twice: the lower number; an unknown token gets 2, the commonest.
@@ -153,7 +151,7 @@ def test_every_token_gets_the_tag_that_it_has_most_often(registry: Registry) -> 
     assert baseline.parameters == 6 + 1
 
 
-def test_neighbours_decide_between_the_tags_of_a_token(registry: Registry) -> None:
+def test_neighbours_decide_between_the_tags_of_a_token(registry):
     near, alone = (
         registry.choose("baseline", text).build()
         for text in ("window-logreg", "window-logreg(size=0)")
@@ -165,6 +163,6 @@ def test_neighbours_decide_between_the_tags_of_a_token(registry: Registry) -> No
 
 
 @pytest.mark.parametrize("text", ["window-logreg(c=0.0)", "window-logreg(size=-1)"])
-def test_an_impossible_window_is_refused(registry: Registry, text: str) -> None:
+def test_an_impossible_window_is_refused(registry, text):
     with pytest.raises(ValueError, match="c must be above 0 and size at least 0"):
         registry.choose("baseline", text).build()

@@ -66,9 +66,7 @@ LINES: dict[str, Callable[[Tensor, Callable[[Tensor], Tensor], nn.Module], Tenso
 
 @pytest.mark.parametrize(("ffn", "cross"), [("swiglu", False), ("none", False), ("relu", True)])
 @pytest.mark.parametrize("name", BLOCKS)
-def test_each_sublayer_is_arranged_by_the_blocks_one_line(
-    registry: Registry, name: str, ffn: str, cross: bool
-) -> None:
+def test_each_sublayer_is_arranged_by_the_blocks_one_line(registry, name, ffn, cross):
     """torch's own encoder and decoder layers: see tests/models/test_equal_torch.py."""
     block, line = build(registry, name, ffn=ffn, cross=cross), LINES[name]
     x, layer, _ = called(NO_POSITIONS)
@@ -86,9 +84,7 @@ def test_each_sublayer_is_arranged_by_the_blocks_one_line(
 
 
 @pytest.mark.parametrize("encoded", ["rope", "alibi"])
-def test_the_memory_has_no_positions_in_common_with_the_text(
-    registry: Registry, encoded: str
-) -> None:
+def test_the_memory_has_no_positions_in_common_with_the_text(registry, encoded):
     block = build(registry, "pre", cross=True)
     x, layer, _ = called(encoding(registry, encoded))
     later = Tokens(MEMORY_MASK, torch.arange(MEMORY) + 9)
@@ -96,7 +92,7 @@ def test_the_memory_has_no_positions_in_common_with_the_text(
 
 
 @pytest.mark.parametrize("name", BLOCKS)
-def test_dropout_acts_on_both_sublayers_in_training_only(registry: Registry, name: str) -> None:
+def test_dropout_acts_on_both_sublayers_in_training_only(registry, name):
     dropping, still = build(registry, name, dropout=0.9), build(registry, name)
     x, context = randoms(2, LENGTH, DIM), LayerContext(Tokens.whole(LENGTH), NO_POSITIONS)
     assert torch.equal(dropping.eval()(x, context), still.eval()(x, context))

@@ -56,24 +56,24 @@ def by_loops(name: str, ffn: nn.Module, row: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_output_and_gradients_are_the_formulas(registry: Registry, name: str) -> None:
+def test_output_and_gradients_are_the_formulas(registry, name):
     ffn, x = shake(build(registry, name)), randoms(2, 3, DIM)
     assert name == "swiglu" or ffn.inner.weight.shape == (HIDDEN, DIM)
     expected = torch.stack([by_loops(name, ffn, row) for row in x.flatten(0, 1)]).view_as(x)
     assert_same(ffn(x, LAYER), expected, [x, *ffn.parameters()])
 
 
-def test_swiglu_unmatched_takes_the_hidden_width_as_it_is(registry: Registry) -> None:
+def test_swiglu_unmatched_takes_the_hidden_width_as_it_is(registry):
     unmatched = build(registry, "swiglu(matched=False)", 8, 12)
     assert sum(p.numel() for p in unmatched.parameters()) == 3 * 8 * 12
     assert build(registry, "swiglu(matched=True)", 8, 12).outer.weight.shape == (8, 8)
 
 
 @pytest.mark.parametrize("hidden", [1, 2])
-def test_the_smallest_swiglu_still_computes(registry: Registry, hidden: int) -> None:
+def test_the_smallest_swiglu_still_computes(registry, hidden):
     ffn = build(registry, "swiglu", 4, hidden)
     assert ffn(torch.ones(1, 4), LAYER).abs().max() > 0
 
 
-def test_none_is_no_sublayer_at_all(registry: Registry) -> None:
+def test_none_is_no_sublayer_at_all(registry):
     assert build(registry, "none") is None

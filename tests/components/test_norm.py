@@ -40,9 +40,7 @@ def formula(name: str, row: Tensor, eps: float, learned: dict[str, Tensor]) -> T
 @pytest.mark.parametrize(
     ("name", "eps"), [*((name, None) for name in ALL), *((name, 1e-2) for name in WITH_EPS)]
 )
-def test_output_and_gradients_are_the_formulas(
-    registry: Registry, name: str, eps: float | None, size: float
-) -> None:
+def test_output_and_gradients_are_the_formulas(registry, name, eps, size):
     norm = build(registry, name if eps is None else f"{name}(eps={eps})")
     learned = dict(norm.named_parameters())
     x = (randoms(2, 3, DIM) * size + size).detach().requires_grad_()  # small ones let eps show
@@ -53,7 +51,7 @@ def test_output_and_gradients_are_the_formulas(
 
 
 @pytest.mark.parametrize("name", ["layer", "layer-plain", "rms"])
-def test_agrees_with_torchs_own_of_the_same_weights(registry: Registry, name: str) -> None:
+def test_agrees_with_torchs_own_of_the_same_weights(registry, name):
     norm, x = build(registry, name), randoms(2, 3, DIM)
     learned = dict(norm.named_parameters())
     if name == "rms":
@@ -67,6 +65,6 @@ def test_agrees_with_torchs_own_of_the_same_weights(registry: Registry, name: st
     assert_same(norm(x), expected, [x])
 
 
-def test_an_unbiased_deviation_of_one_number_is_refused(registry: Registry) -> None:
+def test_an_unbiased_deviation_of_one_number_is_refused(registry):
     with pytest.raises(ValueError, match="width of 2 or more, not 1"):
         build(registry, "layer-std", dim=1)

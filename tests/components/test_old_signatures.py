@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from zoo.components.attention.base import Attention, MultiHead, ProjectedAttention
@@ -41,9 +39,7 @@ OLD = [
 
 
 @pytest.mark.parametrize(("base", "old", "new"), OLD)
-def test_a_class_with_an_old_method_is_refused_when_it_is_defined(
-    base: type, old: str, new: str
-) -> None:
+def test_a_class_with_an_old_method_is_refused_when_it_is_defined(base, old, new):
     with pytest.raises(TypeError) as refused:
         exec(f"class Mine(Base):\n    def {old}: pass", {"Base": base})
     line = str(refused.value)
@@ -52,7 +48,7 @@ def test_a_class_with_an_old_method_is_refused_when_it_is_defined(
     assert "\n" not in line
 
 
-def test_methods_of_ones_own_may_take_anything() -> None:
+def test_methods_of_ones_own_may_take_anything():
     for base in {base for base, *_ in OLD}:
         names = {"Base": base}
         exec("class Mine(Base):\n    def score(self, q, k, *, scale): pass", names)
@@ -64,7 +60,7 @@ class OldNetwork(GELU):
         return super().forward(x, None)
 
 
-def test_a_network_of_the_old_signature_is_refused_when_it_is_built() -> None:
+def test_a_network_of_the_old_signature_is_refused_when_it_is_built():
     register = Register(Owner("mine.py", "0"))
     register("ffn", "lazy", lambda *sizes: OldNetwork(*sizes), summary="of a function")
     with pytest.raises(ComponentError) as refused:
@@ -89,7 +85,7 @@ def zoo_register(register):
 """
 
 
-def test_a_plug_in_file_of_the_old_signature_is_refused_when_it_is_loaded(tmp_path: Path) -> None:
+def test_a_plug_in_file_of_the_old_signature_is_refused_when_it_is_loaded(tmp_path):
     file = tmp_path / "mine.py"
     file.write_text(PLUGIN, "utf-8")
     with pytest.raises(ZooError) as refused:

@@ -14,7 +14,6 @@ from torch import Tensor
 from zoo.components.layer_context import LayerContext
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
-from zoo.registry import Registry
 
 DIM, HEADS, LENGTH = 12, 3, 7
 SIZES = {"dim": DIM, "heads": HEADS, "head_dim": DIM // HEADS, "max_length": 20}
@@ -80,9 +79,7 @@ def expected(module, position, x: Tensor, causal: bool, added: Added) -> Tensor:
 @pytest.mark.parametrize(
     ("encoding", "added"), [(Shaw, shaw), (Cope, cope), (TransformerXL, transformer_xl)]
 )
-def test_an_encoding_adds_what_its_paper_says_in_every_attention(
-    registry: Registry, encoding: type[PositionalEncoding], added: Added, causal: bool
-) -> None:
+def test_an_encoding_adds_what_its_paper_says_in_every_attention(registry, encoding, added, causal):
     position = shake(encoding(**SIZES), seed=3)
     x = randoms(2, LENGTH, DIM)
     tokens, leaves = Tokens(MASK, torch.tensor(POSITIONS)), [x, *position.parameters()]
@@ -95,7 +92,7 @@ def test_an_encoding_adds_what_its_paper_says_in_every_attention(
         assert_same(out[MASK], by_hand[MASK], leaves, tolerance=1e-6)
 
 
-def test_an_attention_map_has_the_content_in_it(registry: Registry) -> None:
+def test_an_attention_map_has_the_content_in_it(registry):
     position, x = shake(Shaw(**SIZES)), randoms(2, LENGTH, DIM)
     module = shake(registry.choose("attention", "fused").build(DIM, HEADS)).eval()
     found = module.weights(x, LayerContext(Tokens.whole(LENGTH), position))
@@ -107,7 +104,7 @@ def test_an_attention_map_has_the_content_in_it(registry: Registry) -> None:
 
 
 @pytest.mark.parametrize("name", ["naive", "packed", "fused"])
-def test_an_attention_rotates_keys_by_rotate_keys(registry: Registry, name: str) -> None:
+def test_an_attention_rotates_keys_by_rotate_keys(registry, name):
     position, x = XPos(**SIZES).double(), randoms(1, 2, DIM)
     module = shake(registry.choose("attention", name).build(DIM, HEADS)).eval()
     at = Tokens(None, torch.tensor([3, 400]))

@@ -31,9 +31,7 @@ NEAR = pytest.mark.parametrize(
 
 @NEAR
 @pytest.mark.parametrize("base", [10000.0, 50.0])
-def test_sin_adds_the_papers_waves(
-    registry: Registry, base: float, positions: torch.Tensor, tolerance: float
-) -> None:
+def test_sin_adds_the_papers_waves(registry, base, positions, tolerance):
     x = randoms(len(positions), LENGTH, DIM)
     waves = [torch.stack([sinusoid(p, DIM, base) for p in row]) for row in positions.tolist()]
     out = build(registry, f"sin(base={base})").embed(x, positions)
@@ -44,13 +42,8 @@ def test_sin_adds_the_papers_waves(
 @pytest.mark.parametrize("base", [10000.0, 50.0])
 @pytest.mark.parametrize("compiling", [False, True])  # then without complex numbers
 def test_rope_rotates_pairs_as_complex_numbers(
-    registry: Registry,
-    monkeypatch: pytest.MonkeyPatch,
-    compiling: bool,
-    base: float,
-    positions: torch.Tensor,
-    tolerance: float,
-) -> None:
+    registry, monkeypatch, compiling, base, positions, tolerance
+):
     monkeypatch.setattr(torch.compiler, "is_compiling", lambda: compiling)
     x = randoms(len(positions), HEADS, LENGTH, HEAD_DIM)
     turned = [
@@ -64,7 +57,7 @@ def test_rope_rotates_pairs_as_complex_numbers(
 
 
 @pytest.mark.parametrize("heads", sorted(ALIBI_SLOPES))
-def test_alibi_lowers_scores_by_slope_times_distance(registry: Registry, heads: int) -> None:
+def test_alibi_lowers_scores_by_slope_times_distance(registry, heads):
     alibi = build(registry, "alibi", heads=heads)
     q_at, k_at = [0, 4, 2], [0, 1, 2, 9]
     bias = alibi.bias(torch.tensor(q_at), torch.tensor(k_at))
@@ -78,7 +71,7 @@ def test_alibi_lowers_scores_by_slope_times_distance(registry: Registry, heads: 
     assert not registry.get("pe", "alibi").can("directed")
 
 
-def test_learned_adds_a_row_of_its_table_and_trains_the_rows_it_used(registry: Registry) -> None:
+def test_learned_adds_a_row_of_its_table_and_trains_the_rows_it_used(registry):
     learned = build(registry, "learned")
     (table,) = learned.parameters()
     assert table.shape == (256, DIM)
@@ -92,14 +85,12 @@ def test_learned_adds_a_row_of_its_table_and_trains_the_rows_it_used(registry: R
 
 
 @pytest.mark.parametrize(("text", "std"), [("learned", 0.02), ("learned(std=0.5)", 0.5)])
-def test_learned_starts_with_the_deviation_asked_for(
-    registry: Registry, text: str, std: float
-) -> None:
+def test_learned_starts_with_the_deviation_asked_for(registry, text, std):
     (table,) = build(registry, text, dim=64).parameters()
     assert math.isclose(table.std().item(), std, rel_tol=0.05)
 
 
-def test_learned_has_no_position_beyond_its_greatest_length(registry: Registry) -> None:
+def test_learned_has_no_position_beyond_its_greatest_length(registry):
     learned = build(registry, "learned", max_length=4)
     assert learned.embed(torch.zeros(1, 4, DIM), torch.arange(4)).shape == (1, 4, DIM)
     with pytest.raises(IndexError):
@@ -107,7 +98,7 @@ def test_learned_has_no_position_beyond_its_greatest_length(registry: Registry) 
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_half_precision_stays_half_precision(registry: Registry, name: str) -> None:
+def test_half_precision_stays_half_precision(registry, name):
     encoding = build(registry, name).float()
     if name == "learned":
         encoding = encoding.bfloat16()
@@ -119,14 +110,12 @@ def test_half_precision_stays_half_precision(registry: Registry, name: str) -> N
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_frequencies_and_slopes_are_not_saved_with_the_weights(
-    registry: Registry, name: str
-) -> None:
+def test_frequencies_and_slopes_are_not_saved_with_the_weights(registry, name):
     encoding: nn.Module = build(registry, name)
     assert set(encoding.state_dict()) == ({"table.weight"} if name == "learned" else set())
 
 
-def test_odd_widths_are_refused_where_numbers_go_in_pairs(registry: Registry) -> None:
+def test_odd_widths_are_refused_where_numbers_go_in_pairs(registry):
     with pytest.raises(ValueError, match="even width, not 7"):
         build(registry, "sin", dim=7)
     with pytest.raises(ValueError, match="even head width, not 3"):

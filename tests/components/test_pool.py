@@ -28,7 +28,7 @@ def mean_by_loops(x: Tensor, attention_mask: Tensor | None) -> Tensor:
 
 
 @pytest.mark.parametrize("attention_mask", [None, MASK], ids=["whole", "padded"])
-def test_mean_is_over_real_tokens_only(registry: Registry, attention_mask: Tensor | None) -> None:
+def test_mean_is_over_real_tokens_only(registry, attention_mask):
     pool, x = build(registry, "mean"), randoms(3, 4, 3)
     assert_same(pool(x, attention_mask), mean_by_loops(x, attention_mask), [x])
     assert pool.reads is None
@@ -36,7 +36,7 @@ def test_mean_is_over_real_tokens_only(registry: Registry, attention_mask: Tenso
 
 
 @pytest.mark.parametrize("attention_mask", [None, MASK], ids=["whole", "padded"])
-def test_cls_is_the_first_token(registry: Registry, attention_mask: Tensor | None) -> None:
+def test_cls_is_the_first_token(registry, attention_mask):
     pool, x = build(registry, "cls"), randoms(3, 4, 3)
     expected = torch.stack([x[b][0] for b in range(3)])
     assert_same(pool(x, attention_mask), expected, [x])
@@ -45,7 +45,7 @@ def test_cls_is_the_first_token(registry: Registry, attention_mask: Tensor | Non
     assert registry.get("pool", "cls").can("first")
 
 
-def test_the_mean_of_an_empty_text_is_zero_and_has_a_gradient_of_zero(registry: Registry) -> None:
+def test_the_mean_of_an_empty_text_is_zero_and_has_a_gradient_of_zero(registry):
     x = randoms(2, 4, 3)
     attention_mask = torch.tensor([[False] * 4, [True] * 4])
     out = build(registry, "mean")(x, attention_mask)

@@ -10,13 +10,13 @@ from zoo.components.tokens import Tokens, may_attend
 MASK = torch.tensor([[1, 1, 1, 0], [1, 0, 1, 1]], dtype=torch.bool)
 
 
-def test_whole_texts_have_no_padding_and_count_from_zero() -> None:
+def test_whole_texts_have_no_padding_and_count_from_zero():
     tokens = Tokens.whole(4)
     assert tokens.attention_mask is None
     assert tokens.positions.tolist() == [0, 1, 2, 3]
 
 
-def test_a_slice_keeps_mask_and_positions() -> None:
+def test_a_slice_keeps_mask_and_positions():
     shared = Tokens(MASK, torch.arange(4))[1:3]
     assert shared.attention_mask is not None
     assert shared.attention_mask.tolist() == [[True, True], [False, True]]
@@ -26,16 +26,14 @@ def test_a_slice_keeps_mask_and_positions() -> None:
     assert per_text.positions.tolist() == [[1, 2], [6, 7]]
 
 
-def test_without_padding_and_causality_nothing_is_masked() -> None:
+def test_without_padding_and_causality_nothing_is_masked():
     assert may_attend(Tokens.whole(3), Tokens.whole(4), causal=False) is None
 
 
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("padded", [False, True])
 @pytest.mark.parametrize("per_text", [False, True])
-def test_a_query_may_attend_to_real_keys_and_if_causal_to_none_after_it(
-    causal: bool, padded: bool, per_text: bool
-) -> None:
+def test_a_query_may_attend_to_real_keys_and_if_causal_to_none_after_it(causal, padded, per_text):
     q_at = torch.tensor([[1, 3], [2, 0]]) if per_text else torch.tensor([1, 3]).expand(2, 2)
     k_at = torch.tensor([[0, 1, 2, 3], [0, 1, 2, 3]])
     mask = may_attend(
@@ -53,7 +51,7 @@ def test_a_query_may_attend_to_real_keys_and_if_causal_to_none_after_it(
                 assert bool(seen[b, 0, i, j]) == right, (b, i, j)
 
 
-def test_a_query_without_keys_may_attend_to_all_of_them() -> None:
+def test_a_query_without_keys_may_attend_to_all_of_them():
     attention_mask = torch.tensor([[False, False, False], [False, True, True]])
     mask = may_attend(Tokens.whole(3), Tokens(attention_mask, torch.arange(3)), causal=True)
     assert mask is not None

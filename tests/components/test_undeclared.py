@@ -81,7 +81,7 @@ def call(attention: Attention, **how: Any) -> torch.Tensor:
 
 @pytest.mark.parametrize("needed", NEEDS)
 @pytest.mark.parametrize("factory", [Split, Mean, Own])
-def test_it_refuses_what_it_does_not_declare_and_takes_what_it_does(factory, needed) -> None:
+def test_it_refuses_what_it_does_not_declare_and_takes_what_it_does(factory, needed):
     others = [capability for capability in EVERYTHING if capability != needed]
 
     with pytest.raises(ValueError, match=f"does not declare '{needed}'"):
@@ -90,7 +90,7 @@ def test_it_refuses_what_it_does_not_declare_and_takes_what_it_does(factory, nee
     assert call(built(factory)).shape == X.shape
 
 
-def test_what_is_causal_only_refuses_a_call_that_is_not_causal() -> None:
+def test_what_is_causal_only_refuses_a_call_that_is_not_causal():
     attention = built(Split, "causal", "causal-only")
 
     assert call(attention, causal=True).shape == X.shape
@@ -99,7 +99,7 @@ def test_what_is_causal_only_refuses_a_call_that_is_not_causal() -> None:
 
 
 @pytest.mark.parametrize("needed", NEEDS)
-def test_built_by_its_class_alone_it_takes_every_call(needed) -> None:
+def test_built_by_its_class_alone_it_takes_every_call(needed):
     assert call(Split(DIM, HEADS), **NEEDS[needed]()).shape == X.shape
 
 
@@ -111,7 +111,7 @@ def test_built_by_its_class_alone_it_takes_every_call(needed) -> None:
         ("cache", "'torch' keeps no cache"),
     ],
 )
-def test_torchs_own_attention_refuses_what_it_has_no_place_for(registry, needed, message) -> None:
+def test_torchs_own_attention_refuses_what_it_has_no_place_for(registry, needed, message):
     attention = registry.choose("attention", "torch").build(DIM, HEADS)
 
     assert call(attention, **NEEDS["bias"](), causal=True).shape == X.shape
@@ -119,7 +119,7 @@ def test_torchs_own_attention_refuses_what_it_has_no_place_for(registry, needed,
         call(attention, **NEEDS[needed]())
 
 
-def test_one_around_another_declares_what_both_have(registry) -> None:
+def test_one_around_another_declares_what_both_have(registry):
     attention = registry.choose("attention", "bidirectional(fused)").build(DIM, HEADS)
 
     assert attention.declared >= {"order", "rotate", "bias", "padding"}
