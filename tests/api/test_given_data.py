@@ -15,6 +15,8 @@ from small_runs import result_of
 
 import zoo
 from zoo.data.sources.in_memory import stored
+from zoo.data.sources.load_data import load_corpus
+from zoo.registry import Registry
 from zoo.sweep.records import Record, RecordFile
 
 ROWS = {"phases": "train", "baseline": "none", "epochs": 1, "seeds": 1, "on": "inline"}
@@ -31,8 +33,8 @@ def record_of(data: Any, out: Path, small: dict[str, Any], **more: Any) -> Recor
     return record
 
 
-def test_every_form_of_the_same_rows_trains_the_same_model(frames, small, tmp_path):
-    by_file = record_of(small["data"], tmp_path / "file", small)
+def test_every_form_of_the_same_rows_is_the_same_data(frames, small):
+    by_file, _ = load_corpus(Registry(), small["data"])
     forms = {
         "DataFrame": frames,
         "lists": {s: (f.text.tolist(), f.label.tolist()) for s, f in frames.items()},
@@ -43,13 +45,17 @@ def test_every_form_of_the_same_rows_trains_the_same_model(frames, small, tmp_pa
         ),
     }
     for name, form in forms.items():
-        record = record_of(form, tmp_path / name, small)
-        assert result_of(record) == result_of(by_file), name
-        data = record.config["data"]
-        assert data["fingerprint"] == by_file.config["data"]["fingerprint"]
+        corpus, _ = load_corpus(Registry(), stored(form, {}))
+        assert corpus.fingerprint == by_file.fingerprint, name
         kind = "lists" if name == "Series" else name
-        assert data["name"].startswith(f"{kind}-102-rows-")
-        assert data["name"] in record.command
+        assert corpus.name.startswith(f"{kind}-102-rows-")
+
+
+def test_a_frame_trains_the_model_that_its_file_trains(frames, small, tmp_path):
+    by_file = record_of(small["data"], tmp_path / "file", small)
+    record = record_of(frames, tmp_path / "frame", small)
+    assert result_of(record) == result_of(by_file)
+    assert record.config["data"]["name"] in record.command
 
 
 def test_one_frame_is_divided_and_the_key_is_its_content(frames, small, tmp_path):

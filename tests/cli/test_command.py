@@ -202,14 +202,3 @@ def test_a_terminal_of_another_encoding_gets_question_marks(monkeypatch):
     assert main(["bench", "--help-all"]) == 0
     stream.seek(0)
     assert "--lr X[,X?]" in stream.read()
-
-
-def test_a_new_plug_in_is_written_and_the_next_commands_are_printed(folder, said, refused_command):
-    printed = said("new", "attention", "my-window", "--into", "my plug-ins").out
-    first, *commands = printed.splitlines()
-    assert first == "./my plug-ins/zoo-my-window is written; now"
-    assert commands[0] == "  pip install -e './my plug-ins/zoo-my-window'"
-    assert commands[1] == "  zoo check attention/my-window"
-    assert commands[2].startswith("  zoo bench ")
-    assert (folder / "my plug-ins" / "zoo-my-window" / "pyproject.toml").is_file()
-    assert "taken by" in refused_command("new", "attention", "fused")

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 
 import pytest
 import torch
+from refused import refused
 from tokenizers import Tokenizer
 
 from zoo.cli import main
 from zoo.components.tokens import Tokens
-from zoo.errors import ZooError
 
 TEXTS = ["the striker scored a goal", "shares of the bank", "a song"]
 
@@ -37,8 +37,7 @@ def test_probabilities_are_the_softmax_of_the_models_own_logits(trained, model):
 def test_a_model_whose_weights_are_no_numbers_predicts_nothing(model):
     model = copy.deepcopy(model)
     torch.nn.init.constant_(next(model.parameters()), torch.nan)
-    with pytest.raises(ZooError, match="weights are broken"):
-        model.predict(TEXTS)
+    refused("weights are broken", model.predict, TEXTS)
 
 
 def test_a_text_without_a_known_token_is_refused_or_marked_in_a_file(
@@ -62,8 +61,7 @@ def test_the_other_texts_of_a_batch_do_not_matter(model):
     assert [[(p.text, p.label) for p in each] for each in found] == [
         [(text, p.label) for text, p in zip(texts, found[0], strict=True)]
     ] * 3
-    with pytest.raises(ZooError, match="takes a list of texts"):
-        model.predict("a goal")
+    refused("takes a list of texts", model.predict, "a goal")
     batch = model.logits(texts)
     for text, row in zip(TEXTS, batch, strict=False):
         torch.testing.assert_close(model.logits([text])[0], row, rtol=1e-4, atol=1e-5)

@@ -112,7 +112,9 @@ def test_it_says_what_to_do_next_and_so_does_its_readme(tmp_path, written):
 
     check, bench = "zoo check pe/my-pe", f"zoo bench --pe my-pe,rope --data newswire {QUICK}"
     install = "pip install -e './my plug-ins/zoo-my-pe'"
-    assert done.stdout.splitlines()[1:] == [f"  {line}" for line in (install, check, bench)]
+    first, *commands = done.stdout.splitlines()
+    assert first == "./my plug-ins/zoo-my-pe is written; now"
+    assert commands == [f"  {line}" for line in (install, check, bench)]
     readme = (tmp_path / "my plug-ins" / "zoo-my-pe" / "README.md").read_text()
     assert f"    {check}\n" in readme
     assert f"    {bench}\n" in readme

@@ -119,8 +119,7 @@ def test_the_words_of_conll_u_are_read_and_its_columns_have_names(tmp_path):
     named = read(other, tokens_column="FORM", tags_column="UPOS")[0]
     assert pairs_of(named) == pairs_of(corpus)
     assert read(path, tags_column="XPOS")[0].label_names == ["PRP", "RB", "VB", "VBD"]
-    with pytest.raises(ZooError, match="the numbers 1 to 10, or ID, FORM, LEMMA, UPOS, XPOS"):
-        read(path, tags_column="POS")
+    refused("the numbers 1 to 10, or ID, FORM, LEMMA, UPOS, XPOS", read, path, tags_column="POS")
 
 
 def test_tags_in_several_spellings_are_one_where_asked(tmp_path):
