@@ -16,7 +16,6 @@ from zoo.data.encoding import END_OF_TEXT, STREAM_SPECIALS, encode_stream
 from zoo.data.sources.corpus import Texts
 from zoo.data.sources.load_data import load_texts, read_plain_text
 from zoo.data.tokenizer import byte_lengths, train_byte_level
-from zoo.errors import ZooError
 
 quick = settings(max_examples=60, deadline=None, derandomize=True, database=None)
 
@@ -71,8 +70,8 @@ def test_a_file_that_is_not_text_is_refused(tmp_path, content, complaint):
 
 
 def test_less_text_than_a_block_is_refused():
-    with pytest.raises(ZooError, match="too few for one block of 64"):
-        encode_stream(Texts("little", ["just this"], ["and that"]), 300, 64)
+    little = Texts("little", ["just this"], ["and that"])
+    refused("too few for one block of 64", encode_stream, little, 300, 64)
 
 
 def test_the_tokenizer_learns_from_the_training_part_alone():

@@ -79,13 +79,16 @@ def test_without_a_file_the_numbers_are_printed(trained, said):
     assert "layer 1, mean over heads" in printed
     assert "layer 2, mean over heads" in printed
     assert "attends most to" in said("attend", trained, "goal match " * 10).out
-    assert "longer than the model's 24 tokens" in said("attend", trained, "goal match " * 30).err
+    assert said("attend", trained, "goal match " * 30).err == (
+        "note: the text is longer than the model's 24 tokens; the rest was not read\n"
+    )
 
 
 def test_a_heat_map_is_written_as_png_and_svg(trained, tmp_path, said):
     files = [tmp_path / name for name in ("a.png", "a.svg", "b.svg")]
     outs = [word for file in files for word in ("--out", file)]
-    said("attend", trained, "goal of the match", *outs)
+    shown, notes = said("attend", trained, "goal of the match", *outs)
+    assert (shown, notes.splitlines()) == ("", [f"wrote {file}" for file in files])
     with Image.open(files[0]) as image:
         assert image.format == "PNG"
         assert len(image.convert("RGB").getcolors(2**20)) > 20

@@ -55,17 +55,6 @@ def test_the_loaded_hybrid_is_the_model_that_bench_scores(hybrid, model, corpus,
     assert sum(right) / len(right) == pytest.approx(record.metrics["accuracy"])
 
 
-def test_the_description_names_every_component(hybrid):
-    directory = hybrid[0]
-    parts = json.loads((directory / "config.json").read_text())["parts"]
-    attention, pe = ([part["choice"] for part in parts[axis]] for axis in ("attention", "pe"))
-    assert attention == ["encoder-zoo:fused", "mapless.py:mapless"]
-    assert pe == ["encoder-zoo:rope(base=50.0)", "encoder-zoo:none"]
-    assert parts["norm"]["choice"] == "encoder-zoo:layer"
-    with pytest.raises(zoo.ZooError, match=r"plug-in file mapless\.py: name it with --plugin"):
-        zoo.load(directory)
-
-
 def test_layers_without_a_map_are_left_out_and_named(hybrid, model, tmp_path, said):
     directory, plugin = hybrid
     command = ["attend", directory, TEXT, "--plugin", plugin]

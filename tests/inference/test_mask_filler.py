@@ -83,6 +83,20 @@ def test_evaluated_on_the_data_of_its_training_it_has_the_score_of_its_training(
         assert words[0] in refused_command(*command, *words)
 
 
+def test_splits_are_named_and_fillings_are_shown_with_their_pieces(encoder, corpus, said):
+    for split, texts in (("test", "held-out"), ("train", "training"), ("all", "all")):
+        shown = said("evaluate", encoder, "--data", corpus, "--split", split).out
+        assert f"{texts} texts: " in shown
+        assert "masked token" in shown
+    command = ["predict", encoder, "the [MASK] of the match"]
+    filled, mask = said(*command).out.splitlines()
+    assert filled.split()[0] == "the"
+    rows = list(csv.DictReader(said(*command, "--format", "csv").out.splitlines()))
+    pieces = [f"{row['piece']} {float(row['probability']):.3f}" for row in rows]
+    assert mask == f"  mask 1: {', '.join(pieces)}"
+    assert {(row["text"], row["mask"]) for row in rows} == {("1", "1")}
+
+
 def test_it_is_evaluated_on_files_as_they_come(encoder, corpus, tmp_path, answer):
     named, bare = tmp_path / "named.csv", tmp_path / "bare.csv"
     named.write_text((corpus / "train.csv").read_text())

@@ -149,11 +149,6 @@ def test_a_wrong_request_is_one_line_and_leaves_nothing(
     assert [path.name for path in tmp_path.iterdir()] == ["several.toml"]
 
 
-def test_a_directory_that_cannot_be_written_is_refused_before_training(tmp_path, refused_command):
-    (tmp_path / "file").write_text("")
-    assert "cannot write to" in refused_command("train", "--save", tmp_path / "file" / "model")
-
-
 def test_training_that_fails_ends_in_one_line_and_saves_nothing(tmp_path, corpus, mapless, capsys):
     plugin = tmp_path / "mapless.py"
     plugin.write_text(mapless[1].read_text().replace("scale = 1.0", "scale = float('nan')"))

@@ -213,25 +213,6 @@ def test_zoo_bench_plans_the_others_with_one_warning_each(sandbox):
         assert any(norm in words and "run" in words for words in planned)
 
 
-@pytest.mark.slow
-def test_zoo_bench_marks_the_row_of_what_fails_when_built(sandbox, tmp_path, monkeypatch):
-    request = "bench --norm odd,good --baseline none --epochs 1 --set dim=8,heads=2"
-    sizes = "--set layers=1,ffn_dim=8 --max-length 8 --seeds 1 --phases train"
-    out = tmp_path / "out"
-    data = ["--data", "newswire(train=100, test=30)"]
-    arguments = [*request.split(), *sizes.split(), *data, "--out", str(out), "--on", "inline"]
-    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
-    done = sandbox.zoo(*arguments, plugins=only(BUILD, GOOD))
-
-    assert done.returncode == 1
-    table = (out / "table.csv").read_text().splitlines()
-    (good,) = [line for line in table if ",good," in line]
-    (odd,) = [line for line in table if ",odd," in line]
-    assert ",ok," in good
-    assert ",crashed," in odd
-    assert "zoo-fails-when-built 1.0" in odd
-
-
 def test_listing_what_fails_only_when_built_imports_no_torch(sandbox):
     program = (
         "import sys; from zoo.cli import main; main(['list', '--json']); "

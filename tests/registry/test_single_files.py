@@ -11,7 +11,6 @@ from refused import refused
 from sandbox import run_zoo
 
 from zoo.registry.loading import load
-from zoo.sweep.complete import read_run
 
 CORPUS = """
 from zoo import hookimpl
@@ -84,39 +83,6 @@ def test_every_command_takes_it(corpus_file):
     planned = run_zoo(*bench, *plugin, plugins="")
     assert planned.returncode == 0, planned.stderr
     assert "one-label" in planned.stdout
-
-
-DIAGNOSTIC = """
-from functools import partial
-
-from zoo import hookimpl
-from zoo.data.sources.diagnostics.drawing import labelled_corpus
-
-
-def draw_text(draw, length):
-    return [draw.pick(("left", "right")) for _ in range(length)]
-
-
-load = partial(labelled_corpus, "first-word", draw_text, lambda words: words[0], ["left", "right"],
-               shortest=5, train=60, test=20, length=8, test_length=0, seed=0)
-
-
-@hookimpl
-def zoo_register(register):
-    register("data", "first-word", load, summary="the first word", capabilities=["text-labels"])
-"""
-
-
-def test_a_diagnostic_is_benched(tmp_path):
-    file, out = tmp_path / "first_word.py", tmp_path / "out"
-    file.write_text(DIAGNOSTIC, encoding="utf-8")
-    model = "--set dim=16,heads=2,layers=1 --epochs 1 --seeds 1 --phases train --on inline".split()
-    run = ["bench", "--plugin", str(file), "--data", "first-word", *model, "--out", str(out)]
-    done = run_zoo(*run, plugins="")
-    assert done.returncode == 0, done.stderr
-    for record in read_run(out):
-        assert record.status == "ok"
-        assert record.config["data"]["name"] == "first-word"
 
 
 @pytest.mark.parametrize(

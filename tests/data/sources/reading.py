@@ -6,9 +6,19 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config.request import validated
-from zoo.data.sources.corpus import Corpus
+from zoo.data.sources.corpus import IGNORED, Corpus, TaggedCorpus
 from zoo.data.sources.labelled_texts import LabelledTexts
 from zoo.tasks.classify import Classify, ClassifyOptions
+
+# "unbelievable" is rare, so that a small vocabulary has it in pieces.
+TAGGED = TaggedCorpus(
+    "tiny",
+    [["Anna", "sees", "Rome"], ["Ben", "runs"], ["sees", "unbelievable", "Rome"]],
+    [[1, 0, 2], [1, 0], [0, IGNORED, 2]],
+    [["Anna", "runs"], ["Rome", "sees", "Ben"]],
+    [[1, 0], [2, 0, 1]],
+    ["O", "PER", "LOC"],
+)
 
 
 def reader(**options: Any) -> LabelledTexts:

@@ -5,19 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from reading import TAGGED
 from refused import refused
 
-from zoo.data.sources.corpus import Corpus, TaggedCorpus
+from zoo.data.sources.corpus import Corpus
 
-CORPUS = Corpus("mine", ["one", "two", "three"], [0, 1, 0], ["four", "five"], [1, 0], ["a", "b"])
-TAGGED = TaggedCorpus(
-    "mine",
-    [["Anna", "sees", "Rome"], ["Ben", "runs"], ["sees", "unbelievable", "Rome"]],
-    [[1, 0, 2], [1, 0], [0, -100, 2]],
-    [["Anna", "runs"], ["Rome", "sees", "Ben"]],
-    [[1, 0], [2, 0, 1]],
-    ["O", "PER", "LOC"],
-)
+CORPUS = Corpus("tiny", ["one", "two", "three"], [0, 1, 0], ["four", "five"], [1, 0], ["a", "b"])
 
 
 @pytest.mark.parametrize(
@@ -51,7 +44,7 @@ TAGGED = TaggedCorpus(
     ]],
 )  # fmt: skip
 def test_an_invalid_corpus_is_refused_in_one_line(given, changes, complaint):
-    assert str(refused(complaint, replace, given, **changes)).startswith("mine: ")
+    assert str(refused(complaint, replace, given, **changes)).startswith("tiny: ")
 
 
 def test_the_fingerprint_is_the_same_on_every_machine_and_with_every_name():

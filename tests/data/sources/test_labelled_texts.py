@@ -174,14 +174,6 @@ def test_a_file_that_does_not_fit_is_named_with_the_place(tmp_path, name, conten
     refused(complaint, read, path)
 
 
-def test_a_second_column_of_one_name_is_pointed_out(tmp_path):
-    rows = [f"text {n},other {n},{n % 2}\n" for n in range(10)]
-    (tmp_path / "a.csv").write_text("text,text,label\n" + "".join(rows))
-    corpus, notices = read(tmp_path / "a.csv")
-    assert {text[:4] for text in corpus.train_texts} == {"text"}
-    assert "a second column 'text', which is called 'text.2' here" in " ".join(notices)
-
-
 def unseen(folder: Path) -> None:
     write(folder / "train.csv", ROWS)
     write(folder / "test.csv", [{"text": "x", "label": "angry"}])

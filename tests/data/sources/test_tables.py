@@ -79,8 +79,12 @@ def test_columns_that_are_joined_may_be_empty_but_not_all(tmp_path):
 
 def test_a_header_without_some_names_or_with_one_twice(tmp_path):
     path = tmp_path / "x.csv"
-    path.write_text("label,text,,text\na,one,,two\nb,three,,four\n")
-    assert texts_of(path, text_column="text,text.4") == [("one\ntwo", "a"), ("three\nfour", "b")]
+    path.write_text("label,text,,text\n" + "a,one,,two\nb,three,,four\n" * 2)
+    both = [("one\ntwo", "a"), ("three\nfour", "b")] * 2
+    assert texts_of(path, text_column="text,text.4") == both
+    assert texts_of(path) == [("one", "a"), ("three", "b")] * 2
+    notices = " ".join(read(path)[1])
+    assert "a second column 'text', which is called 'text.4' here" in notices
 
 
 def test_a_warning_where_a_quoted_field_swallows_rows(tmp_path):

@@ -5,34 +5,24 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pytest
 import torch
+from reading import TAGGED
 
 from zoo.data.batches import PaddedSplit
 from zoo.data.encoding import encode_labelled
-from zoo.data.sources.corpus import IGNORED, TaggedCorpus
+from zoo.data.sources.corpus import IGNORED
 from zoo.data.token_arrays import EncodedData
 
-
-@pytest.fixture
-def tagged() -> TaggedCorpus:
-    return TaggedCorpus(
-        name="tiny",
-        train_tokens=[["Anna", "sees", "Rome"], ["Ben", "runs"], ["sees", "unbelievable", "Rome"]],
-        train_tags=[[1, 0, 2], [1, 0], [0, IGNORED, 2]],
-        test_tokens=[["Anna", "runs"], ["Rome", "sees", "Ben"]],
-        test_tags=[[1, 0], [2, 0, 1]],
-        label_names=["O", "PER", "LOC"],
-    )
+WHOLE_WORDS = replace(TAGGED, word_level=True)
 
 
-def test_the_tag_is_on_the_first_piece_and_the_ids_are_those_of_the_tokenizer(tagged):
-    encoded = encode_labelled(tagged, 40, 20)
+def test_the_tag_is_on_the_first_piece_and_the_ids_are_those_of_the_tokenizer():
+    encoded = encode_labelled(TAGGED, 40, 20)
     assert EncodedData.open(encoded.directory) == encoded
     tokenizer = encoded.tokenizer()
     split = encoded.split("train")
     parts = zip(split.parts(), split.parts(split.columns["tags"]), strict=True)
-    given = zip(tagged.train_tokens, tagged.train_tags, strict=True)
+    given = zip(TAGGED.train_tokens, TAGGED.train_tags, strict=True)
     for (ids, tags), (tokens, its_tags) in zip(parts, given, strict=True):
         expected = tokenizer.encode(tokens, is_pretokenized=True, add_special_tokens=False)
         assert ids.tolist() == expected.ids
@@ -42,11 +32,11 @@ def test_the_tag_is_on_the_first_piece_and_the_ids_are_those_of_the_tokenizer(ta
             its_tags[word] if begins else IGNORED for word, begins in zip(words, first, strict=True)
         ]
     assert split.lengths[2] > 3  # the rare word is in pieces
-    assert encoded.corpus() == tagged
+    assert encoded.corpus() == TAGGED
 
 
-def test_a_token_that_the_normaliser_removes_keeps_its_tag(tagged):
-    removed = replace(tagged, test_tokens=[["\u0000", "runs"], ["Rome", "sees", "Ben"]])
+def test_a_token_that_the_normaliser_removes_keeps_its_tag():
+    removed = replace(TAGGED, test_tokens=[["\u0000", "runs"], ["Rome", "sees", "Ben"]])
     encoded = encode_labelled(removed, 60, 20)
     split = encoded.split("test")
     assert split.ids[0] == encoded.tokenizer().token_to_id("[UNK]")
@@ -57,12 +47,12 @@ def cut_tags(data: EncodedData, split: str) -> int:
     return int(data.split(split).columns["cut"].sum())
 
 
-def test_what_is_beyond_the_greatest_length_is_cut_with_its_tags(tagged):
-    whole = encode_labelled(replace(tagged, word_level=True), 4, 20)
+def test_what_is_beyond_the_greatest_length_is_cut_with_its_tags():
+    whole = encode_labelled(WHOLE_WORDS, 4, 20)
     assert [cut_tags(whole, split) for split in ("train", "test")] == [0, 0]
     assert whole.split("train").lengths.tolist() == [3, 2, 3]
     assert whole.vocab_size == 4 + 6  # every token has one id, however small the vocabulary
-    cut = encode_labelled(replace(tagged, word_level=True), 4, 2)
+    cut = encode_labelled(WHOLE_WORDS, 4, 2)
     assert cut.split("train").columns["tokens"].tolist() == [2, 2, 2]
     assert [cut_tags(cut, split) for split in ("train", "test")] == [2, 1]
     split = cut.split("test")
@@ -70,8 +60,8 @@ def test_what_is_beyond_the_greatest_length_is_cut_with_its_tags(tagged):
     assert split.columns["tags"].tolist() == [1, 0, 2, 0]
 
 
-def test_batches_hold_each_text_with_its_tags(tagged):
-    encoded = encode_labelled(replace(tagged, word_level=True), 4, 20)
+def test_batches_hold_each_text_with_its_tags():
+    encoded = encode_labelled(WHOLE_WORDS, 4, 20)
     split = PaddedSplit(encoded.split("train"), torch.device("cpu"), "tags")
     batch = split.batch(np.array([1, 2]))
     assert batch.targets.tolist() == [[1, 0, IGNORED], [0, IGNORED, 2]]
