@@ -5,51 +5,85 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-from small_runs import FAILING, QUICK
+from small_runs import FAILING, isolated
 
+from bench import results
 from bench.results import main
+from zoo import cli
 from zoo.sweep.records import FILE, Record, RecordFile
 
-SUITE = """\
+SUITE = Path("bench", "suites", "one.toml")
+TEXT = """\
 attention = "fused,naive"
-data = "order(train=60,test=12)"
+data = ["order(train=60,test=12)", "majority(train=60,test=12)"]
 baseline = "none"
 phases = ["train"]
-{more}
+dim = 16
+heads = 2
+ffn_dim = 32
+layers = 1
+max_length = 16
+vocab_size = 100
+epochs = 1
+seeds = 1
 
 [published]
-directory = "order/cpu"
+directory = "two/cpu"
 title = "Two attentions"
 """
-OPTIONS = ("dim", "heads", "ffn_dim", "layers", "max_length", "vocab_size", "epochs", "seeds")
 NAIVE = "naive+rope+layer+gelu+pre+mean"
 
 
+def in_place_of_processes(action):
+    """What runs ``zoo bench`` instead of a process of its own, given its arguments."""
+
+    def run(command, **_):
+        assert command[:3] == [sys.executable, "-m", "zoo"]
+        return subprocess.CompletedProcess(command, action(command[3:]))
+
+    return SimpleNamespace(run=run)
+
+
+HERE = in_place_of_processes(lambda words: cli.main([*words, "--on", "inline"]))
+PROCESS = pytest.param(subprocess, marks=pytest.mark.slow)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A repository with one suite, whose results are made."""
+    root = tmp_path_factory.mktemp("repository")
+    (root / SUITE).parent.mkdir(parents=True)
+    (root / SUITE).write_text(TEXT)
+    with isolated(tmp_path_factory.mktemp("cache")):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(results, "subprocess", HERE)
+            assert main([], root) == 0
+        yield root
+
+
 @pytest.fixture
-def root(tmp_path, monkeypatch) -> Path:
-    """A repository with one suite, whose results nobody has made."""
-    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("ZOO_PLUGINS", "")
-    (tmp_path / "results").mkdir()
-    write_suite(tmp_path)
-    return tmp_path
+def root(made, tmp_path):
+    """A copy of that repository."""
+    return shutil.copytree(made, tmp_path / "repository")
 
 
-def write_suite(root: Path, more: str = "", name: str = "one") -> None:
-    options = "\n".join(f"{option} = {QUICK[option]}" for option in OPTIONS)
-    suite = root / "bench" / "suites" / f"{name}.toml"
-    suite.parent.mkdir(parents=True, exist_ok=True)
-    suite.write_text(SUITE.format(more=f"{options}\n{more}"))
+def places(root: Path) -> tuple[Path, Path]:
+    """Where the results are, and where unfinished ones would be."""
+    return root / "results" / "two" / "cpu", root / "build" / "results" / "two" / "cpu"
 
 
-def records(root: Path, folder: str = "results") -> dict[str, Record]:
-    """Row to its record, of which there is one."""
-    found = RecordFile(root / folder / "order" / "cpu").read()
-    assert len({record.name for record in found}) == len(found)
-    return {record.name: record for record in found}
+def records(directory: Path) -> dict[tuple[str, str], Record]:
+    """Data set and row to its record, of which there is one."""
+    found = {}
+    for data in filter(Path.is_dir, directory.glob("*")):
+        for record in RecordFile(data).read():
+            assert found.setdefault((data.name.partition("-")[0], record.name), record) is record
+    return found
 
 
 def rewrite(file: Path, row: str, **changes: object) -> None:
@@ -61,100 +95,88 @@ def rewrite(file: Path, row: str, **changes: object) -> None:
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
-def test_what_is_missing_or_stale_is_repeated_and_nothing_else(root, capfd):
-    file = root / "results" / "order" / "cpu" / FILE
-    assert main([], root) == 0
-    assert capfd.readouterr().out.startswith("order/cpu: 0 records stale, 2 missing\n")
-    first = records(root)
-    assert {record.status for record in first.values()} == {"ok"}
-    assert not (root / "build" / "results" / "order" / "cpu").exists()
+@pytest.mark.parametrize("processes", [HERE, PROCESS], ids=["here", "in a process"])
+def test_what_is_missing_or_stale_is_repeated_and_nothing_else(processes, root, monkeypatch, capfd):
+    monkeypatch.setattr(results, "subprocess", processes)
+    home, work = places(root)
+    first = records(home)
+    assert [record.status for record in first.values()] == ["ok"] * 4
+    assert not work.exists()
 
-    content = file.read_bytes()
+    before = {file: file.read_bytes() for file in home.glob(f"*/{FILE}")}
     assert main([], root) == 0
-    assert capfd.readouterr().out == "order/cpu: current\n"
-    assert file.read_bytes() == content
+    assert capfd.readouterr().out == "two/cpu: current\n"
+    assert {file: file.read_bytes() for file in before} == before
 
-    rewrite(file, NAIVE, code={**first[NAIVE].code, "training/trainer.py": "0" * 8}, key="old")
     # An interrupted run has done the rest; of other settings it would be no use.
-    work = root / "build" / "results" / "order" / "cpu"
-    work.mkdir(parents=True)
-    (work / FILE).write_bytes(content)
-    rewrite(work / FILE, NAIVE, started="before the interruption")
+    shutil.copytree(home, work)
+    (file,) = work.glob(f"order*/{FILE}")
+    rewrite(file, NAIVE, started="before the interruption")
+    old = {**first["order", NAIVE].code, "training/trainer.py": "0" * 8}
+    rewrite(home / file.relative_to(work), NAIVE, code=old, key="old")
     assert main([], root) == 0
-    assert capfd.readouterr().out.startswith("order/cpu: 1 record stale, 0 missing\n")
-    again = records(root)
-    assert again[NAIVE] == first[NAIVE].model_copy(update={"started": "before the interruption"})
-    assert [row for row in first if again[row] != first[row]] == [NAIVE]
+    assert capfd.readouterr().out.startswith("two/cpu: 1 record stale, 0 missing\n")
+    repeated = first["order", NAIVE].model_copy(update={"started": "before the interruption"})
+    assert records(home) == first | {("order", NAIVE): repeated}
 
 
-@pytest.mark.slow
-def test_results_of_other_settings_are_made_anew(root, capfd):
+def test_results_of_other_settings_are_made_anew(root, monkeypatch, capfd):
+    monkeypatch.setattr(results, "subprocess", HERE)
+    (root / SUITE).write_text(f"lr = 0.01\n{TEXT}")
     assert main([], root) == 0
-    write_suite(root, "lr = 0.01")
-    assert main([], root) == 0
-    assert "order/cpu: 2 records stale, 0 missing\n" in capfd.readouterr().out
-    assert {record.config["training"]["lr"] for record in records(root).values()} == {0.01}
+    assert "two/cpu: 4 records stale, 0 missing\n" in capfd.readouterr().out
+    found = records(places(root)[0]).values()
+    assert [record.config["training"]["lr"] for record in found] == [0.01] * 4
 
 
 def test_a_data_set_that_is_whole_is_taken_over_before_the_others(root, monkeypatch, capfd):
-    suite = root / "bench" / "suites" / "one.toml"
-    both = '["order(train=60,test=12)", "majority(train=60,test=12)"]'
-    suite.write_text(suite.read_text().replace('"order(train=60,test=12)"', both))
-    assert main([], root) == 0
-    home, work = root / "results" / "order" / "cpu", root / "build" / "results" / "order" / "cpu"
-    order, majority = sorted(home.glob("*/records.jsonl"), reverse=True)
-    whole = order.read_text()
+    home, work = places(root)
     shutil.copytree(home, work)
-    for file in (order, majority, work / majority.relative_to(home)):
+    order, majority = sorted(home.glob(f"*/{FILE}"), reverse=True)
+    whole = order.read_text()
+    cut = whole.splitlines(keepends=True)[0]
+    order.write_text(cut)
+    for file in (majority, work / majority.relative_to(home)):
         file.write_text("".join(file.read_text().splitlines(keepends=True)[:1]))
 
-    def stopped(*_: object, **__: object) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.CompletedProcess([], 130)
-
-    def interrupted(*_: object, **__: object) -> None:
+    def interrupted(_):
         raise KeyboardInterrupt
 
-    cut = order.read_text()
-    monkeypatch.setattr(subprocess, "run", interrupted)
+    monkeypatch.setattr(results, "subprocess", in_place_of_processes(interrupted))
     with pytest.raises(KeyboardInterrupt):
         main([], root)
     assert order.read_text() == whole
     order.write_text(cut)
-    monkeypatch.setattr(subprocess, "run", stopped)
+    monkeypatch.setattr(results, "subprocess", in_place_of_processes(lambda _: 130))
+    capfd.readouterr()
     assert main([], root) == 1
-    assert "order/cpu: 1 of 2 data sets done, the rest left as it is" in capfd.readouterr().out
+    missing, done = capfd.readouterr().out.splitlines()
+    assert missing == "two/cpu: 0 records stale, 2 missing"
+    assert done.startswith("two/cpu: 1 of 2 data sets done, the rest left as it is")
     assert order.read_text() == whole
     assert len(majority.read_text().splitlines()) == 1
 
 
 def test_what_cannot_be_made_here_is_left_as_it_is_in_one_line(root, capsys):
-    suites = root / "bench" / "suites"
-    text = (suites / "one.toml").read_text()
-    (suites / "one.toml").write_text(f'{text}source = "data/bbc-news"\n')
-    (suites / "two.toml").write_text(
-        text.replace("naive", "nowhere").replace("order/cpu", "other/cpu")
-    )
+    (root / SUITE).write_text(f'{TEXT}source = "data/bbc-news"\n')
+    other = TEXT.replace("naive", "nowhere").replace("two/cpu", "other/cpu")
+    (root / SUITE).with_name("two.toml").write_text(other)
     assert main(["--data-dir", str(root)], root) == 0
-    lines = capsys.readouterr().out.splitlines()
+    first, second = capsys.readouterr().out.splitlines()
     needs = f"it needs {root / 'data' / 'bbc-news'}, which is not there (--data-dir)"
-    assert lines[0] == f"order/cpu: left as it is: {needs}"
-    assert lines[1].startswith("other/cpu: left as it is: ")
-    assert "nowhere" in lines[1]
-    assert len(lines) == 2
+    assert first == f"two/cpu: left as it is: {needs}"
+    assert second.startswith("other/cpu: left as it is: ")
+    assert "nowhere" in second
 
 
-@pytest.mark.slow
-def test_a_run_that_fails_leaves_what_is_published_and_what_is_done(root, capfd):
-    write_suite(root, f'plugins = "{FAILING}"\n')
-    suite = root / "bench" / "suites" / "one.toml"
-    suite.write_text(suite.read_text().replace("naive", "raises"))
+def test_a_run_that_fails_leaves_what_is_published_and_what_is_done(root, monkeypatch, capfd):
+    home, work = places(root)
+    shutil.rmtree(home)
+    monkeypatch.setattr(results, "subprocess", HERE)
+    (root / SUITE).write_text(f'plugins = "{FAILING}"\n{TEXT.replace("naive", "raises")}')
     assert main([], root) == 1
-    assert (
-        "order/cpu: 0 of 1 data set done, the rest left as it is, for zoo bench ended with exit "
-        "status 1\n" in capfd.readouterr().out
-    )
-    assert records(root) == {}
-    assert {record.status for record in records(root, "build/results").values()} == {
-        "ok",
-        "crashed",
-    }
+    said = capfd.readouterr().out
+    assert "two/cpu: 0 of 2 data sets done, the rest left as it is, for zoo bench ended" in said
+    assert "with exit status 1\n" in said
+    assert records(home) == {}
+    assert {record.status for record in records(work).values()} == {"ok", "crashed"}
