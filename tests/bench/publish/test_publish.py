@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from example import run, scale_sweep
 from factory import cell, name, train_record, write_records
+from refused import refused
 
 from bench.publish.__main__ import main
 from bench.publish.published import (
@@ -46,6 +47,9 @@ source = "a tutorial"
 """
 SUITE += FIGURE.format("rope", 0.90, 100) + FIGURE.format("sin", 0.85, 150)
 SUITE += FIGURE.format("none", 0.95, 50)
+WRONG_CLAIM = """
+claims = [{ data = "a", better = "b", worse = "c", text = "d", source = "e", wrose = "f" }]
+notes ="""
 
 
 def make_place(root: Path) -> Path:
@@ -181,6 +185,7 @@ def test_published_figures_have_the_verdicts_of_the_table():
         ('[published]\ntitle = "A title"', "[published] directory: Field required"),
         (SUITE.replace("notes =", "note ="), "[published] has no key 'note'; did you mean 'notes'"),
         (SUITE.replace("value =", "valeu ="), "[published] has no key 'valeu'; did you mean"),
+        (SUITE.replace("notes =", WRONG_CLAIM), "[published] has no key 'wrose'; did you mean"),
         (
             SUITE.replace("value = 0.9\nseconds = 100\n", ""),
             "[published] figures.0: a figure needs value or seconds",
@@ -191,8 +196,7 @@ def test_published_figures_have_the_verdicts_of_the_table():
 )
 def test_a_wrong_table_is_refused_by_name(tmp_path, table, message):
     (tmp_path / "suite.toml").write_text(table)
-    with pytest.raises(ZooError, match=re.escape(message)):
-        load_published(tmp_path / "suite.toml")
+    refused(re.escape(message), load_published, tmp_path / "suite.toml")
 
 
 def test_bad_input_is_a_line_and_exit_2(place, tmp_path, refused_command):
@@ -210,12 +214,14 @@ def test_bad_input_is_a_line_and_exit_2(place, tmp_path, refused_command):
         assert message in refused_command(*arguments, command=main)
 
 
-def test_a_suites_directory_without_records_is_a_notice(place, capsys):
-    suite = place.parent / "bench" / "suites" / "later.toml"
+def test_a_suites_directory_without_records_is_a_notice(tmp_path, capsys):
+    write_records(tmp_path / "results" / "other", [train_record(cell(), 0, 9)])
+    suite = tmp_path / "bench" / "suites" / "later.toml"
+    suite.parent.mkdir(parents=True)
     suite.write_text(SUITE.replace("words/cpu", "words/gpu"))
-    assert main([str(place)]) == 0
+    assert main([str(tmp_path / "results")]) == 0
     printed = capsys.readouterr()
-    assert printed.out == f"{place / 'words' / 'cpu'}\n"
+    assert printed.out == f"{tmp_path / 'results' / 'other'}\n"
     assert printed.err == f"notice: suite {suite} names words/gpu: no records there\n"
 
 

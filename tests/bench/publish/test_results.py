@@ -33,13 +33,8 @@ CURRENCY = re.compile(rf"^({CURRENT}|{NOT_CURRENT}) .*\n\n".encode(), re.MULTILI
 DRAWN = {".png", ".svg", ".html"}
 
 
-# Of these a few seconds make again all kinds of pages, tables and plots but one.
-SMALL = (
-    "bbc-news/cpu/one-factor",
-    "bbc-news/cpu/masked",
-    "diagnostics/cpu/lengths",
-    "scale/cpu/length",
-)
+# Of these a few seconds make again all kinds of plots, and the pages of each kind of run.
+SMALL = ("tutorial/cpu", "diagnostics/cpu/lengths", "scale/cpu/length")
 
 
 def _files(root: Path) -> set[Path]:
