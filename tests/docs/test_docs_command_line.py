@@ -40,16 +40,13 @@ def test_every_command_has_a_section():
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_option_that_help_prints_is_in_the_section(command):
-    lines = re.findall(r"^  (-\S.*?)(?:  +(.*))?$", printed(command), re.MULTILINE)
+def test_the_usage_line_and_every_option_that_help_prints_are_in_the_section(command):
+    shown = printed(command)
+    usage = re.search(r"^Usage: (?:\S+) (.*)$", shown, re.MULTILINE)
+    assert f"    zoo {usage[1]}" in SECTIONS[command]
+    lines = re.findall(r"^  (-\S.*?)(?:  +(.*))?$", shown, re.MULTILINE)
     assert len(lines) >= 1
     section = plain(SECTIONS[command])
     for flags, text in lines:
         assert plain(flags) in section
         assert plain(text.partition("  [")[0]) in section, flags  # of a brief text the clause
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_the_usage_line_is_the_programs(command):
-    usage = re.search(r"^Usage: (?:\S+) (.*)$", printed(command), re.MULTILINE)
-    assert f"    zoo {usage[1]}" in SECTIONS[command]
