@@ -58,13 +58,12 @@ def texts_of(plot):
 
 
 def test_speeds_are_ratios_to_the_reference_where_there_are_ratios():
-    plot = plots_of(run())["pareto-speed"]
+    plot, memory = plots_of(run()).values()
     assert "training speed, × that of rope, which does" in texts_of(plot)
     assert "1,000 tokens/s (right is better)" in texts_of(plot)
     assert re.search("words: 0.980 ↑|words: 0.980<", plot.svg)
     assert plot.about.startswith("The dashed line is the front of the means: rope, none.")
     assert "horizontal, of the ratio in the same blocks." in plot.about
-    memory = plots_of(run())["pareto-memory"]
     assert "peak memory in training, MiB (left is better)" in texts_of(memory)
     assert memory.about.startswith("Best in both means, significant or not: rope.")
     assert memory.about.endswith("memory is measured once, so it has none.")
