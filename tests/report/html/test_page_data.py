@@ -125,8 +125,8 @@ def test_environments_are_told_once_with_every_value():
     assert environment_of(RunReport(records))["threads"] == "2"
 
 
-def test_heads_say_how_they_sort_and_what_is_left_out_first():
-    heads = {head["text"]: head for head in heads_of(RunReport(run()))}
+def test_heads_say_how_they_sort_and_what_is_left_out_first(report):
+    heads = {head["text"]: head for head in heads_of(report)}
     assert [text for text, head in heads.items() if not head["choice"]] == [
         "attention", "pe", "accuracy",
     ]  # fmt: skip
@@ -162,33 +162,30 @@ def cells_of(made, key):
     return {line["name"]: line["cells"][place] for line in lines_of(made)}
 
 
-def test_whiskers_are_on_the_scale_of_the_cells():
-    made = RunReport(run())
-    scores = {name: one["whisker"] for name, one in cells_of(made, "accuracy_mean").items()}
-    low, high = made.lines[3]["accuracy_low"], made.lines[1]["accuracy_high"]
-    middle = 100 * (made.lines[1]["accuracy_mean"] - low) / (high - low)
+def test_whiskers_are_on_the_scale_of_the_cells(report):
+    scores = {name: one["whisker"] for name, one in cells_of(report, "accuracy_mean").items()}
+    low, high = report.lines[3]["accuracy_low"], report.lines[1]["accuracy_high"]
+    middle = 100 * (report.lines[1]["accuracy_mean"] - low) / (high - low)
     assert scores["rope"][1:] == pytest.approx([middle, 100], abs=0.06)
     assert scores["none"][0] == 0
     assert scores["words"] is None, "without an interval there is none"
 
 
-def test_a_ratio_is_a_number_and_its_interval_is_shown_by_a_pointer():
-    made = RunReport(run())
-    cells, line = cells_of(made, "train_ratio"), made.lines[3]
+def test_a_ratio_is_a_number_and_its_interval_is_shown_by_a_pointer(report):
+    cells, line = cells_of(report, "train_ratio"), report.lines[3]
     assert cells["none"]["text"] == f"{line['train_ratio']:.2f}"
     ends = line["train_ratio_low"], line["train_ratio_high"]
     assert cells["none"]["title"] == "{:.2f} to {:.2f}".format(*ends)
-    assert f"× train {cells['none']['text']} ({cells['none']['title']})" in made.describe(3)
+    assert f"× train {cells['none']['text']} ({cells['none']['title']})" in report.describe(3)
     assert cells["sin"]["text"].startswith("~")
     assert {cells[name]["title"] for name in ("rope", "words")} == {""}
     assert {one["whisker"] for one in cells.values()} == {None}
 
 
-def test_tinted_rows_are_those_that_the_answer_tells_apart():
-    made = RunReport(run())
-    classes = {line["name"]: line["classes"] for line in lines_of(made)}
+def test_tinted_rows_are_those_that_the_answer_tells_apart(report):
+    classes = {line["name"]: line["classes"] for line in lines_of(report)}
     assert classes == {"rope": "", "sin": "", "none": "worse", "words": "better"}
-    assert "differ significantly from the best cell, rope: blue" in tints_of(made)
+    assert "differ significantly from the best cell, rope: blue" in tints_of(report)
     few = RunReport(run(seeds=2))
     assert {line["classes"] for line in lines_of(few)} == {""}
     assert tints_of(few) == ""

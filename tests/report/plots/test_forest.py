@@ -12,8 +12,8 @@ from zoo.report.plots.plot import styled
 from zoo.report.run_report import RunReport
 
 
-def test_each_estimate_has_its_interval_in_its_unit_and_its_verdict():
-    sin, none = RunReport(run()).effects.main
+def test_each_estimate_has_its_interval_in_its_unit_and_its_verdict(report):
+    sin, none = report.effects.main
     scored, speed, memory = _estimates(none)
     assert scored[0] == pytest.approx(100 * none.difference.mean)
     assert scored[1:] == (
@@ -35,9 +35,9 @@ def test_fewer_bits_are_better():
     assert (speed, memory) == (None, None)
 
 
-def test_panels_without_a_number_are_left_out():
+def test_panels_without_a_number_are_left_out(report):
     with styled():
-        (whole,) = forest_plots(RunReport(run()).effects)
+        (whole,) = forest_plots(report.effects)
         (scored,) = forest_plots(RunReport([r for r in run() if r.kind == "train"]).effects)
     assert forest_plots(None) == []
     assert "not corrected. Memory is measured once." in whole.about

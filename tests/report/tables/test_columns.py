@@ -6,46 +6,42 @@ import subprocess
 
 import pytest
 from example import run
-from factory import cell, readable, record, skipped, train_record
+from factory import cell, record, skipped, train_record
 
 from zoo.report.run_report import RunReport
 from zoo.report.tables.columns import latex_table, table_text
 
 
-def test_at_80_columns_there_are_name_score_speed_and_memory():
-    table = RunReport(run())
-    assert len(table_text(table).splitlines()[0]) > 80
-    *lines, more = table_text(table, width=80).splitlines()
+def test_at_80_columns_there_are_name_score_speed_and_memory(report):
+    whole = table_text(report).splitlines()[0]
+    assert len(whole) > 80
+    *lines, more = table_text(report, width=80).splitlines()
     assert max(map(len, lines)) <= 80
     for head in ("attention", "pe", "accuracy", "train tok/s", "memory MiB"):
         assert head in lines[0]
-    assert len(lines) == 2 + len(table.rows)
-    whole = table_text(table).splitlines()[0]
-    shown = lines[0]
+    assert len(lines) == 2 + len(report.rows)
     heads = ["rank", "seeds", "params", "× train", "infer tok/s", "× infer", "front"]
     heads += ["train s", "latency ms", "macro F1"]
-    left_out = [head for head in heads if head in whole and head not in shown]
+    left_out = [head for head in heads if head in whole and head not in lines[0]]
     assert more == f"({len(left_out)} columns more: --wide)"
 
 
-def test_no_line_is_wider_than_the_terminal_once_the_main_columns_fit():
-    table = RunReport(run())
-    narrowest = max(map(len, table_text(table, width=1).splitlines()))
+def test_no_line_is_wider_than_the_terminal_once_the_main_columns_fit(report):
+    narrowest = max(map(len, table_text(report, width=1).splitlines()))
     for width in range(20, 260, 40):
-        assert max(map(len, table_text(table, width=width).splitlines())) <= max(width, narrowest)
-    assert table_text(table, width=400) == table_text(table, width=None) == table_text(table)
+        assert max(map(len, table_text(report, width=width).splitlines())) <= max(width, narrowest)
+    assert table_text(report, width=400) == table_text(report, width=None) == table_text(report)
 
 
-def test_intervals_of_ratios_stand_where_there_is_room_for_all():
+def test_intervals_of_ratios_stand_where_there_is_room_for_all(report):
     """On a terminal; a table in Markdown has numbers alone."""
-    table = RunReport(run())
-    wide = table_text(table)
+    wide = table_text(report)
     width = max(map(len, wide.splitlines()))
-    low, high = table.lines[2]["train_ratio_low"], table.lines[2]["train_ratio_high"]
+    low, high = report.lines[2]["train_ratio_low"], report.lines[2]["train_ratio_high"]
     interval = f" ({low:.2f} to {high:.2f})"
     assert interval in wide
-    assert table_text(table, width=width) == wide
-    for narrow in (table_text(table, width=width - 1), table_text(table, "github")):
+    assert table_text(report, width=width) == wide
+    for narrow in (table_text(report, width=width - 1), table_text(report, "github")):
         assert interval not in narrow
         assert "× infer" in narrow
 
@@ -71,8 +67,8 @@ def body(text):
     return [re.split(r"(?<!\\)&", line) for line in inside.splitlines()[1:]]
 
 
-def test_every_row_and_column_of_the_readable_table_is_there():
-    text, shown = latex(run()), readable(run())
+def test_every_row_and_column_of_the_readable_table_is_there(report):
+    text, shown = latex_table(report), report.shown
     rows = body(text)
     assert [len(row) for row in rows] == [len(shown.columns)] * len(shown)
     assert all(row[-1].rstrip().endswith(r"\\") for row in rows)
