@@ -64,17 +64,14 @@ def test_ties_are_those_of_each_data_sets_own_report(profile):
     assert [score.best for score in alpha.scores.values()] == [True, False, False]
 
 
-def simulated_records(worth: tuple[float, ...], examples: int, seeds: int = 5) -> list[Record]:
-    odds = dict(zip(PES, worth, strict=True))
-    return factory.simulated(
-        np.random.default_rng(examples), {"pe": PES}, lambda c: odds[c["pe"]],
-        examples=examples, seeds=seeds,
-    )  # fmt: skip
-
-
-def simulated(name: str, worth: tuple[float, ...], examples: int, seeds: int = 5) -> DataSet:
-    """A data set on which the cells have these log odds of being right."""
-    return DataSet(name, name, RunReport(simulated_records(worth, examples, seeds)))
+def simulated(name: str, examples: int = 300, seeds: int = 5) -> DataSet:
+    """A data set on which rope and sin tie, and none is worse."""
+    odds = dict(zip(PES, (3.0, 3.0, 1.5), strict=True))
+    generator, axes = np.random.default_rng(examples), {"pe": PES}
+    records = factory.simulated(
+        generator, axes, lambda c: odds[c["pe"]], examples=examples, seeds=seeds
+    )
+    return DataSet(name, name, RunReport(records))
 
 
 def test_with_three_seeds_a_task_that_is_solved_or_not_has_no_verdict():
@@ -96,12 +93,11 @@ def test_with_three_seeds_a_task_that_is_solved_or_not_has_no_verdict():
 
 
 def test_the_profile_says_what_its_data_sets_could_have_shown():
-    worth = (3.0, 3.0, 1.5)
     sizes = {"small": 300, "middle": 1000, "large": 3000}
-    found = [simulated(name, worth, examples) for name, examples in sizes.items()]
+    found = [simulated(name, examples) for name, examples in sizes.items()]
     gaps = {data.name: 100 * (data.run.verdicts.visible() or 0.0) for data in found}
     assert gaps["large"] < gaps["small"]
-    few = simulated("few", worth, 300, seeds=2)
+    few = simulated("few", seeds=2)
     profile = Profile([*found, few])
     (line,) = [line for line in profile_notes(profile) if "4 of 5" in line]
     ends = f"{gaps['large']:.1f} points (large) to {gaps['small']:.1f} points (small)"
@@ -127,12 +123,11 @@ def test_only_marks_that_occur_are_explained(profile):
     marks, about = explained(profile)
     assert marks == {"solved"}
     assert "worst row" not in about
-    assert explained(Profile([simulated("text", (3.0, 3.0, 1.5), 300)]))[0] == {"="}
-    few = DataSet("few", "few", RunReport(simulated_records((3.0, 3.0, 1.5), 300, seeds=2)))
-    assert explained(Profile([few]))[0] == set()
-    assert "=" not in profile_notes(Profile([data["beta"]]))[-1]
-    ties = Profile([simulated("ties", (3.0, 3.0, 1.5), 300)])
+    assert explained(Profile([simulated("few", seeds=2)]))[0] == set()
+    ties = Profile([simulated("ties")])
+    assert explained(ties)[0] == {"="}
     assert profile_notes(ties)[-1].endswith("± is the interval of one alone.")
+    assert "=" not in profile_notes(Profile([data["beta"]]))[-1]
 
 
 def tagged(pe: str, accuracy: float, effective: float | None, seed: int = 0) -> Record:

@@ -9,7 +9,7 @@ from scipy import stats
 from bench.simulate.blocks import Measurement, lines_of_blocks, measured, noisy_logs
 from bench.simulate.page import page
 
-RUNS = 40
+RUNS = 25
 
 
 @pytest.fixture(scope="module")

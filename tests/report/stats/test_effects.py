@@ -77,7 +77,7 @@ def test_known_effects_are_covered_at_the_stated_rate(generator):
 
 
 def test_real_effects_are_found_and_absent_ones_are_ties(generator):
-    repeats, real, wrong = 60, 0, 0
+    repeats, real, wrong = 40, 0, 0
     for _ in range(repeats):
         found = effects(simulated(generator, AXES, lambda c: WORTH[c["pe"]]))
         real += main(found)["pe", "rope", "none"].difference.real
