@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from markdown_tables import cells
 
 from bench.equal_models import COPIES, LINES, main
 
@@ -42,11 +43,7 @@ def test_the_page_has_spread_verdicts_and_coverage(lines, tmp_path, capsys):
     assert len((tmp_path / LINES).read_text().splitlines()) == len(lines)
     text = (tmp_path / "README.md").read_text()
     assert text in capsys.readouterr().out
-    rows = [
-        [cell.strip() for cell in line.strip("|").split("|")]
-        for line in text.splitlines()
-        if line.startswith(("| quiet", "| busy"))
-    ]
+    rows = [row for row in cells(text) if row[0] in ("quiet", "busy")]
     assert [row[:2] for row in rows] == [
         [machine, phase] for machine in ("quiet", "busy") for phase in ("training", "inference")
     ]

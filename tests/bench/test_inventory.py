@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from markdown_tables import cells
 
 from bench import inventory
 from bench.commit import code_commit, commit_sentence
@@ -34,12 +35,6 @@ def facts(**names: Mapping[str, str]) -> Facts:
     return Facts(FACTS.versions, {("pool", name): own for name, own in names.items()})
 
 
-def rows(table: str) -> list[list[str]]:
-    """The cells of a Markdown table, without its head."""
-    lines = [line for line in table.splitlines() if line.startswith("|")][2:]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-
-
 def test_a_part_counts_if_all_its_checks_were_run_and_none_failed(registry):
     done = results("pool/mean") + results("pool/cls", gradcheck="failed")
     done += results("norm/rms")[1:]
@@ -62,10 +57,10 @@ def test_a_wrapper_has_the_results_of_what_it_was_checked_around(registry):
 def test_another_form_is_shown_and_not_counted(registry):
     parts = find_parts(registry, results("pool/mean", "pool/cls"))
     known = facts(mean={"one": "Mean", "two": "~Average"}, cls={})
-    counted = {row[0]: row[1:] for row in rows(numbers_table(parts, known))}
+    counted = {row[0]: row[1:] for row in cells(numbers_table(parts, known))}
     assert counted["pool"] == counted["all"] == ["2", "1", "0", "1"]
     assert counted["norm"] == ["0", "0", "0", "0"]
-    shown = {row[0]: row[2:] for row in rows(page(parts, known)) if row[0].startswith("`")}
+    shown = {row[0]: row[2:] for row in cells(page(parts, known)) if row[0].startswith("`")}
     assert shown == {"`mean`": ["`Mean`", "~ `Average`"], "`cls`": ["–", "–"]}
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from markdown_tables import cells
 from scipy import stats
 
 from bench.peers.comparison import Comparison, Output, joined, measured, read, skipped
@@ -38,11 +39,6 @@ def written(file: Path, *comparisons: Comparison) -> Path:
     for comparison in comparisons:
         output.add(comparison)
     return file
-
-
-def cells(markdown: str) -> list[list[str]]:
-    rows = [row for row in markdown.splitlines() if row.startswith("|")]
-    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows[:1] + rows[2:]]
 
 
 def test_a_row_says_by_itself_what_was_compared(tmp_path):

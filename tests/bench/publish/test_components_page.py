@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from markdown_tables import cells
 
 from bench.components.__main__ import main
 from bench.components.timings import FILE, read
@@ -57,12 +58,7 @@ def test_a_page_has_each_parts_medians_by_size_and_the_fastest_first(tmp_path):
         ),
     )
     text = components_page(directory)
-    rows = [
-        [cell.strip() for cell in row.strip("|").split("|")]
-        for row in text.splitlines()
-        if row.startswith("| `")
-    ]
-    assert rows == [
+    assert [row for row in cells(text) if row[0].startswith("`")] == [
         ["`fused`", "zoo", "", "123 ms", "", "10%"],
         ["`naive`", "zoo", "1.23 ms", "500 ms", "1.25 s", "10%"],
         ["`rms`", "zoo", "15 µs", "10%"],
