@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from factory import cell, cost_record, name, train_record
+from factory import cell, cost_record, name, train_record, with_config
 
 from zoo.sweep.records import Record, Status
 
@@ -58,12 +58,8 @@ def records_of(data: str, accuracies: tuple[float, ...], seeds: int = 5) -> list
         for seed in range(seeds):
             wrong = round(1000 * (1 - accuracy)) + 2 * (seed - 2)
             one = train_record(cell(pe=pe), seed, wrong)
-            about = {**one.config["data"], "name": data, "chance": 0.5, "fingerprint": data * 8}
-            config = {**one.config, "data": about}
-            found.append(
-                one.model_copy(update={"config": config, "started": f"2026-01-0{seed + 1}"})
-            )
-    return found
+            found.append(one.model_copy(update={"started": f"2026-01-0{seed + 1}"}))
+    return with_config(found, "data", name=data, chance=0.5, fingerprint=data * 8)
 
 
 def grouped(record: Record, values: dict[str, float]) -> Record:

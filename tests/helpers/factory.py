@@ -84,8 +84,12 @@ def train_record(
     *,
     examples: int = EXAMPLES,
     listed: bool = True,
+    **more: object,
 ) -> Record:
-    """One that got these examples wrong, or the first so many. listed: whether it has a list."""
+    """One that got these examples wrong, or the first so many.
+
+    listed: whether it has a list of them. more: of its metrics.
+    """
     indices = np.arange(wrong) if isinstance(wrong, int) else np.asarray(wrong, dtype=int)
     right = examples - len(indices)
     metrics: dict[str, Any] = {
@@ -95,6 +99,7 @@ def train_record(
         "examples": examples,
         "params": 1234,
         "train_seconds": 10.0,
+        **more,
     }
     if listed:
         metrics["errors"] = [[index, 0, 1] for index in indices.tolist()]
@@ -173,6 +178,14 @@ def skipped(row: Mapping[str, str], reason: str = "cannot be combined") -> Recor
 
 def failed(row: Mapping[str, str], seed: int, status: Status = "crashed") -> Record:
     return record("train", status, reason="it did not end well", seed=seed, **_row(row))
+
+
+def with_config(records: Iterable[Record], part: str, **values: object) -> list[Record]:
+    """The same records with other values in this part of their configuration."""
+    return [
+        one.model_copy(update={"config": one.config | {part: one.config[part] | values}})
+        for one in records
+    ]
 
 
 def _row(row: Mapping[str, str] | str) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Pairs of runs to compare, and the rows and changes of a comparison."""
 
 import numpy as np
-from factory import CONFIG, MACHINE, cell, cost_record, name, train_record
+from factory import MACHINE, cell, cost_record, name, train_record
 
 SIN, NAIVE = cell(pe="sin"), cell(attention="naive")
 
@@ -28,9 +28,3 @@ def measured(generator, factor=1.0, *, drift=1.0, session="a", machine=MACHINE, 
         cost_record(cell(), base, name(), base, twin, **common, **memory),
         cost_record(SIN, factor * own, name(), base, twin, **common, **memory),
     ]
-
-
-def with_config(records, part, **values):
-    """The same records with other settings."""
-    config = {**CONFIG, part: {**CONFIG[part], **values}}
-    return [r.model_copy(update={"config": config}) for r in records]

@@ -6,58 +6,16 @@ import itertools
 from typing import Any
 
 import numpy as np
-from factory import cell, cost_record, record
+from factory import CONFIG, MACHINE, cell, cost_record, record
 
 from zoo.sweep.records import Record
 
-ATTENTION = [
-    "fused",
-    "naive",
-    "split",
-    "packed",
-    "single",
-    "linear",
-    "performer",
-    "window(size=64)",
-]
+ATTENTION = ["fused", "naive", "split", "packed", "single", "linear", "window(size=64)"]
 ENCODING = ["rope", "sin", "none", "learned", "alibi"]
 NORM = ["layer", "rms", "none"]
 LABELS = ["tech", "business", "sport", "entertainment", "politics"]
-ENVIRONMENT = {
-    "python": "3.11.7",
-    "torch": "2.13.0+cpu",
-    "platform": "Linux x86_64",
-    "device": "cpu",
-    "device_name": "a machine",
-    "driver": "",
-    "cuda": "",
-    "precision": "fp32",
-    "threads": 2,
-    "cores": 2,
-    "zoo": "0.1.0",
-    "git": {"commit": "536c768ddb62e63410e7496b89035f7fc307ce44", "dirty": False},
-}
+ENVIRONMENT = {**MACHINE, "zoo": "0.1.0", "git": {"commit": "536c768d" * 5, "dirty": False}}
 BLOCKS = 12
-
-
-def config(labels: list[str], examples: int) -> dict[str, Any]:
-    return {
-        "task": "classify",
-        "task_options": {"ensemble": 1, "keep_duplicates": False, "all_positions": False},
-        "data": {
-            "name": "bbc-news",
-            "fingerprint": "679a134ccd27afa5d7907d6ef7c0ebc543ab3b3cf8b75d1178a839ceb22edf5e",
-            "train": 1172,
-            "test": examples,
-            "labels": labels,
-            "duplicates": 53,
-            "vocab_size": 4000,
-            "notes": {},
-        },
-        "sizes": {"dim": 64, "layers": 2, "heads": 4, "ffn_dim": 256, "max_length": 256},
-        "training": {"epochs": 6, "batch_size": 32, "lr": 0.003},
-        "execution": {"precision": "fp32", "compile": False},
-    }
 
 
 def large_run(
@@ -70,25 +28,26 @@ def large_run(
 ) -> list[Record]:
     """So many cells and a baseline. names: other names of components. failures: some fail."""
     draw, names = np.random.default_rng(7), names or {}
-    settings = config(labels, examples)
+    data = {"name": "bbc-news", "train": 1172, "test": examples, "labels": labels, "duplicates": 53}
+    training = {"epochs": 6, "batch_size": 32, "lr": 0.003}
+    config = {**CONFIG, "data": {**CONFIG["data"], **data}, "training": training}
+    about = {"config": config, "environment": ENVIRONMENT}
     grid = list(itertools.product(ATTENTION, ENCODING, NORM))[:cells]
     truth = draw.integers(0, len(labels), examples)
     records: list[Record] = []
+    bad = {3: "skipped", 7: "oom", 11: "crashed", 13: "diverged"} if failures else {}
     reference = "+".join(_cell(grid[0], names).values())
     base = 1 + draw.normal(0, 0.01, BLOCKS)
     for number, choices in enumerate(grid):
-        parts = _cell(choices, names)
-        who: dict[str, Any] = {"cell": parts, "config": settings, "environment": ENVIRONMENT}
-        bad = {3: "skipped", 7: "oom", 11: "crashed", 13: "diverged"} if failures else {}
-        fate = bad.get(number)
+        parts, fate = _cell(choices, names), bad.get(number)
+        who: dict[str, Any] = {"cell": parts, **about}
         if fate == "skipped":
             reason = f"{parts['attention']} takes no rotary encoding"
             records.append(record("train", "skipped", reason=reason, **who))
             continue
         if fate == "oom":
-            for seed in range(seeds):
-                reason = "CUDA out of memory: tried to allocate 2.00 GiB"
-                records.append(record("train", "oom", reason=reason, seed=seed, **who))
+            reason = "CUDA out of memory: tried to allocate 2.00 GiB"
+            records += [record("train", "oom", reason=reason, seed=s, **who) for s in range(seeds)]
             continue
         skill = 0.9 - 0.004 * number % 0.09 - 0.12 * (choices[1] == "none")
         for seed in range(seeds):
@@ -121,16 +80,13 @@ def large_run(
                 memory=200 + 7.0 * (number * 13 % 59),
                 command="zoo bench --data data/bbc-news",
                 started="2026-11-20T12:00:00+00:00",
-                config=settings,
-                environment=ENVIRONMENT,
+                **about,
             )
         )
-    words = {"cell": {}, "baseline": names.get("words", "tfidf-logreg"), "config": settings}
+    baseline = names.get("words", "tfidf-logreg")
     for seed in range(seeds):
         metrics = _scored(draw, truth, 0.93, len(labels))
-        records.append(
-            record("train", seed=seed, metrics=metrics, environment=ENVIRONMENT, **words)
-        )
+        records.append(record("train", baseline=baseline, seed=seed, metrics=metrics, **about))
     return records
 
 

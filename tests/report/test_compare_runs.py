@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from compared import NAIVE, SIN, change, measured, only_row, seeds, with_config
+from compared import NAIVE, SIN, change, measured, only_row, seeds
 from factory import (
     ACCURACY,
     MACHINE,
@@ -16,6 +16,7 @@ from factory import (
     simulated,
     skipped,
     train_record,
+    with_config,
     write_records,
 )
 from rates import at_most

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from example import ACCURACIES, PES, SVG, grouped, records_of
 
+from zoo.config.metric_description import MetricDescription
 from zoo.report.plots.heat import profile_plot
 from zoo.report.plots.plot import styled
 from zoo.report.profile import DataSet, Profile, read_profile
@@ -130,11 +131,10 @@ def test_only_marks_that_occur_are_explained(profile):
     assert "=" not in profile_notes(Profile([data["beta"]]))[-1]
 
 
+TOKENS = MetricDescription(name="token_accuracy", label="token accuracy", scored="tokens")
+
+
 def tagged(pe: str, accuracy: float, effective: float | None, seed: int = 0) -> Record:
-    metric = factory.BITS_PER_BYTE.model_copy(
-        update={"name": "token_accuracy", "label": "token accuracy", "higher_is_better": True,
-                "unit": "points", "scale": 100.0, "unit_digits": 1, "highest": 1.0}
-    )  # fmt: skip
     metrics: dict[str, Any] = {"token_accuracy": accuracy, "examples": 1000, "texts": 20}
     if effective is not None:
         metrics["effective_examples"] = {"token_accuracy": effective}
@@ -144,7 +144,7 @@ def tagged(pe: str, accuracy: float, effective: float | None, seed: int = 0) -> 
         cell=factory.cell(pe=pe),
         seed=seed,
         config={**factory.CONFIG, "task": "tag", "data": data},
-        metric_descriptions=(metric,),
+        metric_descriptions=(TOKENS,),
         metrics=metrics,
     )
 

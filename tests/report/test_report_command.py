@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from example import run
-from factory import CONFIG, MACHINE, write_records
+from factory import MACHINE, with_config, write_records
 
 from zoo.cli import run as run_command
 from zoo.cli.report import report
@@ -91,10 +91,7 @@ def test_combined_runs_are_one_table(tmp_path):
 def test_runs_with_other_settings_or_machines_are_not_combined(
     directory, tmp_path, refused_command
 ):
-    config = {**CONFIG, "training": {"epochs": 12}}
-    longer = write_records(
-        tmp_path / "longer", [r.model_copy(update={"config": config}) for r in run(seeds=1)]
-    )
+    longer = write_records(tmp_path / "longer", with_config(run(seeds=1), "training", epochs=12))
     there = [r.model_copy(update={"environment": {**MACHINE, "threads": 8}}) for r in run(seeds=1)]
     elsewhere = write_records(tmp_path / "elsewhere", there)
     for other, message in (

@@ -32,7 +32,7 @@ def disagreements(run: RunReport) -> list[str]:
             found.append(f"{one} and {other}: one way and the other")
         if verdict and ranks[one] == ranks[other] == 1:
             found.append(f"{one} and {other} are both 1= and differ")
-        if {one, other} <= set(tied[:1]) | set(tied) and tied[0] in (one, other) and verdict:
+        if {one, other} <= set(tied) and tied[0] in (one, other) and verdict:
             found.append(f"{one} and {other} tie with the best and differ")
     for row, rank in ranks.items():
         if not shown[row].startswith(str(rank)):
@@ -50,7 +50,7 @@ def disagreements(run: RunReport) -> list[str]:
             found.append(f"{sentence(effect)}: real is {effect.difference.real}")
         pair = _pair_of(effect, run)
         if pair and pair <= set(rows):
-            one, other = (n for n in pair)
+            one, other = pair
             if bool(verdicts.verdict(one, other)) != effect.difference.real:
                 found.append(f"{sentence(effect)}, but {one} and {other} say otherwise")
     names = {run.short_name(row): row.name for row in verdicts.rows}
@@ -77,18 +77,12 @@ def disagreements(run: RunReport) -> list[str]:
 
 def _pair_of(effect, run) -> set[str] | None:
     """The two rows that an effect compares, where it is not an average."""
-    if effect.other or not run.effects:
+    averaged = run.effects.about.startswith("Averaged") and len(run.effects.axes) > 1
+    if effect.other or averaged:
         return None
     base = next(row for row in run.recorded_rows if row.name == run.reference)
-    varied = run.effects.axes
-    averaged = run.effects.about.startswith("Averaged") and len(varied) > 1
-    if averaged:
-        return None
-    names = [
-        "+".join((base.cell | {effect.axis: choice}).values())
-        for choice in (effect.component, effect.against)
-    ]
-    return set(names)
+    choices = effect.component, effect.against
+    return {"+".join((base.cell | {effect.axis: choice}).values()) for choice in choices}
 
 
 @pytest.mark.parametrize("place", PUBLISHED, ids=lambda place: place.relative_to(ROOT).as_posix())

@@ -15,6 +15,7 @@ from factory import (
     printed,
     record,
     train_record,
+    with_config,
     write_records,
 )
 from refused import refused
@@ -116,9 +117,7 @@ def test_the_front_of_bits_and_speed_has_the_lower_and_the_faster():
 
 
 def test_what_is_scored_has_the_name_it_has_in_its_task():
-    records = [*seq2seq(NONE, 9), *seq2seq(SIN, 2)]
-    held_out = {**CONFIG, "task": "seq2seq", "training": {"epochs": 2, "validation": 0.1}}
-    records = [r.model_copy(update={"config": held_out}) for r in records]
+    records = with_config([*seq2seq(NONE, 9), *seq2seq(SIN, 2)], "training", validation=0.1)
     notes = caption(records)
     assert "McNemar's test over the pairs on which two rows disagree" in notes
     assert "Test set: 100 pairs." in notes
@@ -126,8 +125,7 @@ def test_what_is_scored_has_the_name_it_has_in_its_task():
     other = seq2seq(NONE, 9)[0]
     assert "10% of the training pairs against" in why_not_comparable(records[0], other)
     whole = bits(NONE, 2.5)[0]
-    data = {**whole.config["data"], "train": 7}
-    fewer = whole.model_copy(update={"config": {**whole.config, "data": data}})
+    (fewer,) = with_config([whole], "data", train=7)
     assert why_not_comparable(fewer, whole).startswith("other training split: 7 tokens against")
 
 

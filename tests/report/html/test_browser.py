@@ -14,6 +14,8 @@ import pytest
 from chromium import emulate, needs_chromium, started
 from hostile import LONG, SCRIPT
 from rendered import attention_page, profile_page_of_six, rendered
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
 
 from zoo.report.write import PAGE
 
@@ -26,6 +28,12 @@ slow = pytest.mark.slow
 @pytest.fixture
 def browser():
     return started()
+
+
+def show(browser, folder, width):
+    """Load a page as it is when it is opened."""
+    emulate(browser, width)
+    browser.get((folder / PAGE).as_uri())
 
 
 @pytest.fixture(scope="module")
@@ -79,16 +87,11 @@ def head(browser, text):
 
 
 def css(browser, selector, wanted):
-    return browser.execute_script(
-        "return getComputedStyle(document.querySelector(arguments[0]))[arguments[1]]",
-        selector,
-        wanted,
-    )
+    script = "return getComputedStyle(document.querySelector(arguments[0]))[arguments[1]]"
+    return browser.execute_script(script, selector, wanted)
 
 
 def press(browser, *keys):
-    from selenium.webdriver.common.action_chains import ActionChains
-
     ActionChains(browser).send_keys(*keys).perform()
 
 
@@ -103,8 +106,6 @@ def problems_of(browser, name="small"):
 
 
 def test_rows_are_sorted_filtered_pointed_at_and_chosen(page):
-    from selenium.webdriver.common.action_chains import ActionChains
-
     assert problems_of(page) == []
     memory = head(page, "memory MiB")
     for order in (1, -1):
@@ -143,8 +144,6 @@ def test_rows_are_sorted_filtered_pointed_at_and_chosen(page):
 
 @slow
 def test_everything_works_with_the_keyboard_alone(page):
-    from selenium.webdriver.common.keys import Keys
-
     press(page, Keys.TAB)
     assert focused(page) == "To the table"
     seen = []
@@ -223,8 +222,7 @@ def test_the_checks_find_what_is_wrong(page):
 
 @slow
 def test_the_answer_and_a_plot_come_first_then_the_table_and_the_rest_is_folded(browser, pages):
-    emulate(browser, 1280)
-    browser.get((pages("small") / PAGE).as_uri())
+    show(browser, pages("small"), 1280)
     tops = browser.execute_script(
         "return ['h1', '#outcome', '#pareto-speed', '#results', '#notes', '#grid']"
         ".map(each => document.querySelector(each).getBoundingClientRect().top + scrollY)"
@@ -244,8 +242,7 @@ def test_ratios_memory_and_front_are_there_and_a_pointer_shows_an_interval(brows
     heads = "return [...document.querySelectorAll('#results thead th')]"
     heads += ".filter(th => th.offsetWidth).map(th => th.innerText.replace(/\\s+/g, ' ').trim())"
     for width in (1280, 1920):
-        emulate(browser, width)
-        browser.get((pages("small") / PAGE).as_uri())
+        show(browser, pages("small"), width)
         shown = browser.execute_script(heads)
         assert {"accuracy", "train tok/s", "× train", "memory MiB", "front"} <= set(shown)
     assert "reference" in column(browser, "× train")
@@ -258,11 +255,7 @@ def test_ratios_memory_and_front_are_there_and_a_pointer_shows_an_interval(brows
 
 @slow
 def test_weights_are_told_under_the_pointer_by_a_tap_and_with_the_keyboard(browser, pages):
-    from selenium.webdriver.common.action_chains import ActionChains
-    from selenium.webdriver.common.keys import Keys
-
-    emulate(browser, 390)
-    browser.get((pages("attention") / PAGE).as_uri())
+    show(browser, pages("attention"), 390)
     found, _ = attention_page()
     mean = found.by_layer[1].mean(axis=0)
     details = browser.find_element("id", "details")

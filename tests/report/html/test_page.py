@@ -9,7 +9,7 @@ import re
 import html5lib
 import pytest
 from example import run
-from factory import cell, skipped
+from factory import cell, skipped, with_config
 from hostile import ARABIC, ARABIC_SHOWN, CLOSING, EMOJI, QUOTES, SCRIPT
 from hostile import LABELS as HOSTILE_LABELS
 from large_run import large_run
@@ -130,8 +130,7 @@ def test_a_run_without_costs_curves_or_any_success_has_a_page():
 
 def test_a_page_is_called_like_its_run_and_says_what_differs_in_it():
     records = large_run(cells=15, seeds=3)
-    longer = records[0].config | {"training": {"epochs": 12, "batch_size": 32, "lr": 0.003}}
-    run = RunReport([*records[:-1], records[-1].model_copy(update={"config": longer})])
+    run = RunReport([*records[:-1], *with_config(records[-1:], "training", epochs=12)])
     named = parsed(report_page(run, [], "tuesday's <run>"))
     assert texts(named, "h1") == ["tuesday's <run>"]
     assert "training.epochs: 6, 12" in texts(named, "li")
@@ -142,7 +141,7 @@ def test_a_page_is_called_like_its_run_and_says_what_differs_in_it():
     (summary,) = texts(unnamed, "p", id="run")
     assert summary == (
         "15 cells and 1 baseline, 2026-11-20. Data: bbc-news "
-        "(679a134ccd27), 1172 training and 500 test documents, 53 in both (dropped from training). "
-        "Model: 2 layers, width 64, 4 heads, 256 tokens; 6 epochs. Machine: a machine, 2 threads, "
-        "torch 2.13.0+cpu, fp32."
+        "(baf54e518248), 1172 training and 500 test documents, 53 in both (dropped from training). "
+        "Model: 2 layers, width 64, 4 heads, 64 tokens; 6 epochs. Machine: a machine, 2 threads, "
+        "torch 2.13.0, fp32."
     )

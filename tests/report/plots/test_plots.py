@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
-from pathlib import Path
 
 import pytest
 from example import SVG, run
@@ -118,7 +117,6 @@ def test_the_same_records_give_the_same_bytes_in_any_process(tmp_path):
     write_report(RunReport(run()), folder)
     first = {p.relative_to(folder): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
     assert {p.suffix for p in first} >= {".png", ".svg", ".tex", ".md", ".csv"}
-    here = Path(__file__).parent
     code = f"""
 import matplotlib
 from pathlib import Path
@@ -130,9 +128,7 @@ write_report(RunReport(run()), Path({str(tmp_path / "again")!r}))
 """
     (tmp_path / "again").mkdir()
     environment = os.environ | {"PYTHONHASHSEED": "123", "TZ": "Asia/Tokyo", "LC_ALL": "C"}
-    environment["PYTHONPATH"] = os.pathsep.join(
-        [str(here.parents[1] / "helpers"), os.environ.get("PYTHONPATH", ""), str(here.parents[2])]
-    )
+    environment["PYTHONPATH"] = os.pathsep.join(sys.path)
     subprocess.run([sys.executable, "-c", code], env=environment, check=True)
     again = tmp_path / "again"
     assert first == {p.relative_to(again): p.read_bytes() for p in again.rglob("*") if p.is_file()}

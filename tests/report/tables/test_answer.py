@@ -2,7 +2,7 @@
 
 import pytest
 from example import REFERENCE
-from factory import cell, cost_record, train_record
+from factory import cell, cost_record, train_record, with_config
 
 from zoo.report.profile import DataSet
 from zoo.report.run_report import RunReport
@@ -60,10 +60,8 @@ def test_with_enough_seeds_too_the_answer_does_not_call_a_lower_score_the_best()
 @pytest.mark.parametrize("seeds", [1, 2])
 def test_without_a_ranked_cell_no_baseline_is_ranked(seeds):
     records = [train_record(cell(pe=pe), s, 50 + s) for s in range(seeds) for pe in ("rope", "sin")]
-    fits = [train_record(name, 0, wrong) for name, wrong in (("words", 20), ("majority", 400))]
-    records += [
-        r.model_copy(update={"metrics": {**r.metrics, "deterministic": True}}) for r in fits
-    ]
+    for name, wrong in (("words", 20), ("majority", 400)):
+        records.append(train_record(name, 0, wrong, deterministic=True))
     run = RunReport(records)
     assert [row.baseline for row in run.recorded_rows if row.deterministic] == ["words", "majority"]
     assert run.table["rank"].isna().all()
@@ -205,13 +203,6 @@ def test_a_run_without_a_difference_says_what_would_have_shown():
     assert run.answer[1] == f"An effect of {shown} would have shown in 4 of 5 such runs."
 
 
-def on_data(records, **data):
-    return [
-        one.model_copy(update={"config": {**one.config, "data": {**one.config["data"], **data}}})
-        for one in records
-    ]
-
-
 def test_few_texts_are_the_first_that_is_said():
     """Of 100 test texts all were also in training, where 10 were left."""
     records = [*trained(cell(), cell(pe="sin")), *baseline(20)]
@@ -219,10 +210,11 @@ def test_few_texts_are_the_first_that_is_said():
         ({"train": 10, "test": 100}, "10 documents to train on"),
         ({"train": 12, "test": 49}, "12 documents to train on and 49 documents to score"),
     ):
-        first, second, *_ = RunReport(on_data(records, **counts)).answer
+        first, second, *_ = RunReport(with_config(records, "data", **counts)).answer
         assert first == f"Only {said}: this may not hold for other documents."
         assert second.startswith("Use the baseline words: ")
-    assert RunReport(on_data(records, train=50, test=50)).answer[0].startswith("Use the base")
+    enough = RunReport(with_config(records, "data", train=50, test=50))
+    assert enough.answer[0].startswith("Use the base")
 
 
 CUT = "600 of 1,000 test texts are longer than 64 tokens. What follows, 88% of all tokens, is cut."
@@ -241,7 +233,8 @@ def test_what_of_the_data_a_conclusion_depends_on(counts, cut, said):
         "cut": {"test": {"texts": cut}},
         "notes": {"reading": READ[18:-1]},
     }
-    run = RunReport(on_data(trained(cell()), remarks=[CUT, SKEWED, READ], **data))
+    data["remarks"] = [CUT, SKEWED, READ]
+    run = RunReport(with_config(trained(cell()), "data", **data))
     assert run.cautions == said
     assert {CUT, READ} <= set(run.notes), "the notes have all"
     assert (SKEWED in run.notes) == (SKEWED in said), "but what is no finding"

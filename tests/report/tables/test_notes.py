@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from example import REFERENCE, run
-from factory import caption, cell, cost_record, name, readable, train_record
+from factory import caption, cell, cost_record, name, readable, train_record, with_config
 
 from zoo.report.run_report import RunReport
 
@@ -80,14 +80,9 @@ def test_a_run_whose_rows_are_all_equal_says_so_and_counts_no_comparisons():
 
 def test_remarks_on_the_data_are_notes():
     remark = "7 of 9 test texts are longer than 4 tokens."
-    records = [
-        r.model_copy(
-            update={"config": {**r.config, "data": r.config["data"] | {"remarks": [remark]}}}
-        )
-        for r in run()
-    ]
-    assert remark in RunReport(records).notes
-    assert RunReport(records).notes[-1].startswith("Data: ")
+    notes = RunReport(with_config(run(), "data", remarks=[remark])).notes
+    assert remark in notes
+    assert notes[-1].startswith("Data: ")
 
 
 def timed(twin, speed=STEADY, **options):

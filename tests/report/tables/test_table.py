@@ -221,15 +221,10 @@ def test_any_part_of_a_run_makes_a_table(records, table, notes, never):
     assert never not in caption(records)
 
 
-def deterministic(seeds):
-    """Fits of one model that are recorded with these seeds."""
-    fits = [train_record("words", seed, 20) for seed in seeds]
-    return [r.model_copy(update={"metrics": {**r.metrics, "deterministic": True}}) for r in fits]
-
-
 @pytest.mark.parametrize("seeds", [[0], [0, 1, 2, 3, 4]], ids=["once", "with every seed"])
 def test_a_deterministic_fit_has_no_interval_and_pairs_with_every_seed(seeds):
-    report = RunReport([*run(baseline=False), *deterministic(seeds)])
+    fits = [train_record("words", seed, 20, deterministic=True) for seed in seeds]
+    report = RunReport([*run(baseline=False), *fits])
     shown = report.shown.iloc[0]
     assert (shown["accuracy"], shown["seeds"]) == ("0.980 (deterministic fit)", "")
     row = report.rows[0]
