@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from functools import partial
 from pathlib import Path
 
@@ -68,8 +69,9 @@ def test_quiet_prints_the_answer_and_the_page_alone(place, printed):
     assert "train s" not in out
 
 
-def test_scores_are_shown_before_their_costs_are_measured(printed):
-    costs = ["--phases", "train,cost", "--set", "blocks=1"]
+def test_scores_are_shown_before_their_costs_are_measured(place, tmp_path, printed):
+    own = shutil.copytree(place / "out", tmp_path / "out")  # the other tests look at no costs
+    costs = ["--phases", "train,cost", "--set", "blocks=1", "--out", str(own)]
     out, err = printed(*costs)
     scores, _, rest = err.partition("cost: 1 to run")
     assert "train: 2 there already" in scores
