@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from markdown_tables import cells
+from refused import refused
 
 from bench import inventory
 from bench.commit import code_commit, commit_sentence
@@ -65,8 +66,8 @@ def test_another_form_is_shown_and_not_counted(registry):
 
 
 def test_a_part_without_an_entry_is_an_error(registry):
-    with pytest.raises(inventory.ZooError, match=r"no \[pool\.cls\]"):
-        page(find_parts(registry, results("pool/mean", "pool/cls")), facts(mean={}))
+    parts = find_parts(registry, results("pool/mean", "pool/cls"))
+    refused(r"no \[pool\.cls\]", page, parts, facts(mean={}))
 
 
 @pytest.mark.parametrize(
@@ -76,8 +77,7 @@ def test_a_part_without_an_entry_is_an_error(registry):
 def test_an_entry_of_something_unknown_is_an_error(tmp_path, line, message):
     file = tmp_path / "facts.toml"
     file.write_text(f"[libraries]\none = '1'\n{line}\n")
-    with pytest.raises(inventory.ZooError, match=message):
-        Facts.read(file)
+    refused(message, Facts.read, file)
 
 
 def test_every_part_of_the_zoo_and_its_plug_ins_has_an_entry():

@@ -106,6 +106,11 @@ def train_record(
     return record("train", seed=seed, metrics=metrics, **_row(row))
 
 
+def seeds(row: Mapping[str, str] | str, wrong: Iterable[Any], **options: Any) -> list[Record]:
+    """Trainings with the seeds from 0 on, that got these examples wrong."""
+    return [train_record(row, seed, one, **options) for seed, one in enumerate(wrong)]
+
+
 def cost_record(
     row: Mapping[str, str] | str,
     speed: Sequence[float],

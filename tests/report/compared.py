@@ -1,7 +1,7 @@
 """Pairs of runs to compare, and the rows and changes of a comparison."""
 
 import numpy as np
-from factory import MACHINE, cell, cost_record, name, train_record
+from factory import MACHINE, cell, cost_record, name
 
 SIN, NAIVE = cell(pe="sin"), cell(attention="naive")
 
@@ -14,10 +14,6 @@ def only_row(comparison, **choices):
 def change(comparison, metric, **choices):
     (found,) = [c for c in only_row(comparison, **choices).changes if c.metric == metric]
     return found
-
-
-def seeds(subject, wrong, **options):
-    return [train_record(subject, seed, count, **options) for seed, count in enumerate(wrong)]
 
 
 def measured(generator, factor=1.0, *, drift=1.0, session="a", machine=MACHINE, **memory):

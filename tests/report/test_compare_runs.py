@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from compared import NAIVE, SIN, change, measured, only_row, seeds
+from compared import NAIVE, SIN, change, measured, only_row
 from factory import (
     ACCURACY,
     MACHINE,
@@ -13,6 +13,7 @@ from factory import (
     failed,
     lm,
     name,
+    seeds,
     simulated,
     skipped,
     train_record,

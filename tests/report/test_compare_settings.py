@@ -2,8 +2,8 @@
 
 import json
 
-from compared import SIN, change, measured, only_row, seeds
-from factory import MACHINE, compare, name, with_config, write_records
+from compared import SIN, change, measured, only_row
+from factory import MACHINE, compare, name, seeds, with_config, write_records
 from refused import refused
 
 from zoo.report.compare_text import comparison_data, comparison_text

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from factory import cell, train_record, with_config, write_records
+from factory import cell, seeds, with_config, write_records
 from scipy import stats
 
 from bench.publish.__main__ import main
@@ -24,8 +24,7 @@ WRONG = {"length": [50, 52, 55, 49, 51], "random": [60, 75, 61, 70, 55]}
 
 
 def trained(name: str, **training: object):
-    records = [train_record(cell(), seed, wrong) for seed, wrong in enumerate(WRONG[name])]
-    return with_config(records, "training", **{"batching": name, **training})
+    return with_config(seeds(cell(), WRONG[name]), "training", **{"batching": name, **training})
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from example import run, scale_sweep
-from factory import cell, name, train_record, write_records
+from factory import cell, name, seeds, train_record, write_records
 from refused import refused
 
 from bench.publish.__main__ import main
@@ -17,7 +17,6 @@ from bench.publish.published import (
     make_figures,
     published_differences,
 )
-from zoo.errors import ZooError
 from zoo.report.rows import make_rows
 from zoo.report.run_report import RunReport
 from zoo.report.stats.verdicts import Verdicts
@@ -126,9 +125,7 @@ def test_a_run_that_no_suite_names_is_published_too(published):
 
 
 def figures(wrong, values):
-    records = [
-        train_record(cell(pe=pe), s, w) for pe, ws in wrong.items() for s, w in enumerate(ws)
-    ]
+    records = [one for pe, counts in wrong.items() for one in seeds(cell(pe=pe), counts)]
     published = [
         PublishedFigure(name=pe, cell={"pe": pe}, value=value, source="a paper")
         for pe, value in values.items()
@@ -155,12 +152,11 @@ def test_with_too_few_seeds_a_difference_is_unknown():
 
 
 def test_a_figure_of_no_row_or_of_several_is_refused():
-    with pytest.raises(ZooError, match="figure 'alibi': alibi is no row of the records"):
-        figures({"rope": [5]}, {"alibi": 0.9})
+    says = "figure 'alibi': alibi is no row of the records"
+    refused(says, figures, {"rope": [5]}, {"alibi": 0.9})
     several = [PublishedFigure(name="all", cell={"norm": "layer"}, value=0.9, source="a paper")]
-    records = [train_record(cell(pe=pe), 0, 5) for pe in ("rope", "sin")]
-    with pytest.raises(ZooError, match="layer is not one row but several"):
-        make_figures(make_rows(records), Verdicts(make_rows(records)), several)
+    rows = make_rows([train_record(cell(pe=pe), 0, 5) for pe in ("rope", "sin")])
+    refused("layer is not one row but several", make_figures, rows, Verdicts(rows), several)
 
 
 def test_published_figures_have_the_verdicts_of_the_table():

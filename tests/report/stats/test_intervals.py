@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from factory import cell, train_record
+from factory import cell, seeds
 from scipy import linalg, optimize, stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
@@ -56,12 +56,7 @@ def test_both_ends_are_written_where_they_are_not_equally_far(mean, half, ends, 
 
 
 def test_no_interval_goes_beyond_the_limits_of_the_metric():
-    wrong = {"none": [0, 10, 0], "sin": [1000, 990, 1000]}
-    records = [
-        train_record(cell(pe=pe), seed, count)
-        for pe, counts in wrong.items()
-        for seed, count in enumerate(counts)
-    ]
+    records = [*seeds(cell(pe="none"), [0, 10, 0]), *seeds(cell(pe="sin"), [1000, 990, 1000])]
     table = RunReport(records).table.set_index("pe")
     assert 0.999 < table.loc["none", "accuracy_high"] <= 1.0
     assert 0.0 <= table.loc["sin", "accuracy_low"] < 0.001

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from factory import cell, failed, name, record, simulated, skipped, train_record
+from factory import cell, failed, name, record, seeds, simulated, skipped, train_record
 from rates import at_most
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
@@ -19,9 +19,7 @@ AXES = {"attention": ["fused", "naive"], "pe": ["rope", "sin"]}
 
 def of(first, second, **options):
     """Two rows that got these examples wrong, seed by seed."""
-    records = [train_record(FUSED, seed, wrong, **options) for seed, wrong in enumerate(first)]
-    records += [train_record(NAIVE, seed, wrong, **options) for seed, wrong in enumerate(second)]
-    return make_rows(records)
+    return make_rows([*seeds(FUSED, first, **options), *seeds(NAIVE, second, **options)])
 
 
 def difference(one, other):
