@@ -19,7 +19,7 @@ def refused(
 
     What the call gives one by one is asked for to its end.
     """
-    with pytest.raises(error, match=says) as caught:
+    with pytest.raises(error, match=says or None) as caught:
         _to_its_end(action(*given, **options))
     assert "\n" not in str(caught.value)
     return caught.value
