@@ -4,28 +4,18 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from saved_models import GENERATOR, PLUGIN, TINY, train
-from small_runs import isolated, write_book, write_corpus
+from small_run_fixtures import _isolated, book, corpus
 
 from zoo.inference.load import load
 from zoo.models.text_model import TextClassifier
 
-
-@pytest.fixture(scope="package", autouse=True)
-def _environment(tmp_path_factory) -> Iterator[None]:
-    """An empty cache, no installed plug-ins, and one thread."""
-    with isolated(tmp_path_factory.mktemp("cache")):
-        yield
-
-
-@pytest.fixture(scope="package")
-def corpus(tmp_path_factory) -> Path:
-    return write_corpus(tmp_path_factory.mktemp("data"))
+__all__ = ["_isolated", "book", "corpus"]
 
 
 @pytest.fixture
@@ -46,7 +36,7 @@ def rows(said) -> Callable[..., list[dict[str, Any]]]:
 
 
 @pytest.fixture(scope="package")
-def trained(corpus, tmp_path_factory, _environment) -> Path:
+def trained(corpus, tmp_path_factory, _isolated) -> Path:
     """The directory of a classifier that no test changes. A worker process trained it."""
     directory = tmp_path_factory.mktemp("trained") / "model"
     return train(directory, *TINY, "--on", "local", "--data", corpus, "--seed", 1)
@@ -66,14 +56,14 @@ def model(trained) -> TextClassifier:
 
 
 @pytest.fixture(scope="package")
-def ensemble(corpus, tmp_path_factory, _environment) -> Path:
+def ensemble(corpus, tmp_path_factory, _isolated) -> Path:
     """The directory of a deep ensemble of two."""
     directory = tmp_path_factory.mktemp("ensemble") / "model"
     return train(directory, *TINY, "--data", corpus, "--set", "ensemble=2")
 
 
 @pytest.fixture(scope="package")
-def mapless(corpus, tmp_path_factory, _environment) -> tuple[Path, Path]:
+def mapless(corpus, tmp_path_factory, _isolated) -> tuple[Path, Path]:
     """A model whose attention is from a plug-in file and has no map; and that file."""
     home = tmp_path_factory.mktemp("mapless")
     plugin = home / "mapless.py"
@@ -83,16 +73,15 @@ def mapless(corpus, tmp_path_factory, _environment) -> tuple[Path, Path]:
 
 
 @pytest.fixture(scope="package")
-def language_model(tmp_path_factory, _environment) -> Path:
+def language_model(book, tmp_path_factory, _isolated) -> Path:
     """A language model of lines in which few words follow one another, some not ASCII."""
-    home = tmp_path_factory.mktemp("language_model")
-    write_book(home / "book.txt")
+    directory = tmp_path_factory.mktemp("language_model") / "model"
     options = "--task lm --max-length 24 --epochs 2 --lr 0.01 --set vocab_size=300,batch_size=8"
-    return train(home / "model", *options.split(), *GENERATOR, "--data", home / "book.txt")
+    return train(directory, *options.split(), *GENERATOR, "--data", book)
 
 
 @pytest.fixture(scope="package")
-def encoder_decoder(tmp_path_factory, _environment) -> Path:
+def encoder_decoder(tmp_path_factory, _isolated) -> Path:
     """An encoder-decoder that copies short texts."""
     directory = tmp_path_factory.mktemp("encoder_decoder") / "model"
     options = "--task seq2seq --max-length 12 --epochs 4 --lr 0.01 --set beam=3".split()

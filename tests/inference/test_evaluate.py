@@ -5,20 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from saved_models import TINY, test_documents, write_csv
+from saved_models import TINY, held_out, write_csv
 from sklearn.metrics import (
     classification_report,
     confusion_matrix,
-    precision_recall_fscore_support,
 )
 
 from zoo.cli import main
-from zoo.inference.evaluate import evaluate
-from zoo.tasks.metrics import macro_f1
 
 
 def test_scores_equal_those_of_scikit_learn(trained, model, corpus, said, answer):
-    texts, labels = test_documents(corpus)
+    texts, labels = held_out(corpus)
     predicted = [p.label for p in model.predict(texts)]
     report = classification_report(labels, predicted, output_dict=True, zero_division=0)
     found = answer("evaluate", trained, "--data", corpus)
@@ -82,22 +79,6 @@ def test_the_texts_of_mistakes_are_cut_to_a_line_and_json_has_all_of_them(
     assert [line[-1] for line in lines[-2:]] == ["…", "…"]
     texts = [mistake["text"] for mistake in answer(*command)["mistakes"]]
     assert sorted(text.strip() for text in texts) == [long.strip(), f"one {long}".strip()]
-
-
-def test_macro_f1_gives_every_class_the_same_weight(model, corpus):
-    """Twenty documents of one class, two of another and none of the third."""
-    texts, labels = test_documents(corpus)
-    sport = [text for text, label in zip(texts, labels, strict=True) if label == "sport"]
-    music = [text for text, label in zip(texts, labels, strict=True) if label == "music"]
-    texts, labels = [*sport, *sport, *music[:2]], ["sport"] * 20 + ["music"] * 2
-    found = evaluate(model, texts, labels, [macro_f1()])
-    predicted = [p.label for p in model.predict(texts)]
-    averages = precision_recall_fscore_support(
-        labels, predicted, labels=model.labels, average="macro", zero_division=0
-    )
-    assert [row.support for row in found.classes] == [0, 2, 20]
-    assert found.metrics["macro_f1"] == pytest.approx(averages[2])
-    assert found.metrics["macro_f1"] == pytest.approx(sum(row.f1 for row in found.classes) / 3)
 
 
 def test_a_warning_says_where_a_model_was_trained_on_what_it_is_scored_on(

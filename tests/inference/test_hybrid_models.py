@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
-from saved_models import TINY, similar, test_documents, train
+from saved_models import TINY, held_out, similar, train
 
 import zoo
 from zoo.inference.attention_map import attention_map, render_page
@@ -50,7 +50,7 @@ def test_the_loaded_hybrid_is_the_model_that_bench_scores(hybrid, model, corpus,
     assert record.plugins.keys() == {"mapless.py"}
     assert model.card.cell == record.name
     assert model.card.key == record.key
-    texts, labels = test_documents(corpus)
+    texts, labels = held_out(corpus)
     right = [p.label == label for p, label in zip(model.predict(texts), labels, strict=True)]
     assert sum(right) / len(right) == pytest.approx(record.metrics["accuracy"])
 

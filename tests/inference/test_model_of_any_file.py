@@ -41,7 +41,7 @@ def folder(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def saved(folder, _environment) -> Path:
+def saved(folder, _isolated) -> Path:
     given = [*LABELLED, "--test", folder / "other.csv", "--lr", 0.01]
     return train(folder / "model", *TINY, "--data", folder / "train.csv", *given)
 
@@ -65,7 +65,7 @@ def test_the_options_are_in_the_card_and_its_command(saved, folder):
         assert words[words.index(flag) + 1] == value
 
 
-@pytest.mark.usefixtures("_environment")
+@pytest.mark.usefixtures("_isolated")
 def test_a_run_has_the_name_of_its_test_file_and_is_trained_again_with_its_path(
     folder, tmp_path, said
 ):

@@ -43,7 +43,7 @@ def data(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="package")
-def saved(data, tmp_path_factory, _environment) -> Path:
+def saved(data, tmp_path_factory, _isolated) -> Path:
     directory = tmp_path_factory.mktemp("tagger") / "model"
     options = ["--lr", 0.01, "--keep-duplicates", "--group-column", "year"]
     return train(directory, "--task", "tag", *TINY, *options, "--data", data)

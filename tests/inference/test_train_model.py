@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
-from saved_models import TINY, test_documents
+from saved_models import TINY, held_out
 
 import zoo
 from zoo.cli import main
@@ -29,7 +29,7 @@ def test_it_is_the_model_that_bench_scores(trained, model, corpus, tmp_path, sai
     assert model.card.key == record.key
     assert model.card.metrics["accuracy"] == record.metrics["accuracy"]
     assert [e["loss"] for e in model.card.curve] == [e["loss"] for e in record.curve]
-    texts, labels = test_documents(corpus)
+    texts, labels = held_out(corpus)
     predicted = [p.label for p in model.predict(texts)]
     wrong = [
         [row, model.labels.index(label), model.labels.index(other)]
