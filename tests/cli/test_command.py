@@ -39,16 +39,21 @@ def test_every_command_has_help_of_its_own(command, said):
 
 
 def test_what_answers_at_once_imports_nothing_that_is_slow():
-    """Nor does what only reads options; a plan is made without torch as well."""
+    """Nor does what only reads options; a plan is made without torch as well.
+
+    Nor does ``import zoo``, and its functions show their options without torch.
+    """
     lists = [["--help"], ["list"], ["list", "pe"], ["info", "attention/fused"], ["plugins"]]
     helps = [[command, "--help"] for command in ("bench", "scale", "train")]
     plans = [["bench", "--task", t, "--pe", "all", "--plan"] for t in ("classify", "lm", "seq2seq")]
     program = (
-        "import json, sys; from zoo.cli import main\n"
+        "import inspect, json, sys, zoo; from zoo.cli import main\n"
         f"for word in {[*lists, *helps, *plans]!r}:\n"
         "    assert main(word) == 0, word\n"
         "    found = {m.partition('.')[0] for m in sys.modules}\n"
         "    print(json.dumps([word, sorted(found)]), file=sys.stderr)\n"
+        "dir(zoo), inspect.signature(zoo.bench)\n"
+        "assert 'torch' not in sys.modules\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, env=ENV, check=True
