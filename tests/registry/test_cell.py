@@ -54,7 +54,6 @@ TOO_LONG = "ffn 'gelu/gelu/none' is a pattern of 3 components, and the model has
         ("", ""),
         ("attention=torch", "torch cannot rotate queries and keys, which rope needs"),
         ("attention=torch pe=alibi", ""),
-        ("attention=stiff", "stiff cannot rotate queries and keys, which rope needs"),
         (
             "attention=stiff pe=rope(base=9)",
             "stiff cannot rotate queries and keys, which rope(base=9.0) needs",
@@ -66,7 +65,6 @@ TOO_LONG = "ffn 'gelu/gelu/none' is a pattern of 3 components, and the model has
         ("attention=torch pe=looking", CANNOT),
         ("attention=leaky", NO_PADDING),
         ("pe=sin heads=5", "width 64 is not divisible into 5 heads"),
-        ("attention=naive heads=128", "width 64 is not divisible into 128 heads"),
         ("attention=single heads=5", ""),
         ("dim=12", "rope needs an even head width, not 3"),
         ("pe=alibi dim=12", ""),

@@ -89,19 +89,12 @@ def test_every_command_takes_it(corpus_file):
     ("text", "message"),
     [
         ("import nowhere_at_all", "ModuleNotFoundError: No module named 'nowhere_at_all'"),
-        ("def f(:", "SyntaxError"),
         ("x = 1", "it implements no hook"),
         (CORPUS.replace('"data", "pets"', '"data", "Pets!"'), "illegal data name 'Pets!'"),
         (
             "from zoo import hookimpl\n\n@hookimpl\ndef zoo_commands(app):\n"
             "    app('greet', print, summary='Say hello.')\n",
             "command 'greet': only a package can add commands",
-        ),
-        (
-            CORPUS.replace('"data", "pets"', '"norm", "m"')
-            .replace("pets_or_shares,", "Majority,")
-            .replace('"text-labels",', ""),
-            "norm 'm': Majority is no torch.nn.Module",
         ),
     ],
 )

@@ -7,8 +7,6 @@ from collections import Counter
 from itertools import permutations
 
 import pytest
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression
 
 from zoo.cli import main
 from zoo.data.sources.corpus import Corpus
@@ -47,6 +45,7 @@ def test_a_class_is_the_order_of_the_three_words(corpus):
 
 
 def test_every_bag_of_words_is_in_all_six_orders_in_one_split(corpus):
+    """Whatever reads bags gives all six one answer, which is right once."""
     seen: list[set[tuple[str, ...]]] = []
     for _, texts, labels in corpus.splits():
         classes: dict[tuple[str, ...], list[int]] = {}
@@ -74,18 +73,6 @@ def test_the_three_words_are_at_several_distances_anywhere_in_the_text(corpus):
     assert min(distances.values()) > 0.2 * sum(distances.values())
     assert set(first) == set(range(2, 6))
     assert max(len(text.split()) for text in corpus.train_texts) <= 25
-
-
-def test_a_bag_of_words_scores_exactly_one_sixth(corpus):
-    model = LogisticRegression(C=10, max_iter=200)
-    vectors = TfidfVectorizer(sublinear_tf=True)
-    model.fit(vectors.fit_transform(corpus.train_texts), corpus.train_labels)
-    predicted = model.predict(vectors.transform(corpus.test_texts))
-    answers: dict[tuple[str, ...], set[int]] = {}
-    for text, label in zip(corpus.test_texts, predicted, strict=True):
-        answers.setdefault(bag(text), set()).add(int(label))
-    assert all(len(found) == 1 for found in answers.values())
-    assert (predicted == corpus.test_labels).mean() == pytest.approx(1 / 6)
 
 
 @pytest.mark.parametrize("max_distance", [1, 3, 64])
