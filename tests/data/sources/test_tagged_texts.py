@@ -15,7 +15,6 @@ from zoo.data.sources.corpus import IGNORED, Corpus, TaggedCorpus
 from zoo.data.sources.labelled_texts import LabelledTexts
 from zoo.data.sources.load_data import load_corpus, load_data
 from zoo.data.sources.tagged_texts import TaggedTexts, read_conll
-from zoo.errors import ZooError
 from zoo.registry import Registry
 
 ROWS = [
@@ -276,5 +275,5 @@ def test_every_test_text_has_the_group_of_its_row(tmp_path):
     ],
 )
 def test_a_missing_group_is_one_clear_line(tmp_path, years, column, message):
-    with pytest.raises(ZooError, match=message):
-        load_corpus(Registry(), str(grouped(tmp_path, years)), LabelledTexts(group_column=column))
+    reader = LabelledTexts(group_column=column)
+    refused(message, load_corpus, Registry(), str(grouped(tmp_path, years)), reader)
