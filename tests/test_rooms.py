@@ -106,7 +106,7 @@ def test_every_module_is_in_a_room():
 
 
 @pytest.mark.parametrize("name", sorted(MODULES))
-def test_imports_point_one_way(name: str):
+def test_imports_point_one_way(name):
     assert wrong_arrows(name, MODULES[name].read_text(encoding="utf-8")) == []
 
 

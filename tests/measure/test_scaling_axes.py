@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from refused import refused
 
 from zoo.config.sizes import Sizes
-from zoo.errors import ZooError
 from zoo.measure.scaling import known_axis, parse_values, sizes_at
 
 BASE = Sizes(dim=64, layers=2, heads=4, ffn_dim=256, max_length=100)
@@ -22,16 +22,15 @@ BASE = Sizes(dim=64, layers=2, heads=4, ffn_dim=256, max_length=100)
         ("2,4,…,8,9", (2, 4, 8, 9)),
     ],
 )
-def test_a_list_is_read_and_a_gap_is_filled(text: str, values: tuple[int, ...]):
+def test_a_list_is_read_and_a_gap_is_filled(text, values):
     assert parse_values(text, "--lengths") == values
 
 
 @pytest.mark.parametrize(
     "text", ["", "a", "0,1", "-1", "4,2", "2,2", "1.5", "1,…,8", "1,2,…", "…,8", "1,2,…,…,8", "²"]
 )
-def test_anything_but_a_rising_list_is_refused_in_one_line(text: str):
-    with pytest.raises(ZooError, match="--lengths"):
-        parse_values(text, "--lengths")
+def test_anything_but_a_rising_list_is_refused_in_one_line(text):
+    refused("--lengths", parse_values, text, "--lengths")
 
 
 @pytest.mark.parametrize(
@@ -42,9 +41,8 @@ def test_anything_but_a_rising_list_is_refused_in_one_line(text: str):
         ("1,2,…,4,5,6,…,100", "more than 64"),
     ],
 )
-def test_too_large_or_too_many_values_are_refused(text: str, message: str):
-    with pytest.raises(ZooError, match=message):
-        parse_values(text, "--lengths")
+def test_too_large_or_too_many_values_are_refused(text, message):
+    refused(message, parse_values, text, "--lengths")
 
 
 @pytest.mark.parametrize(
@@ -63,5 +61,4 @@ def test_one_size_changes_and_the_inner_width_follows(over, changed, batch):
 
 
 def test_an_unknown_axis_is_refused_with_the_known_ones():
-    with pytest.raises(ZooError, match=r"length, dim, layers, batch.*did you mean 'layers'"):
-        known_axis("layer")
+    refused(r"length, dim, layers, batch.*did you mean 'layers'", known_axis, "layer")

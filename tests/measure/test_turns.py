@@ -33,7 +33,7 @@ def nothing() -> None:
 
 
 @pytest.mark.parametrize("count", [6, 7, 12, 13, 40])
-def test_the_interval_is_that_of_wilcoxons_test(count: int) -> None:
+def test_the_interval_is_that_of_wilcoxons_test(count):
     """Inverted: a shift is within it if the exact test, at about this level, does not reject it."""
     logs = np.random.default_rng(count).normal(0.7, 0.1, count)
     centre, error = hodges_lehmann(logs)
@@ -48,7 +48,7 @@ def test_the_interval_is_that_of_wilcoxons_test(count: int) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])
-def test_too_few_blocks_have_a_centre_and_no_error(count: int) -> None:
+def test_too_few_blocks_have_a_centre_and_no_error(count):
     centre, error = centre_and_error([np.full(count, 0.3)])
     assert centre == pytest.approx(0.3)
     assert error is None
@@ -56,7 +56,7 @@ def test_too_few_blocks_have_a_centre_and_no_error(count: int) -> None:
 
 
 @pytest.mark.parametrize("disturbed", [0.0, 0.05])
-def test_intervals_hold_the_truth_as_often_as_they_say(disturbed: float) -> None:
+def test_intervals_hold_the_truth_as_often_as_they_say(disturbed):
     """Blocks of two processes, each with an offset of its own; some blocks are disturbed."""
     generator = np.random.default_rng(17)
     repeats, covered = 400, 0
@@ -69,7 +69,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(disturbed: float) -> None
     assert at_least(covered, repeats, 0.95)
 
 
-def test_processes_that_are_to_come_make_the_error_smaller() -> None:
+def test_processes_that_are_to_come_make_the_error_smaller():
     logs = np.random.default_rng(1).normal(0, 0.01, 12)
     within = hodges_lehmann(logs)[1]
     assert within is not None
@@ -84,7 +84,7 @@ def test_processes_that_are_to_come_make_the_error_smaller() -> None:
     )
 
 
-def test_narrow_is_two_percent_to_each_side() -> None:
+def test_narrow_is_two_percent_to_each_side():
     steady = [np.zeros(6), np.zeros(6)]
     assert narrow_enough([steady, []])
     wide = [np.linspace(-0.1, 0.1, 6)] * 2
@@ -94,7 +94,7 @@ def test_narrow_is_two_percent_to_each_side() -> None:
     assert turns.Z * error > turns.NARROW
 
 
-def test_ratios_are_of_real_tokens_on_the_batch_of_each_block() -> None:
+def test_ratios_are_of_real_tokens_on_the_batch_of_each_block():
     """Three times as fast in training, and a baseline that took other batches."""
     batches = [[10, 12], [20, 20]]
     reference = model(batches, train=[[1.0, 2.0], [4.0]], infer=[[1.0, 1.0], [1.0]])
@@ -116,21 +116,21 @@ def test_ratios_are_of_real_tokens_on_the_batch_of_each_block() -> None:
     assert log_ratios(cell, reference, "train_threads") == []
 
 
-def test_a_rate_is_of_all_batches_each_with_the_median_of_its_turns() -> None:
+def test_a_rate_is_of_all_batches_each_with_the_median_of_its_turns():
     one = model([[10, 12], [20, 20]], train=[[1.0, 2.0, 100.0], [3.0]])
     # The first batch took 1, 100 and 3 seconds, the second one 2.
     assert rate(one, "train") == pytest.approx((10 + 20) / (3 + 2))
     assert rate(one, "train", padded=True) == pytest.approx((12 + 20) / (3 + 2))
 
 
-def test_contention_is_the_median_of_wall_over_cpu_time() -> None:
+def test_contention_is_the_median_of_wall_over_cpu_time():
     one = model([[1, 1]], train=[[1.0, 1.0, 1.0]])
     assert contention(one) == 1.0
     one["turns"]["train"]["wall"] = [[1.0, 2.0, 9.0]]
     assert contention(one) == 2.0
 
 
-def test_a_block_gives_each_its_turn_and_says_whose_turn_it_is() -> None:
+def test_a_block_gives_each_its_turn_and_says_whose_turn_it_is():
     done: list[str] = []
     orders = set()
     for number in range(20):
@@ -151,7 +151,7 @@ def test_a_block_gives_each_its_turn_and_says_whose_turn_it_is() -> None:
     assert len(orders) == 2, "the order is random"
 
 
-def test_a_turn_is_as_many_steps_as_fit_after_one_that_does_not_count() -> None:
+def test_a_turn_is_as_many_steps_as_fit_after_one_that_does_not_count():
     calls: list[float] = []
 
     def step(_: int) -> None:
@@ -168,7 +168,7 @@ def test_a_turn_is_as_many_steps_as_fit_after_one_that_does_not_count() -> None:
     assert wall >= 0.05
 
 
-def test_processor_time_is_for_one_thread_of_a_cpu() -> None:
+def test_processor_time_is_for_one_thread_of_a_cpu():
     assert clock_of("cpu", 1) == "cpu"
     assert clock_of("cpu", 2) == clock_of("cuda", 1) == "wall"
 

@@ -5,6 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 from example import run
+from refused import refused
 from small_runs import bench
 
 from bench.publish.__main__ import publish
@@ -84,10 +85,7 @@ def test_a_whole_run_is_read(tmp_path):
 )
 def test_a_record_that_lacks_what_a_report_needs_is_named(tmp_path, number, change, message):
     damaged = written(tmp_path, number, change)
-    with pytest.raises(
-        ZooError, match=rf"records.jsonl:{number + 1}: incomplete record: .*{message}"
-    ):
-        read_run(damaged)
+    refused(rf"records.jsonl:{number + 1}: incomplete record: .*{message}", read_run, damaged)
 
 
 def test_reports_comparisons_and_published_results_refuse_alike(tmp_path):
@@ -97,8 +95,7 @@ def test_reports_comparisons_and_published_results_refuse_alike(tmp_path):
         result = CliRunner().invoke(command, [str(a) for a in arguments])
         assert isinstance(result.exception, ZooError)
         assert "bad/records.jsonl:1: incomplete record: metrics.macro_f1" in str(result.exception)
-    with pytest.raises(ZooError, match=r"bad/records\.jsonl:1"):
-        publish(tmp_path / "bad", out=tmp_path / "out")
+    refused(r"bad/records\.jsonl:1", publish, tmp_path / "bad", out=tmp_path / "out")
     assert not (damaged / "report.html").exists()
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from refused import refused
 from small_runs import SIZES, Stop, StopAfter
 
 import zoo
@@ -87,8 +88,7 @@ def test_a_file_whose_name_has_a_comma_is_one_data_set(tmp_path):
     ],
 )
 def test_bad_lists_of_data_are_one_line(data, says):
-    with pytest.raises(ZooError, match=says):
-        requests({"data": data})
+    refused(says, requests, {"data": data})
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from refused import refused
 from small_runs import CLASSIFY, MLM, bench, flags, prepared, train
 
 from zoo.cli import main
@@ -191,14 +192,12 @@ def test_a_model_of_other_sizes_or_none_is_refused_by_name(encoder, corpus, tmp_
         plan(init=str(encoder), vocab_size=300)
     with pytest.raises(ZooError, match="nothing can run: --init enc has ffn gelu, not relu"):
         plan(init=str(encoder), ffn="relu")
-    with pytest.raises(ZooError, match=r"--init nothing: no directory"):
-        plan(init="nothing")
+    refused(r"--init nothing: no directory", plan, init="nothing")
     broken = tmp_path / "broken"
     shutil.copytree(encoder, broken)
     weights = broken / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-8])
-    with pytest.raises(ZooError, match=r"model.safetensors is damaged"):
-        plan(init=str(broken))
+    refused(r"model.safetensors is damaged", plan, init=str(broken))
     train(tmp_path / "classifier", {**CLASSIFY, "data": corpus})
     with pytest.raises(ZooError, match="it holds a classifier, and no encoder for others"):
         plan(init=str(tmp_path / "classifier"))
@@ -246,8 +245,7 @@ def test_a_file_of_plain_text_is_one_text_whose_scored_lines_are_left_out(tmp_pa
     assert without_scored([["a"], ["b"]], ["A", "b ", "c"]) == ([], 2)
     assert without_scored([["c d"]], [["c", "d"]]) == ([], 1)
     path.write_text(" \n")
-    with pytest.raises(ZooError, match="contains no text"):
-        read_parts(path, {}, [])
+    refused("contains no text", read_parts, path, {}, [])
 
 
 def test_other_files_are_read_as_data_are(tmp_path):
@@ -290,8 +288,7 @@ def test_texts_that_are_all_scored_are_refused_and_some_are_named(corpus, tmp_pa
     given = tmp_path / "test.csv"
     shutil.copy(corpus / "test.csv", given)
     options = {**CLASSIFY, "data": str(corpus), **STAGE, "pretrain_data": str(given)}
-    with pytest.raises(ZooError, match=r"test.csv: every text in it is a test text"):
-        prepared(options)
+    refused(r"test.csv: every text in it is a test text", prepared, options)
     with given.open("a", newline="") as file:
         csv.writer(file).writerow(["a text of its own", "sport"])
     out = tmp_path / "out"

@@ -13,6 +13,7 @@ import jsonschema
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refused import refused
 from small_runs import CLASSIFY, bench
 
 from bench import stub
@@ -95,14 +96,12 @@ def test_records_are_utf_8(tmp_path):
     file.path.write_text(text, encoding="utf-8-sig")
     assert len(file.read()) == 1
     file.path.write_text(text + text.strip(), encoding="utf-16")
-    with pytest.raises(ZooError, match="jsonl:1: not a valid record: 'utf-8' codec"):
-        file.read()
+    refused("jsonl:1: not a valid record: 'utf-8' codec", file.read)
 
 
 def test_a_folder_with_tables_and_no_records_is_somebody_elses(tmp_path):
     (tmp_path / "table.csv").write_text("mine")
-    with pytest.raises(ZooError, match=r"has a table.csv and no records.jsonl"):
-        RecordFile(tmp_path).lock().__enter__()
+    refused(r"has a table.csv and no records.jsonl", RecordFile(tmp_path).lock().__enter__)
     assert [file.name for file in tmp_path.iterdir()] == ["table.csv"]
 
 
@@ -125,9 +124,8 @@ def test_a_line_that_is_not_a_record_is_named(tmp_path, line, says):
     file = RecordFile(tmp_path)
     good = record().model_dump_json()
     file.path.write_text(f"{good}\n{line}\n{good}\n")
-    with pytest.raises(ZooError, match=r"records\.jsonl:2: ") as caught:
-        file.read()
-    assert says in str(caught.value)
+    caught = refused(r"records\.jsonl:2: ", file.read)
+    assert says in str(caught)
 
 
 def test_numbers_that_json_cannot_hold_are_not_written(tmp_path):

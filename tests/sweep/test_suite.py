@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from refused import refused
 
 from zoo.cli import main
 from zoo.config.request import load_suite
-from zoo.errors import ZooError
 from zoo.registry.loading import load
 from zoo.sweep.make_request import make_requests
 from zoo.sweep.plan import make_plan
@@ -86,8 +86,7 @@ def test_the_suites_that_ship_with_the_zoo_can_be_planned():
 
 
 def test_a_suite_that_does_not_exist_names_those_that_do():
-    with pytest.raises(ZooError, match=r"no suite 'diagnostic'.*did you mean 'diagnostics'"):
-        load_suite("diagnostic")
+    refused(r"no suite 'diagnostic'.*did you mean 'diagnostics'", load_suite, "diagnostic")
 
 
 def test_seeds_or_minutes_on_the_command_line_replace_the_other_in_a_suite(suite, said):

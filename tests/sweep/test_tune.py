@@ -7,11 +7,11 @@ import random
 from typing import Any
 
 import pytest
+from refused import refused
 from scipy import stats
 from small_runs import CLASSIFY, bench
 
 from zoo.config.metric_description import MetricDescription
-from zoo.errors import ZooError
 from zoo.report.compare_runs import compare
 from zoo.report.html.report_page import report_page
 from zoo.report.profile import DataSet, Profile
@@ -153,12 +153,10 @@ def test_a_second_run_trains_nothing_and_a_wider_directory_is_refused(records, c
     again = bench(tmp_path, options)
     assert again.trained == 0
     assert again.records == first.records
-    with pytest.raises(ZooError, match="choose another directory"):
-        bench(tmp_path, {**options, "lr": [1e-7, 0.02]})
+    refused("choose another directory", bench, tmp_path, {**options, "lr": [1e-7, 0.02]})
     same = bench(tmp_path, {**options, "lr": list(reversed(VALUES))})
     assert same.trained == 0  # the order of the values does not matter
-    with pytest.raises(ZooError, match="chosen on 25% of the training split"):
-        bench(tmp_path, {**options, "lr": 0.01})
+    refused("chosen on 25% of the training split", bench, tmp_path, {**options, "lr": 0.01})
 
 
 def test_a_row_none_of_whose_trials_ends_well_says_so(corpus, tmp_path):
@@ -240,5 +238,4 @@ def test_trials_alone_are_a_table_of_rows_that_are_not_trained(records):
     ],
 )
 def test_bad_values_are_one_line(options, says, tmp_path):
-    with pytest.raises(ZooError, match=says):
-        bench(tmp_path, {**CLASSIFY, "data": "order(train=60,test=12)", **options})
+    refused(says, bench, tmp_path, {**CLASSIFY, "data": "order(train=60,test=12)", **options})

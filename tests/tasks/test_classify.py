@@ -12,7 +12,6 @@ from token_splits import RUNTIME, Bag, split
 
 from zoo.config.settings import Training
 from zoo.config.sizes import Sizes
-from zoo.registry import Registry
 from zoo.registry.cell import Cell
 from zoo.tasks.base import TaskSetup
 from zoo.tasks.classify import (
@@ -52,7 +51,7 @@ def test_scores_are_scikit_learns():
     assert all(truth[r] == t and guess[r] == g for r, t, g in found.details["errors"])
 
 
-def test_every_member_of_an_ensemble_is_trained_on_its_own_loss(registry: Registry) -> None:
+def test_every_member_of_an_ensemble_is_trained_on_its_own_loss(registry):
     sizes = Sizes(dim=16, heads=2, ffn_dim=32, layers=1, max_length=16, vocab_size=400)
     loaded = Classify().load("newswire(train=20, test=5)", ClassifyOptions(), sizes, registry)
     data, options = loaded.encoded, ClassifyOptions(ensemble=2)
@@ -68,7 +67,7 @@ def test_every_member_of_an_ensemble_is_trained_on_its_own_loss(registry: Regist
     assert int(right) == int((mean.argmax(-1) == batch.targets).sum())
 
 
-def test_unbalanced_classes_are_remarked_on_with_their_shares() -> None:
+def test_unbalanced_classes_are_remarked_on_with_their_shares():
     said = unbalanced_remark(np.array([10, 0, 85, 5]), ["a", "b", "c", "d"])
     assert "85% of the training texts are 'c', where an even share would be 33%" in said
     assert unbalanced_remark(np.array([30, 35, 35]), ["a", "b", "c"]) == ""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refused import refused
 from small_runs import DEFAULT_CELL, MLM, bench
 
 from zoo.components.baseline.neighbour_ngram import NeighbourNGram
@@ -33,8 +33,6 @@ from zoo.data.tokenizer import (
     Vocabulary,
     train_word_pieces,
 )
-from zoo.errors import ZooError
-from zoo.registry import Registry
 from zoo.registry.cell import Cell
 from zoo.tasks.base import TaskSetup
 from zoo.tasks.mlm import MaskedLanguageModelling, MaskedOptions, masked_loss, validation_rows
@@ -68,9 +66,7 @@ def split_of(share: float = 0.3, *, whole_words: bool = False) -> MaskedSplit:
 
 @pytest.mark.parametrize("whole_words", [False, True])
 @pytest.mark.parametrize("share", [0.15, 0.3])
-def test_a_share_of_the_pieces_is_chosen_and_never_a_special_token(
-    share: float, whole_words: bool
-) -> None:
+def test_a_share_of_the_pieces_is_chosen_and_never_a_special_token(share, whole_words):
     split = split_of(share, whole_words=whole_words)
     ids = np.asarray(split.arrays.ids)
     real = ids >= FIRST_PIECE
@@ -80,7 +76,7 @@ def test_a_share_of_the_pieces_is_chosen_and_never_a_special_token(
     assert abs(split.chosen[real].mean() - share) < error
 
 
-def test_whole_words_are_chosen_as_a_whole_and_pieces_are_not() -> None:
+def test_whole_words_are_chosen_as_a_whole_and_pieces_are_not():
     def divided(split: MaskedSplit) -> int:
         """Pieces that continue a word and are chosen without the piece before, or it without."""
         ids = np.asarray(split.arrays.ids)
@@ -91,7 +87,7 @@ def test_whole_words_are_chosen_as_a_whole_and_pieces_are_not() -> None:
     assert divided(split_of()) > 1000
 
 
-def test_in_training_80_percent_are_masks_10_another_piece_and_10_as_they_are() -> None:
+def test_in_training_80_percent_are_masks_10_another_piece_and_10_as_they_are():
     split, seen = split_of(), Counter[str]()
     for batch in split.shuffled(16, seed=1, epoch=0):
         shown = batch.ids.flatten()[batch.places]
@@ -117,7 +113,7 @@ def rows_of(split: MaskedSplit, seed: int, epoch: int) -> dict[int, tuple[list[i
     return found
 
 
-def test_masks_are_new_in_every_epoch_and_follow_from_the_seed() -> None:
+def test_masks_are_new_in_every_epoch_and_follow_from_the_seed():
     split = split_of()
     first = rows_of(split, seed=0, epoch=0)
     assert sorted(first) == list(range(len(split)))
@@ -130,7 +126,7 @@ def test_masks_are_new_in_every_epoch_and_follow_from_the_seed() -> None:
         assert true == ids[row].tolist()
 
 
-def test_what_is_scored_has_the_same_masks_for_every_model_and_all_are_masks() -> None:
+def test_what_is_scored_has_the_same_masks_for_every_model_and_all_are_masks():
     one, other = split_of(), split_of()
     list(one.shuffled(16, seed=3, epoch=4))  # training on it changes nothing
     for mine, theirs in zip(one.ordered(32), other.ordered(32), strict=True):
@@ -141,7 +137,7 @@ def test_what_is_scored_has_the_same_masks_for_every_model_and_all_are_masks() -
 
 
 @pytest.fixture(scope="module")
-def encoded(tmp_path_factory: pytest.TempPathFactory) -> EncodedData:
+def encoded(tmp_path_factory) -> EncodedData:
     words = "the owl saw a naïve fox run over hills and sleep till dawn".split()
     draw = np.random.default_rng(0)
     texts = [" ".join(draw.choice(words, draw.integers(3, 60))) for _ in range(60)]
@@ -163,9 +159,7 @@ def logits_alone(model: torch.nn.Module, ids: torch.Tensor) -> torch.Tensor:
     return logits
 
 
-def test_a_new_model_knows_how_often_each_token_occurs_in_the_training_texts(
-    encoded: EncodedData, registry: Registry
-) -> None:
+def test_a_new_model_knows_how_often_each_token_occurs_in_the_training_texts(encoded, registry):
     setup = setup_of(encoded)
     model = TASK.build(setup, Cell.parse(registry, DEFAULT_CELL), seed=0)
     counts = Counter(encoded.split("train").ids.tolist())
@@ -175,9 +169,7 @@ def test_a_new_model_knows_how_often_each_token_occurs_in_the_training_texts(
     assert model.bias.requires_grad
 
 
-def test_the_loss_is_the_mean_negative_log_likelihood_of_the_masked_tokens(
-    encoded: EncodedData, registry: Registry
-) -> None:
+def test_the_loss_is_the_mean_negative_log_likelihood_of_the_masked_tokens(encoded, registry):
     setup = setup_of(encoded)
     model = TASK.build(setup, Cell.parse(registry, DEFAULT_CELL), seed=0).double().eval()
     split = TASK.split(setup, ["train"], CPU)
@@ -195,9 +187,7 @@ def test_the_loss_is_the_mean_negative_log_likelihood_of_the_masked_tokens(
     assert right.item() == hits
 
 
-def test_scores_are_of_the_masked_tokens_and_the_bytes_that_they_stand_for(
-    encoded: EncodedData, registry: Registry
-) -> None:
+def test_scores_are_of_the_masked_tokens_and_the_bytes_that_they_stand_for(encoded, registry):
     setup = setup_of(encoded)
     model = TASK.build(setup, Cell.parse(registry, DEFAULT_CELL), seed=0).eval()
     _, scored = TASK.splits(setup, CPU)
@@ -224,7 +214,7 @@ def test_scores_are_of_the_masked_tokens_and_the_bytes_that_they_stand_for(
     assert list(values) == ["bits_per_byte", "token_accuracy"]
 
 
-def test_windows_lose_no_piece_and_are_about_equal() -> None:
+def test_windows_lose_no_piece_and_are_about_equal():
     texts = ["the owl saw a fox " * 30, "the owl", "", "a fox saw the owl " * 7]
     tokenizer = train_word_pieces([text for text in texts if text], 40)
     found = windows(tokenizer, texts, 12)
@@ -238,7 +228,7 @@ def test_windows_lose_no_piece_and_are_about_equal() -> None:
     assert found.columns["texts"].tolist() == sorted(found.columns["texts"].tolist())
 
 
-def test_pieces_stand_for_the_bytes_of_their_letters() -> None:
+def test_pieces_stand_for_the_bytes_of_their_letters():
     tokenizer = train_word_pieces(["naïve über straße ## #"], 40)
     pieces = Vocabulary.of(tokenizer)
     for text in ("naïve", "straße", "#"):
@@ -251,8 +241,8 @@ def test_pieces_stand_for_the_bytes_of_their_letters() -> None:
 
 
 def test_a_share_for_validation_is_of_whole_texts_and_leaves_none_of_them_in_training(
-    encoded: EncodedData, book: Path
-) -> None:
+    encoded, book
+):
     train = encoded.split("train")
     fit, held_out = validation_rows(train, 0.2)
     assert len(set(train.columns["texts"][held_out])) == 9
@@ -268,11 +258,10 @@ def test_a_share_for_validation_is_of_whole_texts_and_leaves_none_of_them_in_tra
     assert fit.max() < held_out.min()
 
 
-def test_texts_without_a_masked_token_are_refused(encoded: EncodedData, registry: Registry) -> None:
+def test_texts_without_a_masked_token_are_refused(encoded, registry):
     setup = setup_of(encoded, masked=1e-9)
     model = TASK.build(setup, Cell.parse(registry, DEFAULT_CELL), seed=0)
-    with pytest.raises(ZooError, match="larger --set masked"):
-        TASK.evaluate(setup, model, TASK.splits(setup, CPU)[1], RUNTIME)
+    refused("larger --set masked", TASK.evaluate, setup, model, TASK.splits(setup, CPU)[1], RUNTIME)
 
 
 def between(texts: list[list[int]], left: int, right: int, size: int) -> list[float]:
@@ -304,9 +293,7 @@ TEXT = st.lists(st.integers(0, 6), min_size=3, max_size=8)
 
 @quick
 @given(TEXTS, TEXT, st.data())
-def test_the_ngram_of_neighbours_is_that_of_its_formula_and_sums_to_one(
-    texts: list[list[int]], text: list[int], data: st.DataObject
-) -> None:
+def test_the_ngram_of_neighbours_is_that_of_its_formula_and_sums_to_one(texts, text, data):
     place = data.draw(st.integers(1, len(text) - 1))
     model = NeighbourNGram(vocab_size=7)
     model.fit([np.array(each) for each in texts])
@@ -316,9 +303,7 @@ def test_the_ngram_of_neighbours_is_that_of_its_formula_and_sums_to_one(
     assert found.tolist() == pytest.approx(between(texts, text[place - 1], right, 7))
 
 
-def test_cells_and_the_ngram_are_scored_on_the_same_masks_in_one_table(
-    book: Path, tmp_path: Path
-) -> None:
+def test_cells_and_the_ngram_are_scored_on_the_same_masks_in_one_table(book, tmp_path):
     options = {**MLM, "data": str(book), "phases": "train", "seeds": 2, "whole_words": True}
     records = bench(tmp_path, options).records
     assert [record.status for record in records] == ["ok"] * 3

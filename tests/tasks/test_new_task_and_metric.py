@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from small_runs import CLASSIFY, bench
 
@@ -40,7 +38,7 @@ def zoo_register(register):
 """
 
 
-def test_records_have_the_metric_of_the_new_task(corpus: Path, tmp_path: Path) -> None:
+def test_records_have_the_metric_of_the_new_task(corpus, tmp_path):
     files = tmp_path / "my_task.py", tmp_path / "my_metric.py"
     for file, content in zip(files, (TASK.format(metric="worst-class"), METRIC), strict=True):
         file.write_text(content, encoding="utf-8")
@@ -55,9 +53,7 @@ def test_records_have_the_metric_of_the_new_task(corpus: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("value", ["None", "'text'", "7.0", "float('nan')"])
-def test_a_metric_that_gives_no_number_of_its_range_fails_its_rows(
-    value: str, corpus: Path, tmp_path: Path
-) -> None:
+def test_a_metric_that_gives_no_number_of_its_range_fails_its_rows(value, corpus, tmp_path):
     files = tmp_path / "my_task.py", tmp_path / "my_metric.py"
     files[0].write_text(TASK.format(metric="worst-class"), encoding="utf-8")
     files[1].write_text(METRIC.replace("return min(", f"return {value}\n    min("), "utf-8")

@@ -48,14 +48,12 @@ def score(texts: list[list[tuple[int, int]]]) -> float:
 
 
 @given(st.lists(st.sampled_from(NAMES), max_size=9))
-def test_spans_are_those_of_the_definition(tags: list[str]) -> None:
+def test_spans_are_those_of_the_definition(tags):
     assert spans(tags) == by_definition(tags)
 
 
 @given(TEXTS)
-def test_f1_is_twice_the_right_spans_over_all_true_and_predicted_ones(
-    texts: list[list[tuple[int, int]]],
-) -> None:
+def test_f1_is_twice_the_right_spans_over_all_true_and_predicted_ones(texts):
     right = total = 0
     for text in texts:
         true, predicted = (
@@ -83,7 +81,7 @@ def test_f1_is_twice_the_right_spans_over_all_true_and_predicted_ones(
         ("B-A O B-B O B-C", "B-A O B-C O B-C", 2 / 3),
     ],
 )
-def test_known_scores(true: str, predicted: str, expected: float) -> None:
+def test_known_scores(true, predicted, expected):
     names = sorted({*true.split(), *predicted.split()})
     labels, found = (np.array([names.index(t) for t in tags.split()]) for tags in (true, predicted))
     outputs = {"labels": labels, "predicted": found, "names": names, "lengths": [len(labels)]}

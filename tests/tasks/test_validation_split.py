@@ -45,9 +45,7 @@ def registry() -> Registry:
 
 @pytest.mark.parametrize("task_name", ["classify", "tag"])
 @pytest.mark.parametrize(("share", "scored"), [(0.0, 6), (0.3, 8)])
-def test_it_is_scored_whole_and_nothing_is_held_out(
-    tmp_path: Path, registry: Registry, task_name: str, share: float, scored: int
-) -> None:
+def test_it_is_scored_whole_and_nothing_is_held_out(tmp_path, registry, task_name, share, scored):
     folder = write(tmp_path / "data", task_name)
     request = make_request(
         {"task": task_name, "data": str(folder), "vocab_size": 90, "max_length": 16}, registry
@@ -75,7 +73,7 @@ def test_it_is_scored_whole_and_nothing_is_held_out(
     assert len(estimator.training[0]) == 20
 
 
-def test_settings_are_chosen_on_it_and_the_table_says_so(tmp_path: Path) -> None:
+def test_settings_are_chosen_on_it_and_the_table_says_so(tmp_path):
     folder = write(tmp_path / "data", "classify")
     options = {**CLASSIFY, "data": str(folder), "lr": "1e-3,1e-2", "phases": "train", "epochs": 1}
     options["baseline"] = "none"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -51,7 +50,7 @@ class Weighed(nn.Module):
 
 
 @pytest.fixture
-def parts(registry: Registry) -> Registry:
+def parts(registry) -> Registry:
     register = Register(Owner("elsewhere", "1"))
     register("ffn", "weighed", Weighed, summary="")
     registry.admit(register)
@@ -74,9 +73,7 @@ def weighed(model: nn.Module) -> list[Weighed]:
 
 
 @pytest.mark.parametrize("members", [1, 3])
-def test_the_gradient_is_of_the_tasks_loss_plus_weight_times_each(
-    parts: Registry, members: int
-) -> None:
+def test_the_gradient_is_of_the_tasks_loss_plus_weight_times_each(parts, members):
     one = trainer(parts, members, lr=1e-12, max_grad_norm=0.0)
     batch = next(iter(one.train.shuffled(5, 1, 0)))
     alone, _ = one.loss(one.model, batch)
@@ -90,7 +87,7 @@ def test_the_gradient_is_of_the_tasks_loss_plus_weight_times_each(
         assert torch.allclose(parameter.grad, right, atol=1e-7), name
 
 
-def test_an_epoch_reports_the_mean_before_its_weight(parts: Registry) -> None:
+def test_an_epoch_reports_the_mean_before_its_weight(parts):
     one = trainer(parts, lr=1e-12)
     epoch = one.run_epoch()
     sizes = [w.decayed.square().mean().item() for w in weighed(one.model)]
@@ -108,7 +105,7 @@ def test_an_epoch_reports_the_mean_before_its_weight(parts: Registry) -> None:
     assert one.auxiliary.sums == {}
 
 
-def test_an_auxiliary_loss_that_is_no_number_ends_the_training(parts: Registry) -> None:
+def test_an_auxiliary_loss_that_is_no_number_ends_the_training(parts):
     one = trainer(parts)
 
     class NotANumber(Weighed):
@@ -121,7 +118,7 @@ def test_an_auxiliary_loss_that_is_no_number_ends_the_training(parts: Registry) 
         one.run_epoch()
 
 
-def test_parameters_that_ask_for_it_do_not_decay_and_others_do(parts: Registry) -> None:
+def test_parameters_that_ask_for_it_do_not_decay_and_others_do(parts):
     one = trainer(parts, weight_decay=0.3)
     decay = {id(p): g["weight_decay"] for g in one.optimizer.param_groups for p in g["params"]}
     for module in weighed(one.model):
@@ -136,7 +133,7 @@ def test_parameters_that_ask_for_it_do_not_decay_and_others_do(parts: Registry) 
         make_optimizer(one.model, one.training, RUNTIME)
 
 
-def test_a_parts_own_step_follows_every_step_of_the_optimizer(parts: Registry) -> None:
+def test_a_parts_own_step_follows_every_step_of_the_optimizer(parts):
     one = trainer(parts, lr=0.5)
     one.run_epoch()
     for module in weighed(one.model):
@@ -144,9 +141,7 @@ def test_a_parts_own_step_follows_every_step_of_the_optimizer(parts: Registry) -
         assert module.spared.abs().max() <= 0.5
 
 
-def test_a_resumed_training_with_such_parts_ends_with_the_same_bits(
-    parts: Registry, tmp_path: Path
-) -> None:
+def test_a_resumed_training_with_such_parts_ends_with_the_same_bits(parts, tmp_path):
     whole, first, second = trainer(parts), trainer(parts), trainer(parts)
     curve = [whole.run_epoch().entry, whole.run_epoch().entry]
     begun = [first.run_epoch().entry]
@@ -171,9 +166,7 @@ def zoo_register(register):
 """
 
 
-def test_a_bench_reports_an_auxiliary_loss_as_a_column_of_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bench_reports_an_auxiliary_loss_as_a_column_of_its_own(tmp_path, monkeypatch):
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("ZOO_PLUGINS", "")
     (tmp_path / "papers.py").write_text(PLUGIN, "utf-8")

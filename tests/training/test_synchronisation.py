@@ -82,14 +82,12 @@ on_every_device = pytest.mark.parametrize(
 
 @on_every_device
 @pytest.mark.parametrize("attention", ["fused", "naive"])
-def test_a_step_fetches_no_value_and_waits_for_nothing(
-    registry: Registry, attention: str, device: str
-):
+def test_a_step_fetches_no_value_and_waits_for_nothing(registry, attention, device):
     assert waits(steps(trainer(registry, device, attention)), device) == []
 
 
 @on_every_device
-def test_a_step_that_fetches_its_loss_is_noticed(registry: Registry, device: str):
+def test_a_step_that_fetches_its_loss_is_noticed(registry, device):
     found = waits(steps(trainer(registry, device, "fused"), lambda loss: loss.item()), device)
     assert found.count("aten::item") == STEPS - 1
     assert bool(set(found) & WAITS) == (device == "cuda")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-from pathlib import Path
 
 import pytest
 import torch
@@ -30,7 +29,7 @@ def classification_loss(training: Training, **options: float) -> Loss:
 
 
 @pytest.mark.parametrize("shape", ["linear", "cosine", "constant"])
-def test_the_learning_rate_rises_and_falls_as_documented(shape: str):
+def test_the_learning_rate_rises_and_falls_as_documented(shape):
     training = Training(schedule=shape, warmup=0.1)
     rates = [schedule(training, step, 100) for step in range(100)]
     assert rates[0] == pytest.approx(0.1)
@@ -84,7 +83,7 @@ def test_training_equals_a_loop_written_out(batching):
         torch.testing.assert_close(a, b)
 
 
-def test_a_training_interrupted_after_each_epoch_ends_bit_for_bit_the_same(tmp_path: Path):
+def test_a_training_interrupted_after_each_epoch_ends_bit_for_bit_the_same(tmp_path):
     training = Training(epochs=4, batch_size=8, label_smoothing=0.1)
     loss = classification_loss(training, token_dropout=0.3, token_deletion=0.4)
     texts = split([3 + i % 9 for i in range(50)])
@@ -115,7 +114,7 @@ def test_a_training_interrupted_after_each_epoch_ends_bit_for_bit_the_same(tmp_p
 
 
 @pytest.mark.parametrize("damage", ["missing", "empty", "cut short", "foreign"])
-def test_without_a_usable_checkpoint_a_training_starts_anew(tmp_path: Path, damage: str):
+def test_without_a_usable_checkpoint_a_training_starts_anew(tmp_path, damage):
     training = Training(epochs=2, batch_size=8)
     texts = split([4] * 20)
     file = tmp_path / "checkpoint.safetensors"
