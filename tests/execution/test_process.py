@@ -120,16 +120,6 @@ def test_work_that_takes_too_long_is_ended_and_a_worker_keeps_what_it_is_given(t
             worker.call("os:getpid")
 
 
-def test_a_server_that_was_killed_is_replaced(tmp_path):
-    with Worker(Limits(), tmp_path / "log") as worker:
-        worker.call("os:getpid")
-        (server,) = process._servers.values()
-        server._process.kill()
-        server._process.wait()
-    with Worker(Limits(), tmp_path / "log") as worker:
-        assert worker.call("os:getpid") > 0
-
-
 def test_a_server_that_is_killed_again_ends_the_work_in_one_line(tmp_path, monkeypatch):
     (tmp_path / "sitecustomize.py").write_text(KILLED)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
