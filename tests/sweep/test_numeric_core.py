@@ -40,30 +40,33 @@ class Notes(Fused):
 def zoo_register(register):
     register("attention", "notes", Notes, summary="", capabilities=("padding", "rotate", "bias"))
 """
-# Each job in a process that has done nothing else; what is not ours is imported once for all.
+# Each job in a process that has done nothing else.
 PROGRAM = """
 import os
 import pickle
 import sys
 from pathlib import Path
 
-import sklearn.linear_model
-import sklearn.metrics
-import torch._dynamo
+from zoo.execution.base import Limits, Result
+from zoo.execution.process import Worker
+from zoo.execution.run_job import run_job
 
-for here in map(Path, sys.argv[1:]):
-    if process := os.fork():
-        os.waitpid(process, 0)
-        continue
-    from zoo.execution.base import Limits, Result
-    from zoo.execution.run_job import run_job
 
-    os.environ["NOTES"] = str(here / "notes")
+def carry_out(here):
     for item in run_job(pickle.loads((here / "job").read_bytes()), here, Limits()):
         results = [*item.members, item] if isinstance(item, Result) else []
         assert all(result.status == "ok" for result in results), results
     (here / "modules").write_text(" ".join(sys.modules))
-    os._exit(0)
+
+
+if __name__ == "__main__":
+    for here in map(Path, sys.argv[1:]):
+        os.environ["NOTES"] = str(here / "notes")
+        if here.name == "cost":  # it has processes of its own
+            carry_out(here)
+            continue
+        with Worker(Limits(), here / "log") as worker:
+            worker.call("program:carry_out", here)
 """
 SMALL = {"data": "newswire(train=24,test=8)", "epochs": 1, "attention": "notes", "baseline": "none"}
 JOBS: dict[str, tuple[Kind, Mapping[str, Any]]] = {
@@ -77,7 +80,8 @@ JOBS: dict[str, tuple[Kind, Mapping[str, Any]]] = {
 
 def job_of(run: Run, kind: str, row: PlanRow) -> Job:
     if kind == "cost":
-        return CostJob(run.setup, "group", "key", members=(CostMember(row.model),) * 2, blocks=2)
+        members = (CostMember(row.model),)
+        return CostJob(run.setup, "group", "key", members=members, blocks=1, matrix_rate=False)
     return TrainJob(run.setup, "a model", "key", model=row.model)
 
 
@@ -93,8 +97,10 @@ def runs(tmp_path_factory) -> tuple[Path, Mapping[str, Run]]:
         found[name] = prepared(options, (plugin,) if options.get("attention") else ())
         job = job_of(found[name], kind, row_of(found[name], name))
         (root / name / "job").write_bytes(pickle.dumps(job))
+    program = root / "program.py"
+    program.write_text(PROGRAM)
     places = [str(root / name) for name in JOBS]
-    subprocess.run([sys.executable, "-c", PROGRAM, *places], env=ENV, timeout=480, check=True)
+    subprocess.run([sys.executable, program, *places], env=ENV, timeout=480, check=True)
     return root, found
 
 
