@@ -34,7 +34,7 @@ from zoo.execution.local import InlineExecutor
 from zoo.report.run_report import RunReport
 from zoo.sweep.records import Record, RecordFile
 
-GRID = {**CLASSIFY, "attention": "fused,naive", "pe": "rope,sin"}
+GRID = {**CLASSIFY, "attention": "fused,naive", "pe": "sin"}
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def options(corpus) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory, options) -> Path:
-    """The directory of a whole run of four cells, two seeds and a baseline."""
+    """The directory of a whole run of two cells, two seeds and a baseline."""
     out = tmp_path_factory.mktemp("run") / "out"
     assert command({**options, "seeds": 2}, out) == 0
     return out
@@ -61,14 +61,12 @@ def records(finished) -> list[Record]:
     return RecordFile(finished).read()
 
 
-def test_four_cells_and_the_baseline_have_accuracy_speed_and_memory_on_one_row(finished):
+def test_cells_and_the_baseline_have_accuracy_speed_and_memory_on_one_row(finished):
     table = pd.read_csv(finished / "table.csv")
-    assert len(table) == 5
+    assert len(table) == 3
     assert (table.status == "ok").all()
     cells = table[table.baseline.isna()]
-    assert set(zip(cells.attention, cells.pe, strict=True)) == {
-        (a, p) for a in ("fused", "naive") for p in ("rope", "sin")
-    }
+    assert set(cells.attention) == {"fused", "naive"}
     assert cells.loc[:, "seeds":"train_seconds"].notna().all(axis=None)
     assert cells.accuracy_mean.between(0, 1).all()
     for column in ("train_tokens_per_s", "infer_tokens_per_s", "latency_ms", "train_seconds"):
@@ -129,7 +127,7 @@ def test_a_hybrid_is_a_row_like_any_other(tmp_path, small):
 
 def test_costs_are_measured_on_the_same_batches_in_turns(records):
     costs = [r for r in records if r.kind == "cost" and r.cell]
-    assert len(costs) == 4
+    assert len(costs) == 2
     assert len({json.dumps(r.samples["properties"]["batches"]) for r in costs}) == 1
     assert len({r.samples["session"] for r in costs}) == 1
     for record in costs:
@@ -142,12 +140,12 @@ def test_costs_are_measured_on_the_same_batches_in_turns(records):
 
 def test_the_same_request_again_runs_nothing_and_one_more_seed_trains_just_that(copy, options):
     before = (copy / "records.jsonl").read_bytes()
-    assert command({**options, "seeds": 2}, copy) == 0
+    bench(copy, {**options, "seeds": 2})
     assert (copy / "records.jsonl").read_bytes() == before
-    assert command({**options, "seeds": 3}, copy) == 0
+    bench(copy, {**options, "seeds": 3})
     added = RecordFile(copy).read()[len(before.splitlines()) :]
     assert {(r.kind, r.seed) for r in added} == {("train", 2)}
-    assert len(added) == 4  # the cells; the baseline's fit is the same with every seed
+    assert len(added) == 2  # the cells; the baseline's fit is the same with every seed
 
 
 def test_a_report_ranks_by_the_metric_of_the_last_bench(copy, options, said):
@@ -156,12 +154,12 @@ def test_a_report_ranks_by_the_metric_of_the_last_bench(copy, options, said):
         return [name for name in ("accuracy", "macro_f1") if f"{name}_std" in row]
 
     before = (copy / "records.jsonl").read_bytes().count(b"\n")
-    assert ranked_by() == ["accuracy"]
-    for metric in ("macro_f1", "macro_f1", "accuracy"):
+    for metric in ("macro_f1", "accuracy"):
         assert command({**options, "seeds": 2, "metric": metric}, copy) == 0
         table = (copy / "table.csv").read_bytes()
         assert ranked_by() == [metric]
         assert (copy / "table.csv").read_bytes() == table
+    bench(copy, {**options, "seeds": 2, "metric": "accuracy"})
     # Nothing is trained or measured again; where the metric changes, one record is written again.
     assert (copy / "records.jsonl").read_bytes().count(b"\n") == before + 2
 
@@ -182,10 +180,10 @@ def test_a_run_begins_with_how_long_what_is_left_takes(copy, options):
     assert all(0 < seconds < 600 for seconds in costs)
     shown = Begun()
     with pytest.raises(Stop):
-        bench(copy, {**options, "seeds": 3, "pe": "rope,sin,none"}, progress=shown)
-    # Two more rows with 3 seeds, a seed more of the four that are there, and two costs.
+        bench(copy, {**options, "seeds": 3, "pe": "sin,none"}, progress=shown)
+    # Two more rows with 3 seeds, a seed more of the two that are there, and two costs.
     said = "\n".join(shown.lines)
-    assert re.search(r"^10 trainings(, .*)?, about .* at .* each .*$", said, re.MULTILINE)
+    assert re.search(r"^8 trainings(, .*)?, about .* at .* each .*$", said, re.MULTILINE)
     assert re.search(r"^4 cost measurements in 1 group, about .* at", said, re.MULTILINE)
     assert re.search(r"^in all about \d", said, re.MULTILINE)
 
@@ -285,7 +283,7 @@ def test_a_combination_that_cannot_work_is_a_skipped_row_with_its_reason(tmp_pat
     assert "torch cannot rotate" in printed.out
     said = f"1 row skipped: {skipped.reason}\n"
     assert 0 <= printed.err.find(said) < printed.err.find("train: ")
-    assert command(options, tmp_path) == 0  # and it is recorded once
+    bench(tmp_path, options)  # and it is recorded once
     assert [r.status for r in RecordFile(tmp_path).read()].count("skipped") == 1
 
 
@@ -293,7 +291,7 @@ def test_the_tutorials_classifier_has_89605_parameters(tmp_path):
     options = {"attention": "naive,split,packed,fused,torch", "pe": "none,sin", "norm": "none"}
     options |= {"block": "bare", "ffn": "none", "pool": "cls", "head_hidden": 128, "dim": 64}
     options |= {"heads": 8, "layers": 1, "vocab_size": 1000, "max_length": 16, "epochs": 1}
-    options |= {"data": "newswire(train=400,test=20)", "phases": "train", "baseline": "none"}
+    options |= {"data": "newswire(train=60,test=10)", "phases": "train", "baseline": "none"}
     records = bench(tmp_path, {**options, "batch_size": 256, "threads": 1}).records
     assert [record.metrics["params"] for record in records] == [89605] * 10
 

@@ -194,7 +194,7 @@ def test_records_fit_the_json_schema(corpus, tmp_path):
     schema = json.loads(stub.SCHEMA.read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
-    bench(tmp_path, {**CLASSIFY, "data": str(corpus), "epochs": 1, "lr": "0.01,0.02"})
+    bench(tmp_path, {**CLASSIFY, "data": str(corpus), "epochs": 1, "blocks": 1, "lr": "0.01,0.02"})
     lines = [json.loads(line) for line in (tmp_path / FILE).read_text().splitlines()]
     assert {line["kind"] for line in lines} == {"train", "tune", "cost"}
     for place in (PUBLISHED / "bbc-news/cpu/pretrained", PUBLISHED / "scale/cpu/length"):

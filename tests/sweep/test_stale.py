@@ -48,6 +48,7 @@ def made(tmp_path_factory) -> Path:
         "pe": "sin,rope",
         "pool": "mean,mine",
         "baseline": BASELINE,
+        "blocks": 1,
     }
     run = bench(root / "run", options, plugins=(plugin,))
     assert {record.status for record in run.records} == {"ok"}
