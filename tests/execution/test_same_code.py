@@ -99,21 +99,25 @@ def test_a_machine_with_the_same_code_does_the_job(source, job, tmp_path):
     assert (done.status, done.reason) == ("ok", "")
 
 
+INSTALL = "install it there: pip install zoo-mine==1.0"
 OTHER_CODE = "with the code that it has where the run was started"
 
 
-@pytest.mark.parametrize("executor", [InlineExecutor, LocalExecutor])
+OTHER_COMPONENT = SOURCE.replace("(Fused):", "(Fused):\n    scale = 2.0\n")
+OTHER_REGISTRATION = SOURCE.replace("parameters={}", 'parameters={"dropout": 0.1}')
+
+
 @pytest.mark.parametrize(
-    ("source", "version", "says"),
+    ("executor", "source", "version", "says"),
     [
-        (SOURCE, "2.0", ", and .* has zoo-mine 2.0; install it there: pip install zoo-mine==1.0"),
-        ("", "", ", which is not installed on .*; install it there: pip install zoo-mine==1.0"),
-        (SOURCE.replace("(Fused):", "(Fused):\n    scale = 2.0\n"), "1.0", OTHER_CODE),
-        (SOURCE.replace("parameters={}", 'parameters={"dropout": 0.1}'), "1.0", OTHER_CODE),
+        (InlineExecutor, SOURCE, "2.0", f", and .* has zoo-mine 2.0; {INSTALL}"),
+        (LocalExecutor, "", "", f", which is not installed on .*; {INSTALL}"),
+        (LocalExecutor, OTHER_COMPONENT, "1.0", OTHER_CODE),
+        (InlineExecutor, OTHER_REGISTRATION, "1.0", OTHER_CODE),
     ],
     ids=["another version", "missing", "other component", "other registration"],
 )
-def test_another_machine_refuses_the_job(source, version, says, executor, job, tmp_path):
+def test_another_machine_refuses_the_job(executor, source, version, says, job, tmp_path):
     there = machine(tmp_path, source, version).on_the_path() if version else nullcontext()
     with there, contextlib.closing(executor()) as one:
         line = refusal(one, job, tmp_path)
