@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from refused import refused
 from small_runs import CLASSIFY, bench
 
 from zoo.registry.loading import load
@@ -119,8 +120,9 @@ def test_the_reference_is_a_row_that_can_run_and_none_is_an_error(plugin):
     options = {**OPTIONS, "plugins": (str(plugin),)}
     request = make_request({**options, "attention": "thirds,fused"}, zoo.registry)
     plan = make_plan(request, zoo.registry)
-    refused = {probe_models(plan)[0].name: REASON}
-    assert with_refusals(plan, refused).reference.startswith("fused+")
+    reasons = {probe_models(plan)[0].name: REASON}
+    assert with_refusals(plan, reasons).reference.startswith("fused+")
     request = make_request({**options, "attention": "thirds"}, zoo.registry)
     plan = make_plan(request, zoo.registry)
-    refused(f"nothing can run: {REASON}", with_refusals, plan, {probe_models(plan)[0].name: REASON})
+    reasons = {probe_models(plan)[0].name: REASON}
+    refused(f"nothing can run: {REASON}", with_refusals, plan, reasons)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from small_runs import CLASSIFY, bench
+
+from zoo.sweep.records import Record
 
 TASK = """
 from zoo import hookimpl
@@ -11,7 +15,7 @@ from zoo.tasks.classify import Classify
 
 
 class Recall(Classify):
-    metrics = ("{metric}", "accuracy")
+    metrics = ("worst-class", "accuracy")
 
 
 @hookimpl
@@ -38,14 +42,19 @@ def zoo_register(register):
 """
 
 
-def test_records_have_the_metric_of_the_new_task(corpus, tmp_path):
-    files = tmp_path / "my_task.py", tmp_path / "my_metric.py"
-    for file, content in zip(files, (TASK.format(metric="worst-class"), METRIC), strict=True):
+def records(folder: Path, corpus: Path, metric: str) -> list[Record]:
+    """Of a cell and a baseline of the task with that metric."""
+    files = folder / "my_task.py", folder / "my_metric.py"
+    for file, content in zip(files, (TASK, metric), strict=True):
         file.write_text(content, encoding="utf-8")
     options = {**CLASSIFY, "task": "recall-of-classes", "data": str(corpus), "phases": "train"}
-    outcome = bench(tmp_path / "out", options, plugins=files)
-    assert [record.status for record in outcome.records] == ["ok", "ok"]
-    for record in outcome.records:
+    return bench(folder / "out", {**options, "epochs": 1}, plugins=files).records
+
+
+def test_records_have_the_metric_of_the_new_task(corpus, tmp_path):
+    found = records(tmp_path, corpus, METRIC)
+    assert [record.status for record in found] == ["ok", "ok"]
+    for record in found:
         assert record.config["task"] == "recall-of-classes"
         rows = record.metrics["confusion"]
         expected = min(row[c] / sum(row) for c, row in enumerate(rows))
@@ -54,11 +63,8 @@ def test_records_have_the_metric_of_the_new_task(corpus, tmp_path):
 
 @pytest.mark.parametrize("value", ["None", "'text'", "7.0", "float('nan')"])
 def test_a_metric_that_gives_no_number_of_its_range_fails_its_rows(value, corpus, tmp_path):
-    files = tmp_path / "my_task.py", tmp_path / "my_metric.py"
-    files[0].write_text(TASK.format(metric="worst-class"), encoding="utf-8")
-    files[1].write_text(METRIC.replace("return min(", f"return {value}\n    min("), "utf-8")
-    options = {**CLASSIFY, "task": "recall-of-classes", "data": str(corpus), "phases": "train"}
-    for record in bench(tmp_path / "out", options, plugins=files).records:
+    metric = METRIC.replace("return min(", f"return {value}\n    min(")
+    for record in records(tmp_path, corpus, metric):
         assert record.status == "crashed"
         given = value.removeprefix("float('").removesuffix("')")
         assert f"metric 'worst_class' gave {given}, not a number from 0 to 1" in record.reason

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from refused import refused
 from sklearn.metrics import f1_score
 from small_runs import DEFAULT_CELL, SIZES, bench
 
@@ -23,9 +22,9 @@ from zoo.data.batches import PaddedSplit
 from zoo.data.encoding import encode_labelled
 from zoo.data.sources.corpus import IGNORED, TaggedCorpus
 from zoo.errors import ZooError
-from zoo.registry import Registry
+from zoo.registry import Owner, Register, Registry
 from zoo.registry.cell import Cell
-from zoo.registry.loading import load
+from zoo.registry.loading import built_ins, load
 from zoo.sweep.make_request import make_request
 from zoo.sweep.plan import make_plan
 from zoo.tasks.base import Evaluation, TaskSetup
@@ -208,14 +207,10 @@ def test_a_causal_tagger_sees_no_later_token(registry, setup, causal):
     assert torch.allclose(before[0, :-1], after[0, :-1], atol=1e-6) is causal
 
 
-def test_causal_tagging_needs_an_attention_that_can_be_causal(tmp_path):
-    plugin = tmp_path / "both.py"
-    plugin.write_text(
-        "from zoo import hookimpl\n\n\n@hookimpl\ndef zoo_register(register):\n"
-        "    register('attention', 'both-ways', 'zoo.components.attention.naive:Naive',\n"
-        "             summary='no causal call', capabilities=('padding', 'rotate'))\n"
-    )
-    registry = load([plugin]).registry
+def test_causal_tagging_needs_an_attention_that_can_be_causal():
+    registry, plugin = built_ins(), Register(Owner("elsewhere", "1"))
+    plugin("attention", "both-ways", object, summary="", capabilities=("padding", "rotate"))
+    registry.admit(plugin)
     options = {"task": "tag", "attention": "fused,both-ways", "data": "recall"}
     obstacles = {}
     for causal in (False, True):
@@ -231,7 +226,6 @@ def test_causal_tagging_needs_an_attention_that_can_be_causal(tmp_path):
 def test_the_baselines_read_and_score_the_tokens_that_the_cells_do(registry, setup):
     rows = TASK.scored_groups(setup)
     estimator = TASK.estimator(setup, registry.choose("baseline", "window-logreg(size=1)"))
-    assert estimator is not None
     assert max(map(len, estimator.training[0])) == 8  # of nine
     estimator.fit()
     found = estimator.evaluate()
@@ -241,7 +235,6 @@ def test_the_baselines_read_and_score_the_tokens_that_the_cells_do(registry, set
     assert values(found, registry, setup.labels)["token_accuracy"] == 1.0  # the neighbour decides
     assert list(found.groups) == list(dict.fromkeys(rows)) == ["a", "b"]
     alone = TASK.estimator(setup, registry.choose("baseline", "frequent-tag"))
-    assert alone is not None
     alone.fit()
     assert values(alone.evaluate(), registry, setup.labels)["token_accuracy"] < 0.5
 
@@ -328,10 +321,7 @@ def test_a_saved_model_is_compared_by_the_scores_at_the_last_token_of_each_text(
 
 @pytest.mark.parametrize(
     ("spec", "symbols", "share"),
-    [
-        ("recall", r"=(v\d)", 0.223),
-        ("selective-copy", r"(s\d)", 0.326),
-    ],
+    [("recall", r"=(v\d)", 0.223), ("selective-copy", r"(s\d)", 0.326)],
 )
 def test_a_remark_says_what_knowing_the_values_of_a_text_alone_scores(
     registry, spec, symbols, share
@@ -344,10 +334,3 @@ def test_a_remark_says_what_knowing_the_values_of_a_text_alone_scores(
     (remark,) = loaded.description["remarks"]
     assert f"of that text scores {right / sum(map(len, shown)):.3f}" in remark
     assert loaded.description["chance"] == 1 / 8
-
-
-def test_its_pool_and_other_baselines_are_refused(registry):
-    with pytest.raises(ZooError, match="--pool has no effect with --task tag"):
-        make_request({"task": "tag", "pool": "cls"}, registry)
-    request = make_request({"task": "tag", "baseline": "tfidf-logreg"}, registry)
-    refused("there is: frequent-tag, window-logreg, none", make_plan, request, registry)
