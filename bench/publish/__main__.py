@@ -71,7 +71,6 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
     pages = published_pages(suites) if suites is not None else {}
     scales = find_scales(source)
     runs: list[Run] = []
-    profiles: list[ProfileRun] = []
     for place, home in sorted(homes.items()):
         suite, published = pages.get(place, (None, None))
         wanted = (published.reference, published.metric) if published else ()
@@ -81,21 +80,25 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
         runs.append(Run(place, (out or source) / place, home, report, suite, published, figures))
     by_place = {run.place: run for run in runs}
     compared = {run.place: found for run in runs if (found := compare_runs(run, by_place))}
+    evaluated = {run.home: run.report for run in runs}
+    profiles = [
+        ProfileRun(place, profile, published, suite)
+        for place, (suite, published) in pages.items()
+        if (profile := read_profile(source / place, evaluated=evaluated))
+    ]
+    profile_pages = [profile_page(one.profile, one.published) for one in profiles]
     for run in runs:
         run.directory.mkdir(parents=True, exist_ok=True)
         write_report(run.report, run.directory, _name(run, pages))
         section = compared[run.place].section() if run.place in compared else ""
         write_file(run.directory / PAGE, page(run, section))
-    evaluated = {run.home: run.report for run in runs}
     answering: dict[str, RunReport | Profile] = {run.place: run.report for run in runs}
-    for place, (suite, published) in pages.items():
-        if profile := read_profile(source / place, evaluated=evaluated):
-            directory = (out or source) / place
-            write_profile(profile, directory, published.title)
-            write_picture(profile, directory)
-            write_file(directory / PAGE, profile_page(profile, published))
-            answering[place] = profile
-            profiles.append(ProfileRun(place, profile, published, suite))
+    for one, text in zip(profiles, profile_pages, strict=True):
+        directory = (out or source) / one.place
+        write_profile(one.profile, directory, one.published.title)
+        write_picture(one.profile, directory)
+        write_file(directory / PAGE, text)
+        answering[one.place] = one.profile
     for scale in scales:
         directory = (out or source) / scale.place
         directory.mkdir(parents=True, exist_ok=True)

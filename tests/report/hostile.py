@@ -13,7 +13,7 @@ NAMES = {
     "fused": SCRIPT,
     "naive": CLOSING,
     "split": QUOTES,
-    "sin": ARABIC,
+    "rope": ARABIC,
     "none": EMOJI,
     "learned": DOLLARS,
     "rms": CONTROL,

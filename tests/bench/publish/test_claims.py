@@ -86,3 +86,11 @@ def test_a_claim_that_nothing_can_be_held_against_is_one_line(change, says):
     claim = Claim(data="gamma", better="sin", worse="rope", text="sin wins", source="a paper")
     gamma = DataSet("gamma", "gamma", RunReport(records_of("gamma", ACCURACIES["gamma"])))
     refused(says, claims_section, Profile([gamma]), [claim.model_copy(update=change)])
+
+
+def test_nothing_is_written_where_a_claim_cannot_be_held(place, refused_command):
+    suite = place.parents[2] / "bench" / "suites" / "profile.toml"
+    suite.write_text(SUITE.replace('"zeta"', '"delta"'))
+    there = sorted(place.parents[1].rglob("*"))
+    assert "no data set 'delta' in this run" in refused_command(place.parents[1], command=main)
+    assert sorted(place.parents[1].rglob("*")) == there

@@ -62,8 +62,8 @@ def forest_plots(found: Effects | None) -> list[Plot]:
         axes.set_yticks(places, [versus.join(pair) for pair in names])
         axes.set_ylim(at - 0.8, -0.2)
     about = (
-        f"{found.about} Blue circles: significantly better; red squares: significantly worse; open "
-        "circles: a tie, or too few seeds. Lines are 95% intervals, not corrected."
+        f"{plain(found.about)} Blue circles: significantly better; red squares: significantly "
+        "worse; open circles: a tie, or too few seeds. Lines are 95% intervals, not corrected."
     )
     if len(effects) < len(found.main):
         about += f" The {MOST} largest of {len(found.main):,} effects."
