@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Annotation, Text
@@ -196,6 +197,8 @@ def _label(axes: Axes, points: Sequence[Point], stairs: list[Point], run: RunRep
     figure = axes.get_figure(root=True)
     assert figure is not None
     figure.draw_without_rendering()
+    # One for all: making one takes milliseconds.
+    renderer = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
     figure.set_layout_engine("none")  # labels must not change the layout
     pixels = axes.transData.transform([(p.x, p.y) for p in points])
     taken = [Bbox.from_bounds(x - 4, y - 4, 8, 8) for x, y in pixels]
@@ -217,27 +220,27 @@ def _label(axes: Axes, points: Sequence[Point], stairs: list[Point], run: RunRep
         )
         free: list[tuple[float, int, Bbox]] = []  # cost, place, extent
         for place in range(len(OFFSETS)):
-            box = _moved(label, place)
+            box = _moved(label, place, renderer)
             whole = all(inside.fully_contains(*corner) for corner in (box.p0, box.p1))
             if whole and not box.padded(2).count_overlaps(names):
                 cost = MARK * box.count_overlaps(taken) + math.hypot(*OFFSETS[place])
                 free.append((cost, place, box))
         if free:
             _, place, box = min(free, key=lambda one: one[:2])
-            _moved(label, place)
+            _moved(label, place, renderer)
             names.append(box)
         else:
             label.remove()
 
 
-def _moved(label: Annotation, place: int) -> Bbox:
+def _moved(label: Annotation, place: int, renderer: RendererAgg) -> Bbox:
     """The extent of a label at one of OFFSETS, without the line to its point."""
     dx, dy = OFFSETS[place]
     label.xyann = (dx, dy)
     label.set(ha="left" if dx > 0 else "right" if dx < 0 else "center")
     label.set(va="bottom" if dy > 0 else "top")
-    label.get_window_extent()  # moves the text to its place
-    return Text.get_window_extent(label)
+    label.update_positions(renderer)
+    return Text.get_window_extent(label, renderer)
 
 
 def _baselines(axes: Axes, run: RunReport, points: Sequence[Point]) -> None:
