@@ -121,10 +121,16 @@ def test_a_baseline_chooses_on_its_texts_once(corpus, tmp_path, monkeypatch, tim
     assert (tmp_path / "noted").read_text() == times * "chosen\n"
 
 
-def test_a_group_of_which_no_member_can_be_measured_ends(corpus, tmp_path):
-    members = [CostMember(cell(attention="raises"))]
-    (member,) = measured(tmp_path, members, 1, data=str(corpus)).members
-    assert member.status == "crashed"
+def test_a_group_of_which_no_member_can_be_measured_ends(corpus, tmp_path, monkeypatch):
+    """The baseline's choice is an object of a plug-in file that its second process has not loaded.
+
+    There every cell ends the process before the file would be loaded for the baseline.
+    """
+    monkeypatch.setenv("CHOOSY", str(tmp_path / "noted"))
+    members = [CostMember(cell(attention="exits")), CostMember(ModelSpec(baseline="choosy"))]
+    result = measured(tmp_path, members, 1, data=str(corpus))
+    assert [member.status for member in result.members] == ["crashed", "crashed"]
+    assert "the process exited with status 7" in result.members[0].reason
 
 
 @pytest.mark.parametrize(

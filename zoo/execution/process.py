@@ -30,7 +30,10 @@ FORKS = hasattr(os, "fork") and hasattr(socket, "send_fds") and sys.platform != 
 DEVNULL = subprocess.DEVNULL
 EXIT_SECONDS = 10.0  # for a process that said its last to end
 GONE = OSError, struct.error, psutil.NoSuchProcess  # what asking a server that was killed raises
-_START = "import sys; sys.path[:] = {}; from zoo.execution.worker import {}; {}({})"
+_START = (
+    "import sys; sys.path[:] = {}; from zoo.execution import run_job, worker; "
+    "run_job.end_without_calls(); worker.{}({})"
+)
 
 
 class Worker:
@@ -126,7 +129,7 @@ def _start(function: str, channel: int) -> subprocess.Popen[bytes]:
 
     Ctrl-C in the terminal is for the process that submits: this one is in a group of its own.
     """
-    code = _START.format(sys.path, function, function, channel)
+    code = _START.format(sys.path, function, channel)
     command = [sys.executable, "-c", code]
     if sys.platform == "win32":
         os.set_handle_inheritable(channel, True)
