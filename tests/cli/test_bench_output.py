@@ -61,7 +61,7 @@ def test_quiet_prints_the_answer_and_the_page_alone(place, printed):
     assert err == ""
     lines = out.splitlines()
     assert lines[-1] == f"Report: {PAGE}"
-    assert "<title>rope, sin on order" in (place / PAGE).read_text()
+    assert "<title>rope and sin on order" in (place / PAGE).read_text()
     whole, err = printed()
     assert "there already" in err
     assert set(lines) < set(whole.splitlines())

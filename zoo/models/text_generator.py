@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import torch
 
 from zoo.data.encoding import END, END_OF_TEXT, PAD, START, decode_target, encode_source
+from zoo.data.sources.corpus import check_text
 from zoo.errors import ZooError
 from zoo.models.architectures import EncoderDecoder, LanguageModel
 from zoo.models.decoding import Decoding, Sampling, generate, transduce
-from zoo.models.text_model import TextModel, refuse_no_text
+from zoo.models.text_model import TextModel
 
 NEW_TOKENS = 50  # of a language model, without max_new
 
@@ -95,9 +96,7 @@ class TextGenerator(TextModel):
 
     def _read(self, prompt: str, number: int) -> tuple[list[int], int]:
         """The ids of a prompt, and how many tokens may follow it."""
-        refuse_no_text(prompt, f"prompt {number}")
-        if not prompt.strip():
-            raise ZooError(f"prompt {number} is empty")
+        check_text(f"prompt {number}", prompt)
         if isinstance(self.model, EncoderDecoder):
             ids = encode_source(self.tokenizer, prompt.strip())
             too_long, room = len(ids) > self.max_length, self.max_length - 1

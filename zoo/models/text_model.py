@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from zoo.data.batches import padded
 from zoo.data.encoding import join_pieces, pieces_of
+from zoo.data.sources.corpus import check_text
 from zoo.data.tokenizer import MASK, MASK_ID, PREFIX, SPECIALS
 from zoo.errors import ZooError
 from zoo.models.architectures import evaluating
@@ -75,7 +76,7 @@ class TextReader(TextModel, ABC):
     def encode(self, texts: Sequence[str], first: int = 1) -> list[Encoding]:
         """The tokens of each text, not cut; ZooError for an empty one, numbered from ``first``."""
         for number, text in enumerate(texts, start=first):
-            refuse_no_text(text, f"text {number}")
+            check_text(f"text {number}", text)
         encodings: list[Encoding] = self.tokenizer.encode_batch(list(texts))
         for number, encoding in enumerate(encodings, start=first):
             if len(encoding.ids) < 2:
@@ -151,14 +152,6 @@ class TextPredictor(TextReader):
             answers = self.answers(ids)
         for answer, about in zip(answers, read, strict=True):
             yield Prediction(**vars(answer), **about)
-
-
-def refuse_no_text(text: object, name: str) -> None:
-    """ZooError where a value is not a str, or one that cannot be encoded."""
-    if not isinstance(text, str):
-        raise ZooError(f"{name} is not a text but a {type(text).__name__}")
-    if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise ZooError(f"{name} contains an unpaired surrogate, which is not valid text")
 
 
 class TextClassifier(TextPredictor):
@@ -237,15 +230,15 @@ class TextTagger(TextReader):
     def tokens_of(self, text: str | Sequence[str], name: str = "the text") -> list[str]:
         """The tokens of a text; ZooError, which calls it ``name``, where it has none."""
         if isinstance(text, str):
-            refuse_no_text(text, name)
+            check_text(name, text)
             splitter = self.tokenizer.pre_tokenizer
             tokens = [text[start:end] for _, (start, end) in splitter.pre_tokenize_str(text)]
         else:
             tokens = list(text)
             for token in tokens:
-                refuse_no_text(token, f"a token of {name}")
-        if not tokens or not all(token.strip() for token in tokens):
-            raise ZooError(f"{name} {'has an empty token' if tokens else 'is empty'}")
+                check_text(f"a token of {name}", token)
+        if not tokens:
+            raise ZooError(f"{name} is empty")
         return tokens
 
     def encode(self, texts: Sequence[str | Sequence[str]], first: int = 1) -> list[Encoding]:

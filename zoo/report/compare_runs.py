@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from zoo.config.metric_description import MetricDescription
-from zoo.errors import ZooError, counted
+from zoo.errors import ZooError, counted, listed
 from zoo.report.comparable import changed_settings, why_not_comparable
 from zoo.report.compare_costs import REFERENCE, REFERENCE_DIFFERS, Change, CostChanges, Verdict
 from zoo.report.rows import Row
@@ -26,7 +26,6 @@ from zoo.report.run_report import RunReport
 from zoo.report.stats.intervals import ALPHA, ENOUGH
 from zoo.report.stats.paired import Difference, holm, p_of_models, pairs_of, tested
 from zoo.report.stats.scores import scores_of
-from zoo.report.tables.text import listed
 from zoo.sweep.records import Record
 
 MODELS_DIFFER = "models differ"

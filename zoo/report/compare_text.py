@@ -8,11 +8,12 @@ from dataclasses import asdict
 from typing import Any
 
 from zoo.config.metric_description import MetricDescription
+from zoo.errors import listed
 from zoo.report.compare_costs import REFERENCE, Change
 from zoo.report.compare_runs import ComparedRow, Comparison
 from zoo.report.rows import varying
 from zoo.report.stats.intervals import Interval
-from zoo.report.tables.text import bullets, line, listed, plain, ratio, tabulated
+from zoo.report.tables.text import bullets, line, plain, ratio, tabulated
 from zoo.report.tables.words import said
 
 HEADS = {"train speed": "× train", "inference speed": "× infer", "memory": "× memory"}

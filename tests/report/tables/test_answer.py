@@ -161,7 +161,7 @@ def test_equal_results_by_themselves_are_not_called_the_same_computation():
     speeds = {"linear": 1.0, "window": 0.8}
     assert line_of(of_attentions(speeds), "compute") == ""
     told = line_of(of_attentions(speeds), "The same results with every seed: ")
-    assert told.endswith("linear+rope, window+rope; and 1 more group.")
+    assert told.endswith("linear+rope and window+rope; and 1 more group.")
     exact_ones = exact(trained(cell(), cell(attention="naive")))
     beside = RunReport([*exact_ones, *trained(cell(attention="linear"))], "linear")
     assert "The same results with every seed: fused, naive, linear." in beside.answer

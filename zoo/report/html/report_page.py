@@ -12,7 +12,7 @@ from hashlib import sha256
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from zoo.errors import counted
+from zoo.errors import counted, listed
 from zoo.report.comparable import differing_settings
 from zoo.report.html.page_data import (
     details_of,
@@ -28,7 +28,7 @@ from zoo.report.profile_text import effects_table, profile_answer, profile_notes
 from zoo.report.run_report import MOST_DRAWN, RunReport
 from zoo.report.tables.columns import group_table
 from zoo.report.tables.notes import made_on
-from zoo.report.tables.text import listed, plain
+from zoo.report.tables.text import plain
 
 NAMED = 3  # choices of an axis, or rows, in a title
 LEAST = 11  # pixels: of text in plots
@@ -119,7 +119,7 @@ def inline_svg(svg: str) -> Markup:
 
 
 def _title(run: RunReport) -> str:
-    """What was compared: ``fused, naive × rope, sin on bbc-news``."""
+    """What was compared: ``fused and naive × rope and sin on bbc-news``."""
     name = run.typical.config["data"]["name"]
     axes = " × ".join(listed(choices, NAMED) for choices in run.axes.values())
     return f"{axes} on {name}" if axes else _on(run.short_names(run.rows), name)

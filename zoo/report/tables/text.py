@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 # Embeddings, overrides and isolates. If a text opens one and nothing closes it, everything after
 # it on the line changes direction, including the page's own words.
@@ -30,13 +30,6 @@ def _shown(character: str) -> str:
     if character in _DIRECTION:
         return f"\\u{ord(character):04x}"
     return "" if unicodedata.category(character) in ("Cc", "Cs") else character
-
-
-def listed(names: Iterable[str], most: int) -> str:
-    """``a, b and 3 more``: at most so many are named."""
-    named = list(names)
-    more = f" and {len(named) - most} more" if len(named) > most else ""
-    return f"{', '.join(named[:most])}{more}"
 
 
 def from_to(low: int, high: int) -> str:

@@ -8,12 +8,12 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from zoo.errors import counted
+from zoo.errors import counted, listed
 from zoo.measure.turns import CONTENDED as MOST_CONTENTION
 from zoo.measure.turns import NARROW
 from zoo.report.stats.intervals import ENOUGH
 from zoo.report.stats.ratios import CONTENDED, MEMORY_TIE, UNDECIDED
-from zoo.report.tables.text import ends, from_to, listed, percent, plain
+from zoo.report.tables.text import ends, from_to, percent, plain
 
 
 @functools.cache
