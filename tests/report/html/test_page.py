@@ -136,7 +136,7 @@ def test_a_page_is_called_like_its_run_and_says_what_differs_in_it():
     assert "training.epochs: 6, 12" in texts(named, "li")
     unnamed = parsed(report_page(RunReport(records), []))
     (title,) = texts(unnamed, "h1")
-    assert re.fullmatch(r"\w+, \w+, \w+ and 2 more × \w+, \w+, \w+ on bbc-news", title), title
+    assert re.fullmatch(r"\w+, \w+, \w+ and 2 more × \w+, \w+ and \w+ on bbc-news", title), title
     assert "training.epochs: 6, 12" not in texts(unnamed, "li")
     (summary,) = texts(unnamed, "p", id="run")
     assert summary == (
