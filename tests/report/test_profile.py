@@ -152,7 +152,7 @@ def tagged(pe: str, accuracy: float, effective: float | None, seed: int = 0) -> 
 def test_with_one_seed_a_tagger_is_at_chance_by_its_error_over_texts():
     run = RunReport([tagged("rope", 0.55, 1000), tagged("sin", 0.55, 20), tagged("none", 0.45, 20)])
     notes = " ".join(run.notes)
-    assert "0.500; not better than it: sin, none." in notes
+    assert "0.500; not better than it: sin and none." in notes
     # Wilson's interval of 11 of 20: 0.342 to 0.742; of 9 of 20 as far.
     assert "may differ by up to 20.8 points (95%, Wilson; the tokens of one text are" in notes
 
@@ -169,7 +169,7 @@ def test_the_answer_says_where_cells_differ_and_which_is_best_most_often(profile
     answer = profile_answer(profile)
     # On epsilon rope has 0.95 in the mean, and less in two seeds.
     assert answer[0] == "Most data sets solved with every seed: rope (3 of 6 data sets)."
-    assert answer[1] == "No cell solves delta, zeta with any seed."
+    assert answer[1] == "No cell solves delta and zeta with any seed."
     assert answer[2].startswith("Cells differ on 6 of 6 data sets")
     assert "rope (on 6 of 6 data sets)" in answer[3]
 
