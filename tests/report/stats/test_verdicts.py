@@ -35,7 +35,7 @@ def test_twins_are_equal_and_count_once():
     assert run.verdicts.ranks() == {name(): 1, name(attention="naive"): 1,
                                     name(attention="linear"): 3}  # fmt: skip
     assert "The same results with every seed" in "\n".join(run.notes)
-    assert "The same results with every seed: fused, naive." in run.answer
+    assert "The same results with every seed: fused and naive." in run.answer
 
 
 def test_equal_accuracies_with_other_errors_are_no_twins():

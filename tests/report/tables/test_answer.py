@@ -164,10 +164,10 @@ def test_equal_results_by_themselves_are_not_called_the_same_computation():
     assert told.endswith("linear+rope and window+rope; and 1 more group.")
     exact_ones = exact(trained(cell(), cell(attention="naive")))
     beside = RunReport([*exact_ones, *trained(cell(attention="linear"))], "linear")
-    assert "The same results with every seed: fused, naive, linear." in beside.answer
+    assert "The same results with every seed: fused, naive and linear." in beside.answer
     other = exact(trained(cell(), cell(attention="naive", pe="sin")))
     assert line_of(other, "compute") == ""
-    assert line_of(other, "The same results with every seed: fused+rope, naive+sin.")
+    assert line_of(other, "The same results with every seed: fused+rope and naive+sin.")
 
 
 def test_cells_with_other_settings_are_not_called_the_same_computation():
