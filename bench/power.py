@@ -132,7 +132,8 @@ class Reached:
     def __init__(self, file: Path) -> None:
         self.data = CoverageData(str(file))
         self.data.read()
-        self.files = {str(Path(f).relative_to(ROOT)): f for f in self.data.measured_files()}
+        code = (f for f in self.data.measured_files() if f.endswith(".py"))  # templates run too
+        self.files = {str(Path(f).relative_to(ROOT)): f for f in code}
         self.tests: dict[str, dict[int, set[str]]] = {}
         self.reach: Counter[str] = Counter()  # test to the number of lines that it reaches
         failing = set(file.with_name("failing.txt").read_text().split("\n"))

@@ -4,6 +4,7 @@ and runs on them."""
 from __future__ import annotations
 
 import contextlib
+import glob
 import json
 import os
 import shutil
@@ -112,6 +113,11 @@ class RayCluster:
                 if "ray::run_job" in " ".join(process.cmdline()):
                     found.append(process)
         return found
+
+    def trains(self, name: str) -> bool:
+        """Whether a training on a node has come so far that the run knows of it."""
+        checkpoints = f"{self.root}/{name}/tmp/**/checkpoint*"
+        return bool(glob.glob(checkpoints, recursive=True))
 
     def kill(self, name: str) -> None:
         """The node's power is cut."""

@@ -49,7 +49,7 @@ def test_a_node_that_is_lost_loses_and_doubles_nothing(
     cluster: RayCluster, local: Path, tmp_path: Path
 ) -> None:
     process = cluster.bench(tmp_path, seeds=2, epochs=12)
-    wait_for(lambda: cluster.jobs("two") and records(tmp_path), "a job on node two", process)
+    wait_for(lambda: cluster.trains("two") and records(tmp_path), "a job on node two", process)
     cluster.kill("two")
     err = finished(process)
     assert results(tmp_path) == results(local)
