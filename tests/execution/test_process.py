@@ -70,6 +70,18 @@ def test_a_process_without_memory_ends_and_is_not_waited_for(tmp_path):
         assert failed.value.status in ("oom", "crashed")
 
 
+def test_a_thread_of_a_component_that_fails_ends_nothing(tmp_path, monkeypatch):
+    """Also where it is called like the one that receives calls."""
+    (tmp_path / "threaded.py").write_text(
+        "import threading\n\ndef _listen():\n    raise RuntimeError\n\ndef call():\n"
+        "    one = threading.Thread(target=_listen)\n    one.start()\n    one.join()\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    with Worker(Limits(), tmp_path / "log") as worker:
+        assert worker.call("threaded:call", seconds=60) is None
+    assert "RuntimeError" in (tmp_path / "log").read_text()
+
+
 def test_the_main_module_stays_as_it_is_while_a_worker_starts(tmp_path):
     """Another thread may look for a class there, as pickle does."""
     main, stop = sys.modules["__main__"], threading.Event()

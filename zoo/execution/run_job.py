@@ -35,14 +35,16 @@ LOG_TAIL = 4000  # characters of a dead process' output that are kept
 
 
 def end_without_calls() -> None:
-    """Have this process end where the thread that receives its calls does, by an error.
+    """End this process when its thread that receives calls fails; nobody else would notice.
 
-    A call may hold an object of a plug-in file that is not loaded here.
+    It fails where a call holds an object of a plug-in file that is not loaded here. Threads of
+    components may fail and end nothing.
     """
 
     def ended(error: threading.ExceptHookArgs) -> None:
         threading.__excepthook__(error)
-        if error.thread and error.thread.name.endswith("(_listen)"):  # threading adds the function
+        frames = traceback.walk_tb(error.exc_traceback)
+        if any(frame.f_globals.get("__name__") == "zoo.execution.worker" for frame, _ in frames):
             os._exit(1)
 
     threading.excepthook = ended
