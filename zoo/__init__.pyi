@@ -51,7 +51,6 @@ def bench(
     threads: int | None = None,
     blocks: int | None = None,
     timeout: float | None = None,
-    memory_limit: int | None = None,
     save_models: Literal["none", "best", "all"] | None = None,
     dim: int | None = None,
     layers: int | None = None,
@@ -167,7 +166,6 @@ def bench(
     blocks: Times that each model is timed; by default 12 to 40. zoo bench goes on above 12
         until every speed is known within 2% of the reference's; zoo scale measures 6.
     timeout: Most seconds per training or timing; by default no limit.
-    memory_limit: Most MiB of data in one process; 0: no limit.  [default: 0]
     save_models: Keep trained models, in models/ of the run's directory. best: those of the
         row that the answer names, one a seed; all: those of every row and seed.  [default:
         none]
@@ -328,7 +326,6 @@ def train(
     pool: str | Sequence[str] | None = None,
     threads: int | None = None,
     timeout: float | None = None,
-    memory_limit: int | None = None,
     dim: int | None = None,
     layers: int | None = None,
     heads: int | None = None,
@@ -412,7 +409,6 @@ def train(
         cluster 0 is 1. Where zoo bench is given more, it also measures speeds with so many,
         if nothing else has the cores.  [default: 0]
     timeout: Most seconds per training or timing; by default no limit.
-    memory_limit: Most MiB of data in one process; 0: no limit.  [default: 0]
     dim: Width of the model.  [default: 64]
     layers: Number of blocks.  [default: 2]
     heads: Attention heads.  [default: 4]

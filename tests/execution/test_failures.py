@@ -33,7 +33,6 @@ def trainings(run_directory, corpus) -> dict[str, Record]:
         "phases": "train",
         "jobs": 2,
         "timeout": TIMEOUT,
-        "memory_limit": 6000,
     }
     outcome = bench(run_directory, options, on="local", plugins=(FAILING,))
     assert len(outcome.failed) == 6

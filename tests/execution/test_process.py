@@ -9,10 +9,9 @@ import threading
 
 import pytest
 
-from zoo.errors import StoppedError, ZooError
+from zoo.errors import StoppedError
 from zoo.execution import process
 from zoo.execution.base import Limits
-from zoo.execution.local import LocalExecutor
 from zoo.execution.process import Worker
 from zoo.execution.run_job import JobError
 
@@ -54,20 +53,6 @@ def test_a_script_without_a_main_guard_trains_where_nothing_can_be_forked(tmp_pa
         check=False,
     )
     assert done.stdout.splitlines() == ["begun", "1 ok"], done.stderr
-
-
-def test_a_limit_that_the_system_lacks_is_refused_at_the_start(tmp_path, monkeypatch):
-    monkeypatch.setattr(sys, "platform", "darwin")
-    with pytest.raises(ZooError, match="--set memory_limit: this system cannot"):
-        LocalExecutor().run([], limits=Limits(memory_limit=100), directory=tmp_path)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux alone")
-def test_a_process_without_memory_ends_and_is_not_waited_for(tmp_path):
-    with Worker(Limits(memory_limit=1), tmp_path / "log") as worker:
-        with pytest.raises(JobError) as failed:
-            worker.call("numpy:ones", 10**7, seconds=60)
-        assert failed.value.status in ("oom", "crashed")
 
 
 def test_a_thread_of_a_component_that_fails_ends_nothing(tmp_path, monkeypatch):

@@ -52,10 +52,10 @@ class Hangs(Fused):
 
 
 class Hungry(Fused):
-    """Allocates until the worker's limit stops it."""
+    """Asks for more memory than any machine has."""
 
     def attend(self, q, k, v, mask, bias):
-        self.hoard = torch.ones(2**33)
+        self.hoard = torch.ones(2**50)
         return super().attend(q, k, v, mask, bias)
 
 

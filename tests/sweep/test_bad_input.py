@@ -47,7 +47,6 @@ USAGE = [
     (["--threads", "1000000"], "--threads 1000000: Input should be less than or equal to 1024"),
     (["--jobs", "2"], "--on inline runs one job at a time"),
     (["--set", "timeout=2"], "--on inline cannot stop a job"),
-    (["--set", "memory_limit=4000"], "--on inline cannot stop a job"),
 ]
 # Of a task: options of another one, or without effect, and data that it does not read.
 TASKS = [

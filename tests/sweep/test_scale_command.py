@@ -155,7 +155,7 @@ def test_a_cell_that_failed_is_skipped_at_larger_values_until_there_is_more_of_w
         }
 
     Scripted.failures = {("naive", 16): "oom", ("fused", 32): "crashed"}
-    first = measure((8, 16, 32, 64), memory_limit=100)
+    first = measure((8, 16, 32, 64), timeout=100)
     assert first == {
         ("naive", 8): "ok", ("naive", 16): "oom", ("naive", 32): "oom at length 16",
         ("naive", 64): "oom at length 16", ("fused", 8): "ok", ("fused", 16): "ok",
@@ -167,16 +167,16 @@ def test_a_cell_that_failed_is_skipped_at_larger_values_until_there_is_more_of_w
     ok = next(r for r in records(tmp_path / "out") if r["status"] == "ok")
     assert ok["metrics"]["train_seconds"] == pytest.approx(0.2)
     # The same again measures nothing: the failures are of these limits.
-    assert measure((8, 16, 32, 64), memory_limit=100) == first
+    assert measure((8, 16, 32, 64), timeout=100) == first
     assert Scripted.measured == []
-    # With more memory what failed is measured again, and what was skipped for it.
+    # With another limit what failed is measured again, and what was skipped for it.
     Scripted.failures = {}
-    assert set(measure((8, 16, 32, 64), memory_limit=200).values()) == {"ok"}
+    assert set(measure((8, 16, 32, 64), timeout=200).values()) == {"ok"}
     assert Scripted.measured == [
         ("naive", 16), ("naive", 32), ("fused", 32), ("naive", 64), ("fused", 64)
     ]  # fmt: skip
     # What was measured in fewer blocks is measured again.
-    measure((8,), memory_limit=200, blocks=7)
+    measure((8,), timeout=200, blocks=7)
     assert Scripted.measured == [("naive", 8), ("fused", 8)]
 
 

@@ -29,7 +29,7 @@ REPLACED = {"length": "max_length", "batch": "batch_size"}
 # Of the options that all tasks share.
 SHARED = (
     *("task", *AXES, "dim", "layers", "heads", "ffn_dim", "max_length", "vocab_size", "dropout"),
-    *("device", "precision", "compile", "blocks", "threads", "timeout", "memory_limit"),
+    *("device", "precision", "compile", "blocks", "threads", "timeout"),
 )
 
 

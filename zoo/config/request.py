@@ -136,9 +136,6 @@ class Request(BaseModel):
         default=None,
         description="Most seconds per training or timing; by default no limit.",
     )
-    memory_limit: NonNegativeInt = Field(
-        default=0, description="Most MiB of data in one process; 0: no limit."
-    )
     save_models: Literal["none", "best", "all"] = Field(
         default="none",
         description="Keep trained models, in models/ of the run's directory. best: those of the "

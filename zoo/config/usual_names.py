@@ -65,7 +65,7 @@ SETTINGS = frozenset(
         *("embedding_std", "tuning_seeds", "tuning_share", "ensemble", "all_positions", "causal"),
         *("masked", "whole_words", "beam"),
         *("pretrain_epochs", "pretrain_lr", "pretrain_masked", "pretrain_whole_words"),
-        *("precision", "compile", "blocks", "timeout", "memory_limit"),
+        *("precision", "compile", "blocks", "timeout"),
     )
 )
 # What options were called in records and saved models of earlier versions.

@@ -162,13 +162,11 @@ class CostJob(Job):
 class Limits:
     """What jobs may use. jobs: at once; 0: as many as a cluster has room for.
 
-    memory_limit: MiB per process, 0: no limit. timeout: seconds per training, or per step of a cost
-    measurement; None: no limit.
+    timeout: seconds per training, or per step of a cost measurement; None: no limit.
     """
 
     jobs: int = 1
     threads: int = 1
-    memory_limit: int = 0
     timeout: float | None = None
 
 

@@ -126,7 +126,7 @@ def _blocks(
             if not goes_on and not (job.threads and threaded < number and _quiet(able)):
                 break
             if worker is None or not worker.alive:
-                worker = _prepared(job, group, replace(limits, memory_limit=0), log)
+                worker = _prepared(job, group, limits, log)
             elif goes_on:
                 turning = [one for one in able if not one.fits or number < HALF]
                 if _block(worker, group, turning, (process, number), limits):

@@ -8,7 +8,6 @@ hangs there, and a crash of native code ends everything.
 from __future__ import annotations
 
 import contextlib
-import sys
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -47,8 +46,6 @@ class LocalExecutor(Executor):
 
     def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Generator[Event]:
         """Run ``limits.jobs`` jobs at once, and cost jobs alone, after all others."""
-        if limits.memory_limit and sys.platform != "linux":  # elsewhere RLIMIT_DATA limits no mmap
-            raise ZooError("--set memory_limit: this system cannot limit the memory of a process")
         return _with_workers(jobs, limits, directory)
 
 
@@ -60,11 +57,8 @@ class InlineExecutor(Executor):
         training = [job for job in jobs if not isinstance(job, CostJob)]
         if training and limits.jobs > 1:
             raise ZooError("--on inline runs one job at a time: leave out --jobs or use --on local")
-        if training and (limits.timeout is not None or limits.memory_limit):
-            raise ZooError(
-                "--on inline cannot stop a job: leave out timeout and memory_limit, or use "
-                "--on local"
-            )
+        if training and limits.timeout is not None:
+            raise ZooError("--on inline cannot stop a job: leave out timeout, or use --on local")
         return _one_by_one(jobs, limits, directory)
 
     def default_limits(self, asked: Limits, trainings: int = 1) -> Limits:

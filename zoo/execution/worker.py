@@ -101,11 +101,6 @@ def serve(pipe: connection.Connection) -> None:
     state: dict[str, Any] = {}
     while True:
         name, arguments = calls.get()
-        if limits.memory_limit:  # not before: what has no memory to begin is waited for for ever
-            import resource
-
-            size = limits.memory_limit * 2**20
-            resource.setrlimit(resource.RLIMIT_DATA, (size, size))
         try:
             pipe.send(("returned", _call(pipe, state, name, arguments)))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a component may raise anything

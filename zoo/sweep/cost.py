@@ -168,7 +168,7 @@ def _scale_to(run: Run, over: str, value: int, stopped: dict[str, str]) -> None:
     """
     request, first = run.request, len(run.records)
     sizes, batch = sizes_at(over, value, request.sizes, request.training.batch_size)
-    limits = {"memory_limit": request.memory_limit, "timeout": request.timeout}
+    limits = {"timeout": request.timeout}
     blocks = request.blocks or HALF
     reasons: dict[str, str] = {}
     rows: list[PlanRow] = []

@@ -262,7 +262,7 @@ def job_limits(request: Request, executor: Executor, trainings: int = 1) -> Limi
 
     trainings: as of ``Executor.default_limits``.
     """
-    asked = Limits(request.jobs or 0, request.threads, request.memory_limit, request.timeout)
+    asked = Limits(request.jobs or 0, request.threads, request.timeout)
     return executor.default_limits(asked, trainings)
 
 
