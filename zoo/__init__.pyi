@@ -43,7 +43,6 @@ def bench(
     design: Literal["factorial", "one-factor"] | None = None,
     tuning_seeds: int | None = None,
     tuning_share: float | None = None,
-    minutes: float | None = None,
     phases: str | Sequence[str] | None = None,
     reference: str | None = None,
     metric: str | None = None,
@@ -148,10 +147,6 @@ def bench(
     tuning_seeds: Seeds to try each of several values with.  [default: 1]
     tuning_share: Share of training texts to choose values on, where settings have several.
         Of data with a validation split they are chosen on that.  [default: 0.2]
-    minutes: Train as many seeds as fit; by default --seeds decides. Costs are counted in,
-        and each of several data sets has so many minutes. How many seeds fit is said before
-        the start where earlier runs tell how long a training takes, else once every row is
-        trained with one. The same command again trains no more.
     phases: train (scores), cost (speed, memory) or both.  [default: train,cost]
     reference: The row that speeds are divided by; by default the first, of those that can
         run. Some of its parts are enough: fused+sin.

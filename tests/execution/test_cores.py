@@ -96,22 +96,3 @@ def test_what_limits_is_told_and_what_is_asked_for_is_given(tmp_path, monkeypatc
     assert "2 of 8 cores; OMP_NUM_THREADS gives each job at most 1 of 2" in limits_note(root)
     assert LocalExecutor().default_limits(Limits(0, 5)).threads == 5
     assert LocalExecutor().default_limits(Limits(0, 0)).threads == 1
-
-
-@pytest.mark.parametrize(
-    ("device", "driver", "place"),
-    [
-        ("cpu", True, "cpu"),
-        ("cuda", False, "gpu"),
-        ("mps", False, "gpu"),
-        ("auto", True, "gpu"),
-        ("auto", False, "cpu"),
-    ],
-)
-def test_where_jobs_compute_is_known_without_torch(device, driver, place, tmp_path, monkeypatch):
-    if driver:
-        (tmp_path / "proc/driver/nvidia").mkdir(parents=True)
-        (tmp_path / "proc/driver/nvidia/version").touch()
-    monkeypatch.setattr(machine, "ROOT", tmp_path)
-    monkeypatch.setattr("sys.platform", "linux")
-    assert machine.seems_to_compute_on(device) == place

@@ -7,7 +7,7 @@ from refused import refused
 
 from zoo.registry import Owner, Register, Registry
 from zoo.sweep.make_request import make_request
-from zoo.sweep.plan import Plan, make_plan
+from zoo.sweep.plan import Plan, counts, make_plan
 
 OPTIONS = {
     "attention": "fused,naive",
@@ -137,6 +137,27 @@ def test_what_a_task_needs_of_components_is_checked_before_anything_runs(registr
         "fused+rop", "fused+sin", "torch+sin", "ngram",
     }  # fmt: skip
     refused("nothing can run: torch cannot rotate", plan_of, registry, attention="torch", pe="rope")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, "27 trainings, 12 cost measurements in 2 groups"),
+        ({"phases": "train"}, "27 trainings"),
+        ({"phases": "cost"}, "12 cost measurements in 2 groups"),
+        ({"attention": "fused", "pe": "sin", "seeds": 1, "phases": "train"}, "1 training"),
+        (
+            {"pe": "sin", "lr": "0.1,0.2,0.3"},
+            "18 trainings (9 to choose settings), 4 cost measurements in 1 group",
+        ),
+    ],
+    ids=["both", "scores", "costs", "one", "tuned"],
+)
+def test_a_plan_counts_its_work(options, said, registry):
+    """Nine rows are two groups, each with the reference and its twin."""
+    given = {"attention": "fused,naive,split", "pe": "rope,sin,none", "baseline": "none"}
+    request = make_request({**given, **options}, registry)
+    assert counts(request, make_plan(request, registry)).startswith(said)
 
 
 def test_the_plan_marks_every_impossible_cell_and_runs_nothing(tmp_path, said):

@@ -98,7 +98,7 @@ def bench(
     trackers = find_trackers(track, loaded)
     requests = build_requests(options, loaded.registry)
     if plan_only:
-        _print_plans(requests, loaded, executor, Path(out) if out else None, as_json=as_json)
+        _print_plans(requests, loaded, executor, as_json=as_json)
         return 0
     shown = Silent() if quiet else for_stream(sys.stderr)
     with (
@@ -125,46 +125,32 @@ def bench(
     return 1 if done.failed else 0
 
 
-def _print_plans(
-    requests: Sequence[Request], zoo: Zoo, on: Choice, out: Path | None, *, as_json: bool
-) -> None:
-    """What would run, and how long it would take."""
-    from zoo.execution.machine import limits_note, seems_to_compute_on
-    from zoo.sweep.plan_time import (
-        PastTimes,
-        all_to_do,
-        as_table,
-        past_records,
-        time_lines,
-        with_fitting_seeds,
-    )
-    from zoo.sweep.prepare import dry_plan, open_executor, training_limits
+def _print_plans(requests: Sequence[Request], zoo: Zoo, on: Choice, *, as_json: bool) -> None:
+    """What would run, and on which machines."""
+    from tabulate import tabulate
+
+    from zoo.execution.machine import limits_note
+    from zoo.sweep.plan import counts
+    from zoo.sweep.prepare import dry_plan, open_executor
 
     with open_executor(zoo, on) as executor:
         plans = [(request, dry_plan(request, zoo, executor)) for request in requests]
         nodes = executor.nodes()
-        at_once = [
-            training_limits(r, p, executor, seems_to_compute_on(r.execution.device)).jobs
-            for r, p in plans
-        ]
     if as_json:
         print_json([_plan_data(request, plan) for request, plan in plans])
         return
-    records = past_records(out)
-    for (request, plan), jobs in zip(plans, at_once, strict=True):
+    for request, plan in plans:
         if len(requests) > 1:
             click.echo(f"{request.data} (--task {request.task})\n")
         _print_plan(plan)
-        past = PastTimes.of(records, request, nodes is not None)
-        request, fitting = with_fitting_seeds(request, plan, nodes, past, jobs, out)
-        lines = time_lines(all_to_do(request, plan), request, nodes, past, jobs)
-        if fitting and not past.training:
-            lines.append("and then what fits")
-        click.echo("\n".join(filter(None, [fitting, *lines])))
+        click.echo(counts(request, plan))
     if nodes is None and not requests[0].threads and (note := limits_note()):
         click.echo(note)
     if nodes is not None:
-        click.echo("\n" + as_table(nodes, requests[0]))
+        rows = [
+            (n.name, n.cores, n.gpus, f"left out: {n.problem}" if n.problem else "") for n in nodes
+        ]
+        click.echo("\n" + tabulate(rows, headers=["node", "cores", "GPUs", ""]))
 
 
 def _plan_data(request: Request, plan: Plan) -> dict[str, Any]:

@@ -24,7 +24,7 @@ USUAL = frozenset(
     (
         *("task", "attention", "pe", "norm", "ffn", "block", "pool", "baseline"),
         *("data", "test", "text_column", "label_column", "max_length"),
-        *("minutes", "epochs", "phases"),
+        *("epochs", "phases"),
     )
 )
 FULL = "In Python, help(zoo.bench) has the whole of each description."

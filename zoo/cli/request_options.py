@@ -40,7 +40,7 @@ PARAMS = "zoo.params"  # the key of a command's parameters in a click context
 REQUEST_SECTIONS = {
     **dict.fromkeys(("task", *AXES, "baseline", "design"), WHAT),
     "data": DATA,
-    **dict.fromkeys(("minutes", "phases", "reference", "metric"), TRAINING),
+    **dict.fromkeys(("phases", "reference", "metric"), TRAINING),
 }
 
 

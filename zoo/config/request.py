@@ -91,13 +91,6 @@ class Request(BaseModel):
     initial: InitialModel | None = None
 
     seeds: Annotated[tuple[Seed, ...], Field(min_length=1)] = (0, 1, 2)
-    minutes: PositiveFloat | None = Field(
-        default=None,
-        description="Train as many seeds as fit; by default --seeds decides. Costs are counted "
-        "in, and each of several data sets has so many minutes. How many seeds fit is said before "
-        "the start where earlier runs tell how long a training takes, else once every row is "
-        "trained with one. The same command again trains no more.",
-    )
     phases: Annotated[tuple[Phase, ...], Field(min_length=1)] = Field(
         default=("train", "cost"),
         description="train (scores), cost (speed, memory) or both.",
@@ -161,7 +154,7 @@ class Request(BaseModel):
 
 # Options of comparing several models, which have no use where one is trained.
 COMPARING = (
-    *("baseline", "design", "seeds", "minutes", "phases", "reference", "metric", "jobs", "blocks"),
+    *("baseline", "design", "seeds", "phases", "reference", "metric", "jobs", "blocks"),
     *("tuning_seeds", "tuning_share", "save_models"),
 )
 PARTS: dict[str, type[BaseModel]] = {

@@ -9,7 +9,6 @@ import contextlib
 import functools
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -105,16 +104,6 @@ def default_threads(trainings: int, root: Path = ROOT) -> int:
 def default_jobs(trainings: int, root: Path = ROOT) -> int:
     """How many of so many trainings run at once on the CPU: as many as their threads leave room."""
     return max(1, min(trainings, own_cores(root) // default_threads(trainings, root)))
-
-
-def seems_to_compute_on(device: str) -> str:
-    """``cpu`` or ``gpu``: where jobs with this ``--device`` run here, as far as is known at once.
-
-    Without torch, which would take seconds to ask: ``auto`` is a GPU where NVIDIA's driver or
-    Apple's processor is.
-    """
-    has_gpu = (ROOT / "proc/driver/nvidia/version").exists() or sys.platform == "darwin"
-    return "gpu" if device in ("cuda", "mps") or (device == "auto" and has_gpu) else "cpu"
 
 
 def limits_note(root: Path = ROOT) -> str:

@@ -11,16 +11,6 @@ from zoo.errors import ZooError, counted
 from zoo.execution.base import Result
 from zoo.sweep.cost import measure_rows
 from zoo.sweep.keys import digest, slug
-from zoo.sweep.plan_time import (
-    PastTimes,
-    all_to_do,
-    fitted_before,
-    keep_fitted,
-    past_records,
-    seconds_of,
-    time_lines,
-    with_fitting_seeds,
-)
 from zoo.sweep.records import FILE, Record, RecordFile, differing
 from zoo.sweep.run import Run, model_id
 from zoo.sweep.train_rows import train_rows
@@ -38,49 +28,11 @@ def carry_out(run: Run, trained: Callable[[], None] = lambda: None) -> None:
     """
     phases = run.request.phases
     _skipped(run)
-    past = _past(run, past_records(run.directory))
-    known = _fit_seeds(run, past)
-    _say_how_long(run, past)
     # A phase that was not asked for shows what is already there.
-    chosen = train_rows(run, "train" not in phases, None if known else lambda: _fit_again(run))
-    run.progress.expect(0.0)
+    chosen = train_rows(run, "train" not in phases)
     scored = any(record.kind == "train" and record.status == "ok" for record in run.records)
-    if scored and "train" in phases and all_to_do(run.request, run.plan, run).groups:
-        trained()
-    measure_rows(run, chosen, "cost" not in phases)
-
-
-def _past(run: Run, records: Sequence[Record]) -> PastTimes:
-    """How long such work took by these records."""
-    on_cluster = run.executor.nodes() is not None
-    device = "" if on_cluster else run.environment.get("device_name", "")
-    return PastTimes.of(records, run.request, on_cluster, device)
-
-
-def _fit_seeds(run: Run, past: PastTimes) -> bool:
-    """Set the seeds to as many as fit, where minutes are given, and say how many.
-
-    Whether there are to be no more.
-    """
-    nodes, jobs = run.executor.nodes(), run.limits.jobs
-    directory = None if run.fresh else run.directory
-    known = bool(past.training) or fitted_before(run.request, directory) > 0
-    run.request, said = with_fitting_seeds(run.request, run.plan, nodes, past, jobs, directory, run)
-    if said:
-        run.progress.notice(said)
-    if said and known:
-        keep_fitted(run)
-    return known or not said
-
-
-def _fit_again(run: Run) -> None:
-    """Set the seeds by how long those of this run took that every row is trained with first."""
-    past = _past(run, run.records)
-    if past.training:
-        _fit_seeds(run, past)
-    else:
-        minutes = f"--minutes {run.request.minutes:g}"
-        run.progress.notice(f"{minutes}: no training ended well, so nothing could be timed")
+    before = trained if scored and "train" in phases else None
+    measure_rows(run, chosen, "cost" not in phases, before)
 
 
 def _skipped(run: Run) -> None:
@@ -96,18 +48,6 @@ def _skipped(run: Run) -> None:
             if not run.reuse(key, True):
                 skipped = Result("skipped", row.skip_reason)
                 run.record("train", row, key, run.request.training, skipped)
-
-
-def _say_how_long(run: Run, past: PastTimes) -> None:
-    """How much there is to do, and how long it takes, from records of earlier runs."""
-    request, nodes = run.request, run.executor.nodes()
-    to_do = all_to_do(request, run.plan, run)
-    trains = to_do.tuning + to_do.trainings > 0
-    if past.training or (past.cost and not trains):  # else it is said after the first steps
-        for line in time_lines(to_do, request, nodes, past, run.limits.jobs):
-            run.progress.notice(line)
-    machines = 1 if nodes is None else sum(not node.problem for node in nodes)
-    run.progress.expect(seconds_of(to_do.cost_turns(machines), past.cost) or 0.0)
 
 
 def place_of(run: Run, out: Path | None) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,21 +19,25 @@ from zoo.registry import Choice
 from zoo.registry.loading import Zoo
 from zoo.sweep.keys import digest, result_key
 from zoo.sweep.make_request import refuse_several_values, scale_command
-from zoo.sweep.plan import PlanRow, make_plan
+from zoo.sweep.plan import PlanRow, cost_groups, make_plan
 from zoo.sweep.prepare import inspect, job_setup, open_executor
 from zoo.sweep.progress import Progress
 from zoo.sweep.records import REUSABLE, SCALE_FILE, Record, RecordFile
 from zoo.sweep.run import Run, job_limits, model_id
 
-GROUP_SIZE = 6  # models measured in turns besides the reference and its twin
 SCALE_SHARED = ("task", "task_options", "over", "base", "training", "execution")
 
 
-def measure_rows(run: Run, chosen: Mapping[str, Training], only_known: bool) -> None:
+def measure_rows(
+    run: Run,
+    chosen: Mapping[str, Training],
+    only_known: bool,
+    before: Callable[[], None] | None = None,
+) -> None:
     """Measure the cost of every row that is not known.
 
     chosen: row name to its training settings; by default those of the request. only_known: measure
-    nothing, take over what is there.
+    nothing, take over what is there. before: called before the first measurement, if there is one.
     """
     trainings = {row.name: chosen.get(row.name, run.request.training) for row in run.plan.runnable}
     to_do: dict[str, tuple[PlanRow, str]] = {}
@@ -50,6 +54,8 @@ def measure_rows(run: Run, chosen: Mapping[str, Training], only_known: bool) -> 
             to_do[row.name] = row, key
     jobs = _cost_jobs(run, [row for row, _ in to_do.values()], trainings)
     run.measured = len(to_do)
+    if jobs and before is not None:
+        before()
 
     def ended(job: Job, result: Result) -> None:
         assert isinstance(job, CostJob)
@@ -67,13 +73,6 @@ def key_of_cost(run: Run, row: PlanRow, training: Training) -> str:
     model, code = model_id(row.model), run.code("cost", row)
     more = run.plan.reference, run.request.blocks, run.threaded
     return result_key("cost", model, run.keyed(training), code, run.cost_environment, *more)
-
-
-def cost_groups(rows: Sequence[PlanRow], reference: str) -> list[list[PlanRow]]:
-    """The rows besides the reference that are measured together with it; none without rows."""
-    others = [row for row in rows if row.name != reference]
-    groups = [others[i : i + GROUP_SIZE] for i in range(0, len(others), GROUP_SIZE)]
-    return groups or [[]] * bool(rows)
 
 
 def _failed_everywhere(run: Run, row: PlanRow) -> bool:

@@ -42,9 +42,6 @@ def make_requests(
     requests = []
     for own in _matched(wanted, known) or known or [{}]:
         options = {**suite, **own}
-        for one, other in (("seeds", "minutes"), ("minutes", "seeds")):
-            if one in given:
-                options.pop(other, None)
         options |= given
         options["data"] = options.pop("name", None)
         options["task"] = options.get("task") or task_for(registry, options["data"])
@@ -93,8 +90,6 @@ def make_request(options: Mapping[str, Any], registry: Registry) -> Request:
     given = {name: value for name, value in options.items() if value is not None}
     task_name = str(given.pop("task", Request.model_fields["task"].default))
     task = find_task(registry, task_name)
-    if {"seeds", "minutes"} <= set(given):
-        raise ZooError("--minutes trains as many seeds as fit, --seeds says how many: use one")
     fields = flat_fields()
     parts: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
     own: dict[str, Any] = {}
@@ -134,8 +129,6 @@ def make_request(options: Mapping[str, Any], registry: Registry) -> Request:
     made: Request = validated(
         Request, {**request, **parts, "tuned": tuned, "task_options": task_options}
     )
-    if made.minutes and "train" not in made.phases:
-        raise ZooError(f"--minutes {made.minutes:g} has no effect without train in --phases")
     return made
 
 

@@ -13,13 +13,14 @@ from zoo.config.metric_description import ranked_by
 from zoo.config.request import Design, Request
 from zoo.config.settings import Training
 from zoo.config.usual_names import spelt
-from zoo.errors import ZooError, nearest
+from zoo.errors import ZooError, counted, nearest
 from zoo.execution.base import ModelSpec
 from zoo.registry import AXES, BUILT_IN, Choice, Pattern, Registry
 from zoo.registry.cell import Cell
 from zoo.tasks.base import Task, find_task
 from zoo.tasks.data_of_task import refuse_unread
 
+GROUP_SIZE = 6  # models measured in turns besides the reference and its twin
 MOST_CELLS = 20_000  # all parts crossed are billions, which no memory holds
 
 
@@ -251,6 +252,29 @@ def all_fits(request: Request, plan: Plan) -> tuple[list[Fit], list[Fit]]:
         return [], []
     chosen = dict.fromkeys((row.name for row in plan.runnable), request.training)
     return list(tuning_fits(request, plan)), list(seed_fits(request, plan, chosen))
+
+
+def cost_groups(rows: Sequence[PlanRow], reference: str) -> list[list[PlanRow]]:
+    """The rows besides the reference that are measured together with it; none without rows."""
+    if not rows:
+        return []
+    others = [row for row in rows if row.name != reference]
+    return [others[i : i + GROUP_SIZE] for i in range(0, max(1, len(others)), GROUP_SIZE)]
+
+
+def counts(request: Request, plan: Plan) -> str:
+    """How much a plan runs at most, in words."""
+    tuning, trainings = all_fits(request, plan)
+    parts = []
+    if tuning or trainings:
+        of_tuning = f" ({len(tuning)} to choose settings)" if tuning else ""
+        parts.append(counted(len(tuning) + len(trainings), "training") + of_tuning)
+    if "cost" in request.phases:
+        groups = cost_groups(plan.runnable, plan.reference)
+        measured = sum(len(group) + 2 for group in groups)  # with the reference and its twin
+        in_groups = counted(len(groups), "group")
+        parts.append(f"{counted(measured, 'cost measurement')} in {in_groups}")
+    return ", ".join(parts)
 
 
 # A component's declared capabilities say what it cannot be combined with; that it takes no three

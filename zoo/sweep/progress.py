@@ -13,8 +13,6 @@ from zoo.config.metric_description import MetricDescription
 from zoo.execution.base import Ended, Event, Notice, Result, Started
 from zoo.execution.base import Progress as JobProgress
 
-SOON = 30.0  # seconds; what takes less is not estimated on plain lines
-
 
 class Progress:
     """What a run reports as it goes; this shows nothing."""
@@ -27,9 +25,6 @@ class Progress:
 
     def phase(self, name: str, total: int) -> None:
         """A phase of so many jobs begins."""
-
-    def expect(self, seconds: float) -> None:
-        """What comes after the jobs of this phase, in seconds, as far as it is known."""
 
     def event(self, event: Event, metrics: Sequence[MetricDescription] = ()) -> None:
         """A job has started, come further or ended, or something of a cluster has changed.
@@ -49,14 +44,21 @@ class Shown(Progress):
     """Notices, and for each phase either one bar or a line for each job that ended.
 
     bars: whether there is a bar: jobs done, the time left, and how far the last job has come.
+    clock: seconds. The time left is known once two jobs of a phase have ended.
     """
 
-    def __init__(self, stream: TextIO | None = None, *, bars: bool = False) -> None:
-        self.stream = stream or sys.stderr
+    def __init__(
+        self,
+        stream: TextIO | None = None,
+        *,
+        bars: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.stream, self.clock = stream or sys.stderr, clock
         self.make: Any = _tqdm() if bars else None
         self.bar: Any = None
-        self.name, self.total, self.number, self.said = "", 0, 0, False
-        self.left = TimeLeft()
+        self.name, self.total, self.ended, self.started = "", 0, 0, clock()
+        self.shares: dict[str, float] = {}  # job name to the share of it that is done
 
     def notice(self, text: str) -> None:
         if self.make is None:
@@ -66,8 +68,8 @@ class Shown(Progress):
 
     def phase(self, name: str, total: int) -> None:
         self.close()
-        self.name, self.total, self.number, self.said = name, total, 0, False
-        self.left.begin(total)
+        self.name, self.total, self.ended, self.started = name, total, 0, self.clock()
+        self.shares = {}
         if total and self.make is None:
             self.notice(f"{name}: {total} to run")
         elif total:
@@ -76,9 +78,6 @@ class Shown(Progress):
                 total=total, desc=name, bar_format=layout, file=self.stream, dynamic_ncols=True
             )
 
-    def expect(self, seconds: float) -> None:
-        self.left.later = seconds
-
     def event(self, event: Event, metrics: Sequence[MetricDescription] = ()) -> None:
         if isinstance(event, Notice):
             self.notice(event.text)
@@ -86,21 +85,18 @@ class Shown(Progress):
             self._show(event.job.name)
         elif isinstance(event, JobProgress):
             step = event.step
-            self.left.advance(event.job.name, step.done / step.total)
+            self.shares[event.job.name] = step.done / step.total
             loss = "" if step.loss is None else f" loss {step.loss:.3f}"
             self._show(f"{event.job.name} {step.done:g}/{step.total}{loss}")
-            self._first_estimate()
         elif isinstance(event, Ended):
-            self.left.advance(event.job.name, 1.0)
-            self.number += 1
-            left = str(self.left) if self.left.clock() - self.left.started > SOON else ""
+            self.shares[event.job.name] = 1.0
+            self.ended += 1
             node = f" @{event.node}" if event.node else ""
             how = f"{event.job.name}: {summary(event.result, metrics)}"
             if self.make is None or self.stream.isatty():  # in a notebook the bar says it
-                self.notice(
-                    f"{self.name} {self.number}/{self.total} {how} "
-                    f"[{event.result.seconds:.1f} s]{node}{f', {left}' if left else ''}"
-                )
+                seconds = f"[{event.result.seconds:.1f} s]"
+                left = f", {left}" if (left := self._left()) else ""
+                self.notice(f"{self.name} {self.ended}/{self.total} {how} {seconds}{node}{left}")
             self._show(how)
 
     def close(self) -> None:
@@ -111,15 +107,15 @@ class Shown(Progress):
     def _show(self, how: str) -> None:
         """Draw the bar again. how: how far the last job has come."""
         if self.bar is not None:
-            self.bar.n = sum(self.left.shares.values())
-            self.bar.set_postfix_str(", ".join(filter(None, [str(self.left), how])))
+            self.bar.n = sum(self.shares.values())
+            self.bar.set_postfix_str(", ".join(filter(None, [self._left(), how])))
 
-    def _first_estimate(self) -> None:
-        """Say, once in a phase that is not short, how long it takes in all."""
-        late = self.left.clock() - self.left.started > SOON
-        if self.bar is None and not self.said and late and str(self.left):
-            self.said = True
-            self.notice(f"{self.name}: {self.left}, from the first steps")
+    def _left(self) -> str:
+        """The time that the phase still takes, in words; empty where it is not known, or over."""
+        if self.ended < 2 or self.ended >= self.total:
+            return ""
+        each = (self.clock() - self.started) / self.ended
+        return f"{about(each * (self.total - self.ended))} left"
 
 
 def _tqdm() -> Any:
@@ -160,44 +156,6 @@ def summary(result: Result, metrics: Sequence[MetricDescription]) -> str:
     if metrics and metrics[0].name in result.metrics:
         return f"{metrics[0].label} {metrics[0].format(result.metrics[metrics[0].name])}"
     return "ok"
-
-
-class TimeLeft:
-    """How long a phase still takes; every piece of progress since it began counts.
-
-    A job counts as far as it has come, so that there is an estimate before the first one has ended,
-    and however rarely jobs report. clock: seconds, for tests. later: seconds of what comes after
-    the phase, as far as it is known.
-    """
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self.clock, self.later = clock, 0.0
-        self.begin(0)
-
-    def begin(self, total: int) -> None:
-        """A phase of so many jobs begins."""
-        self.total, self.started, self.at = total, self.clock(), 0.0
-        self.shares: dict[str, float] = {}  # job name to the share of it that is done
-
-    def advance(self, name: str, share: float) -> None:
-        """A job has come so far."""
-        self.shares[name] = share
-        self.at = self.clock()
-
-    def seconds(self) -> float | None:
-        """Seconds from now to the end; None as long as nothing is known."""
-        done = sum(self.shares.values())
-        if not done or self.at == self.started:
-            return None
-        whole = (self.at - self.started) / done * self.total
-        return max(0.0, whole - (self.clock() - self.started))
-
-    def __str__(self) -> str:
-        """``about 3 min left``, of the run; empty where it is not known, or the phase is over."""
-        seconds = self.seconds()
-        if seconds is None or sum(self.shares.values()) >= self.total:
-            return ""
-        return f"{about(seconds + self.later)} left"
 
 
 def about(seconds: float) -> str:

@@ -61,9 +61,6 @@ class TrackedProgress(Progress):
             self._release()
         self.shown.phase(name, total)
 
-    def expect(self, seconds: float) -> None:
-        self.shown.expect(seconds)
-
     def event(self, event: Event, metrics: Sequence[MetricDescription] = ()) -> None:
         self.shown.event(event, metrics)
         if isinstance(event, Started) and isinstance(event.job, TrainJob):

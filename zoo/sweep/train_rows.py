@@ -15,7 +15,7 @@ import os
 import shutil
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -35,25 +35,18 @@ OUTPUTS = "sample_outputs.json"  # beside the weights
 LONGEST = 100  # letters of a row's name in that of a directory
 
 
-def train_rows(
-    run: Run, only_known: bool, fit_seeds: Callable[[], None] | None = None
-) -> dict[str, Training]:
+def train_rows(run: Run, only_known: bool) -> dict[str, Training]:
     """Train every row that is not known; row name to the settings chosen for it.
 
-    only_known: train nothing, take over what is there. fit_seeds: sets the seeds of the request,
-    once every row is trained with the first one.
+    only_known: train nothing, take over what is there.
     """
     request = run.request
     if request.tuned:
         _train(run, "tune", tuning_fits(request, run.plan), only_known)
     chosen = chosen_settings(request, run.plan, run.records, run.metrics[0])
-    if fit_seeds is not None:
-        first = request.model_copy(update={"seeds": request.seeds[:1]})
-        _train(run, "train", seed_fits(first, run.plan, chosen), only_known)
-        fit_seeds()
     if not only_known:
         _without_settings(run, chosen)
-    _train(run, "train", seed_fits(run.request, run.plan, chosen), only_known)
+    _train(run, "train", seed_fits(request, run.plan, chosen), only_known)
     return chosen
 
 
@@ -76,10 +69,9 @@ def _train(run: Run, kind: Literal["tune", "train"], fits: Iterable[Fit], only_k
     """Carry out the trainings that are not known."""
     jobs: list[Job] = []
     started: dict[str, Fit] = {}
-    done = {record.key for record in run.records}
     for fit in fits:
         row, key = fit.row, key_of_training(run, fit)
-        if key in done or run.reuse(key, only_known or not run.fresh) or only_known:
+        if run.reuse(key, only_known or not run.fresh) or only_known:
             continue
         values = run.request.tuned if row.tunable else ()
         shown = "".join(f" {name}={getattr(fit.training, name):g}" for name in values)
