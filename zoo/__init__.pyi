@@ -74,7 +74,6 @@ def bench(
     precision: Literal["auto", "fp32", "bf16"] | None = None,
     compile: bool | None = None,
     init: str | None = None,
-    pretrain_data: str | None = None,
     pretrain_epochs: int | None = None,
     pretrain_lr: float | None = None,
     pretrain_masked: float | None = None,
@@ -198,10 +197,7 @@ def bench(
     init: Begin with pretrain, or a saved masked language model; by default new weights.
         pretrain is masked language modelling before each training; of a saved model the
         directory is named.
-    pretrain_data: Texts to pretrain on; by default those of the training split. A file of
-        plain text, a table with a column of texts, or a directory of text files. Texts that
-        are scored are left out.
-    pretrain_epochs: Passes over the texts to pretrain on.  [default: 20]
+    pretrain_epochs: Passes of the pretraining over the training texts.  [default: 20]
     pretrain_lr: Peak learning rate of the pretraining.  [default: 0.003]
     pretrain_masked: Share of word pieces masked in pretraining.  [default: 0.3]
     pretrain_whole_words: Mask whole words in pretraining.  [default: no]
@@ -344,7 +340,6 @@ def train(
     precision: Literal["auto", "fp32", "bf16"] | None = None,
     compile: bool | None = None,
     init: str | None = None,
-    pretrain_data: str | None = None,
     pretrain_epochs: int | None = None,
     pretrain_lr: float | None = None,
     pretrain_masked: float | None = None,
@@ -438,10 +433,7 @@ def train(
     init: Begin with pretrain, or a saved masked language model; by default new weights.
         pretrain is masked language modelling before each training; of a saved model the
         directory is named.
-    pretrain_data: Texts to pretrain on; by default those of the training split. A file of
-        plain text, a table with a column of texts, or a directory of text files. Texts that
-        are scored are left out.
-    pretrain_epochs: Passes over the texts to pretrain on.  [default: 20]
+    pretrain_epochs: Passes of the pretraining over the training texts.  [default: 20]
     pretrain_lr: Peak learning rate of the pretraining.  [default: 0.003]
     pretrain_masked: Share of word pieces masked in pretraining.  [default: 0.3]
     pretrain_whole_words: Mask whole words in pretraining.  [default: no]

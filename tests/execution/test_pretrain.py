@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +14,9 @@ from zoo.cli import main
 from zoo.data.encoding import windows
 from zoo.data.masked_batches import MaskedSplit, Masking
 from zoo.data.tokenizer import Vocabulary
-from zoo.execution.base import Event, Limits, Progress, Result, TrainJob
+from zoo.execution.base import Event, Progress, TrainJob
 from zoo.execution.open_setup import build_model, open_setup
 from zoo.execution.pretrain import CHECKPOINT, FINISHED, begin
-from zoo.execution.run_job import run_job
 from zoo.models.architectures import DeepEnsemble
 from zoo.models.build import build_masked_language_model
 from zoo.registry.cell import Cell
@@ -33,13 +30,6 @@ from zoo.training.trainer import Trainer
 RUNTIME = Runtime(torch.device("cpu"), "fp32")
 STAGE = {"init": "pretrain", "pretrain_epochs": 3, "pretrain_lr": 0.01}
 TAGGED = "recall(train=60,test=30,pairs=4,values=3)"
-
-
-@pytest.fixture
-def own_cache(tmp_path, monkeypatch) -> Callable[[], None]:
-    """Changes the cache to a new one, in which nothing is pretrained."""
-    numbers = itertools.count()
-    return lambda: monkeypatch.setenv("ZOO_CACHE", str(tmp_path / f"cache{next(numbers)}"))
 
 
 @pytest.fixture(scope="module")
@@ -95,9 +85,8 @@ def test_before_the_first_step_the_encoder_is_the_saved_one_and_the_head_is_new(
     assert any("head" in name for name in after)
 
 
-def test_the_stage_is_masked_language_modelling_on_the_training_texts(options, own_cache, tmp_path):
+def test_the_stage_is_masked_language_modelling_on_the_training_texts(options, tmp_path):
     """The same encoder, built and trained as that task does, has the same bits at the end."""
-    own_cache()
     setup = prepared(options).setup
     opened = open_setup(setup)
     job = TrainJob(setup, "a cell", "key", model=cell(), seed=3)
@@ -123,43 +112,6 @@ def test_the_stage_is_masked_language_modelling_on_the_training_texts(options, o
     assert trainer.run_epoch().loss < first
     theirs, ours = expected.encoder.state_dict(), model.encoder.state_dict()
     assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
-
-
-def run(job: TrainJob, directory: Path) -> tuple[list[int], Result]:
-    """The numbers of the steps of a job, and its result."""
-    *steps, result = run_job(job, directory, Limits())
-    assert result.status == "ok", result.traceback
-    assert {step.total for step in steps} == {3 + CLASSIFY["epochs"]}
-    return [step.done for step in steps], result
-
-
-def test_trainings_that_differ_in_what_comes_after_the_stage_share_it(options, own_cache, tmp_path):
-    own_cache()
-    done = {}
-    for name, changes in {
-        "first": {},
-        "other rate": {"lr": 0.02},
-        "other head": {"head_hidden": 8, "token_deletion": 0.2},
-        "other share": {"validation": 0.25},
-        "other seed": {"seeds": [1]},
-        "other stage": {"pretrain_masked": 0.2},
-        "other cell": {"pe": "sin"},
-    }.items():
-        setup = prepared({**options, **changes}).setup
-        seed, pe = changes.get("seeds", [0])[0], changes.get("pe", "rope")
-        job = TrainJob(setup, name, name, model=cell(pe=pe), seed=seed)
-        (tmp_path / name).mkdir()
-        steps, result = run(job, tmp_path / name)
-        done[name] = steps, result.metrics
-    shared = [name for name, (steps, _) in done.items() if steps == [4, 5]]
-    assert shared == ["other rate", "other head"]
-    assert all(done[n][0] == [1, 2, 3, 4, 5] for n in done if n not in shared)
-    for name in shared:
-        for metric in ("pretraining", "pretrain_seconds"):
-            assert done[name][1][metric] == done["first"][1][metric]
-    # The held-out part of the training split is not pretrained on.
-    assert done["first"][1]["pretraining"]["texts"] == 72
-    assert done["other share"][1]["pretraining"]["texts"] == 54
 
 
 class Steps(Silent):
@@ -188,39 +140,16 @@ def whole(options, tmp_path_factory) -> Run:
     ids=["in the stage", "in the training"],
 )
 def test_a_job_that_is_interrupted_goes_on_in_either_stage_on_either_executor(
-    options, whole, own_cache, tmp_path, first, second, steps
+    options, whole, tmp_path, first, second, steps
 ):
-    own_cache()
     out, rest = tmp_path / "out", Steps()
     with pytest.raises(Stop):
         bench(out, options, on=first, progress=Steps(steps))
     left = {path.name for path in out.glob("unfinished/*/*.safetensors")}
     assert (CHECKPOINT in left, FINISHED in left) == (steps == 1, steps == 4)
-    own_cache()  # on another machine, whose cache has nothing of the stage
     resumed = bench(out, options, on=second, progress=rest)
     # A process of ``local`` may have done one more step before it was stopped.
     assert rest.done[0] in ((steps + 1,) if first == "inline" else (steps + 1, steps + 2))
     assert rest.done[-1] == 5
     assert by_key(resumed.records) == by_key(whole.records)
     assert not (out / "unfinished").exists()
-
-
-def test_a_file_of_texts_is_read_and_training_begins_with_what_was_learned_from_it(
-    corpus, tmp_path, own_cache
-):
-    own_cache()
-    more = tmp_path / "more.txt"
-    more.write_text("\n".join((corpus / "train.csv").read_text().splitlines()[1:] * 3))
-    options = {**CLASSIFY, "data": str(corpus), "baseline": "none", "phases": "train"}
-    options |= {"epochs": 1, "lr": 1e-9, "weight_decay": 0.0}
-    stage = {**STAGE, "pretrain_data": str(more)}
-    out = tmp_path / "out"
-    (plain,) = bench(tmp_path / "plain", options).records
-    (given,) = bench(out, {**options, **stage}).records
-    assert given.curve[0]["loss"] != plain.curve[0]["loss"]
-    # No path of this machine is in what is recorded.
-    assert given.config["pretraining"]["pretrain_data"].startswith("more.txt (")
-    assert given.metrics["pretraining"]["texts"] == 1
-    losses = given.metrics["pretraining"]["losses"]
-    assert len(losses) == 3
-    assert losses[-1] < losses[0]

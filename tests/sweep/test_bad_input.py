@@ -112,7 +112,6 @@ def test_an_option_that_would_have_no_effect_is_refused(task, options, says, no_
         ("--data nope.tsv --task seq2seq", "no pairs 'nope.tsv', and no such file"),
         ("--data nope.txt --task lm", "no data 'nope.txt'"),
         ("--data newswire --test nope.csv", "--test nope.csv: no such file"),
-        ("--init pretrain --pretrain-data nope.txt", "--pretrain-data nope.txt: no such file"),
     ],
 )
 def test_a_plan_of_data_that_do_not_exist_is_refused(options, says, no_run):

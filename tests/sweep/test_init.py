@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import json
 import os
 import re
@@ -14,7 +13,7 @@ from typing import Any
 
 import pytest
 from refused import refused
-from small_runs import CLASSIFY, MLM, bench, flags, prepared, train
+from small_runs import CLASSIFY, MLM, bench, prepared, train
 
 from zoo.cli import main
 from zoo.data.sources.corpus import plain_words
@@ -29,9 +28,7 @@ from zoo.sweep.complete import read_run
 from zoo.sweep.keys import result_key
 from zoo.sweep.make_request import make_request
 from zoo.sweep.plan import make_plan
-from zoo.sweep.pretraining_data import read_parts
 from zoo.sweep.records import RecordFile
-from zoo.tasks.encoder_task import without_scored
 
 STAGE = {"init": "pretrain", "pretrain_epochs": 2, "pretrain_lr": 0.01}
 
@@ -68,7 +65,6 @@ def test_records_say_what_encoders_begin_with_and_their_commands_repeat_it(pretr
     for record in records:
         assert record.config["pretraining"] == {
             "init": "pretrain",
-            "pretrain_data": "",
             "pretrain_epochs": 2,
             "pretrain_lr": 0.01,
             "pretrain_masked": 0.3,
@@ -106,9 +102,7 @@ def test_a_directory_of_pretrained_rows_takes_no_others(pretrained, corpus, enco
 
 
 def test_what_it_began_with_is_in_the_key(corpus, encoder, tmp_path):
-    """Also the content of a model or of a file of texts, and not its place."""
-    texts = tmp_path / "texts.txt"
-    texts.write_text("a goal\n")
+    """Also the content of a model, and not its place."""
     moved = tmp_path / "elsewhere" / "enc"
     shutil.copytree(encoder, moved)
     options = {**CLASSIFY, "data": str(corpus)}
@@ -120,12 +114,9 @@ def test_what_it_began_with_is_in_the_key(corpus, encoder, tmp_path):
             assert str(place) not in repr((found.setup, config))
         return result_key("train", {"cell": {}, "baseline": ""}, config, {}, {}, 0)
 
-    named = {**STAGE, "pretrain_data": str(texts)}
-    keys = [key(), key(**STAGE), key(init=str(encoder)), key(**named)]
-    assert len(set(keys)) == 4
+    keys = [key(), key(**STAGE), key(init=str(encoder))]
+    assert len(set(keys)) == 3
     assert key(init=str(moved)) == keys[2]
-    texts.write_text("a match\n")
-    assert key(**named) not in keys
 
 
 def test_zoo_train_begins_with_a_saved_encoder_and_takes_its_tokenizer(encoder, corpus, tmp_path):
@@ -199,68 +190,32 @@ def test_a_model_of_other_sizes_or_none_is_refused_by_name(encoder, corpus, tmp_
 
 
 def test_no_text_that_is_scored_is_pretrained_on(corpus, tmp_path):
-    """Neither from the file that is given nor, where a part is held out, from that part."""
+    """Neither a test text, in whatever case, nor what is held out of the training split."""
+    shutil.copytree(corpus, tmp_path / "data")
     with (corpus / "test.csv").open(newline="") as file:
-        test = [row["text"] for row in csv.DictReader(file)]
-    with (corpus / "train.csv").open(newline="") as file:
-        train = [row["text"] for row in csv.DictReader(file)]
-    own = ["a text of its own", test[3].upper() + " ", "another one", train[5]]
-    given = tmp_path / "given.csv"
-    with given.open("w", newline="") as file:
-        csv.writer(file).writerows([["text"], *[[text] for text in own]])
-    options = {**CLASSIFY, "data": str(corpus), **STAGE, "validation": 0.25}
-    for changes in ({}, {"pretrain_data": str(given)}):
-        setup = open_setup(prepared({**options, **changes}).setup)
-        task, its = setup.task, setup
-        _, held_out = task.validation_rows(its)
-        scored = {plain_words(text) for text in [*test, *(train[row] for row in held_out)]}
-        texts = read_parts(given, {}, []) if changes else None
-        found = task.texts_to_pretrain(its, texts)
-        assert not {plain_words(text) for text in found} & scored
-        if changes:
-            assert found[:2] == ["a text of its own", "another one"]
-        else:
-            assert len(found) == 54
+        row = next(csv.DictReader(file))
+    with (tmp_path / "data" / "train.csv").open("a", newline="") as file:
+        shouted = {**row, "text": row["text"].upper()}
+        csv.DictWriter(file, list(row)).writerow(shouted)
+    options = {**CLASSIFY, "data": str(tmp_path / "data"), **STAGE, "keep_duplicates": True}
+    for validation, count in ((0.0, 72), (0.25, 54)):
+        setup = open_setup(prepared({**options, "validation": validation}).setup)
+        corpus_texts = setup.data.corpus()
+        scored = [*corpus_texts.test_texts]
+        if validation:
+            _, held_out = setup.task.validation_rows(setup)
+            scored += [corpus_texts.train_texts[row] for row in held_out]
+        texts = setup.task.texts_to_pretrain(setup)
+        assert not {plain_words(text) for text in texts} & {plain_words(text) for text in scored}
+        assert abs(len(texts) - count) <= 1
 
 
 def test_texts_of_taggers_are_their_tokens():
     options = {"task": "tag", "data": "recall(train=20,test=8,pairs=4,values=3)", **STAGE}
     setup = open_setup(prepared({**options, "device": "cpu"}).setup)
-    found = setup.task.texts_to_pretrain(setup, None)
+    found = setup.task.texts_to_pretrain(setup)
     assert set(found) <= {" ".join(tokens) for tokens in setup.data.corpus().train_tokens}
     assert len(found) == 20
-
-
-def test_a_file_of_plain_text_is_one_text_whose_scored_lines_are_left_out(tmp_path):
-    path = tmp_path / "book.txt"
-    path.write_text("One line.\n\nA  scored LINE.\nThe last.\n")
-    (parts,) = read_parts(path, {}, [])
-    assert parts == ["One line.", "A  scored LINE.", "The last."]
-    assert without_scored([parts], ["a scored line."]) == ([["One line.", "The last."]], 1)
-    assert without_scored([["a"], ["b"]], ["A", "b ", "c"]) == ([], 2)
-    assert without_scored([["c d"]], [["c", "d"]]) == ([], 1)
-    path.write_text(" \n")
-    refused("contains no text", read_parts, path, {}, [])
-
-
-def test_other_files_are_read_as_data_are(tmp_path):
-    table = tmp_path / "a.csv"
-    table.write_bytes("1;Caf\xe9;two\n2;Th\xe9;four\n".encode("latin-1"))
-    options = {"text_column": "2,3", "header": False, "delimiter": "semicolon"}
-    notices: list[str] = []
-    assert read_parts(table, options, notices) == [["Caf\xe9\ntwo"], ["Th\xe9\nfour"]]
-    assert "read as cp1252, which is a guess" in notices[0]
-    rows = tmp_path / "a.jsonl"  # has no header and no delimiter
-    rows.write_text('{"2": "x", "3": "y"}\n')
-    assert read_parts(rows, options, []) == [["x\ny"]]
-    book = tmp_path / "book.txt.gz"
-    book.write_bytes(gzip.compress(b"One.\n\nTwo.\n"))
-    assert read_parts(book, options, []) == [["One.", "Two."]]
-    folder = tmp_path / "books"
-    folder.mkdir()
-    (folder / "a.txt").write_text("One.\nTwo.\n")
-    (folder / "b.txt").write_text("Three.\n")
-    assert read_parts(folder, {}, []) == [["One.", "Two."], ["Three."]]
 
 
 def test_where_there_is_a_validation_split_it_is_what_is_not_pretrained_on(corpus, tmp_path):
@@ -273,36 +228,5 @@ def test_where_there_is_a_validation_split_it_is_what_is_not_pretrained_on(corpu
         setup = open_setup(prepared({**options, "validation": validation}).setup)
         its = setup.data.corpus()
         assert its.validation_texts
-        found = setup.task.texts_to_pretrain(setup, [[text] for text in its.validation_texts])
-        assert found == []
         # No row of train is held out where there is a split for it.
-        assert setup.task.texts_to_pretrain(setup, None) == its.train_texts
-
-
-def test_texts_that_are_all_scored_are_refused_and_some_are_named(corpus, tmp_path, said):
-    given = tmp_path / "test.csv"
-    shutil.copy(corpus / "test.csv", given)
-    options = {**CLASSIFY, "data": str(corpus), **STAGE, "pretrain_data": str(given)}
-    refused(r"test.csv: every text in it is a test text", prepared, options)
-    with given.open("a", newline="") as file:
-        csv.writer(file).writerow(["a text of its own", "sport"])
-    out = tmp_path / "out"
-    words = [*flags(options), "--phases", "train", "--on", "inline", "--out", out]
-    assert "30 of the test texts are in test.csv: not pretrained on" in said("bench", *words).err
-    assert {r.metrics["pretraining"]["texts"] for r in RecordFile(out).read() if r.cell} == {1}
-
-
-def test_where_what_is_left_is_held_out_the_rows_say_so(corpus, tmp_path):
-    given = tmp_path / "train.csv"
-    options = {**CLASSIFY, "data": str(corpus), **STAGE, "validation": 0.25}
-    setup = open_setup(prepared(options).setup)
-    _, held_out = setup.task.validation_rows(setup)
-    text = setup.data.corpus().train_texts[held_out[0]]
-    with given.open("w", newline="") as file:
-        csv.writer(file).writerows([["text"], [text]])
-    options |= {"pretrain_data": str(given), "phases": "train", "baseline": "none"}
-    (record,) = bench(tmp_path / "out", options).records
-    assert (record.status, record.reason) == (
-        "crashed",
-        "--pretrain-data: every text in it is one that is scored",
-    )
+        assert setup.task.texts_to_pretrain(setup) == its.train_texts

@@ -40,8 +40,6 @@ def test_no_file_that_is_written_names_a_place_of_this_machine(tmp_path, monkeyp
     monkeypatch.chdir(here)
     (here / "data" / "rows.csv").write_text(ROWS + "no label\n")
     (here.parent / "elsewhere.csv").write_text(ROWS.replace("text ", "other "))
-    lines = (f"line {n} has some words to begin with, and then many more\n" for n in range(60))
-    (home / "plain.txt").write_text("".join(lines))
     for place in (here / "broken.py", here.parent / "outside.py"):
         shutil.copy(FAILING, place)
     within = ["--data", str(here / "data" / "rows.csv"), "--plugin", str(here / "broken.py")]
@@ -49,7 +47,7 @@ def test_no_file_that_is_written_names_a_place_of_this_machine(tmp_path, monkeyp
     bench += ["--jobs", "1", "--save-models", "all", "--out", str(here / "runs" / "within")]
     assert main(bench) == 1, capsys.readouterr().err
     outside = ["--data", str(here.parent / "elsewhere.csv"), "--init", "pretrain"]
-    outside += ["--pretrain-data", str(home / "plain.txt"), "--set", "pretrain_epochs=1"]
+    outside += ["--set", "pretrain_epochs=1"]
     outside += ["--plugin", str(here.parent / "outside.py"), "--test", str(here / "data/rows.csv")]
     bench = ["bench", "--attention", "fused,raises", *outside, "--drop-bad-rows", *SMALL]
     assert main([*bench, "--on", "inline", "--out", "runs/outside"]) == 1, capsys.readouterr().err
@@ -63,7 +61,7 @@ def test_no_file_that_is_written_names_a_place_of_this_machine(tmp_path, monkeyp
     assert "--data data/rows.csv" in records["fused"].command
     assert "--plugin broken.py" in records["fused"].command
     _, record = sorted(RecordFile(here / "runs" / "outside").read(), key=lambda r: r.status)
-    for words in ("--data ../elsewhere.csv", "--pretrain-data '~/plain.txt'", "../outside.py"):
+    for words in ("--data ../elsewhere.csv", "../outside.py"):
         assert words in record.command
 
     # What is within can be repeated, trained again, and reported where nothing else is.

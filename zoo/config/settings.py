@@ -91,8 +91,7 @@ def machine_of(environment: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 PRETRAIN = "pretrain"  # the value of ``init`` that is no directory
-# Files among the encoded data of a run, where it has such.
-GIVEN_TEXTS = "pretraining_texts.json"  # of --pretrain-data
+# A file among the encoded data of a run.
 SAVED_MODEL = "initial.safetensors"  # of --init DIR
 
 
@@ -110,14 +109,8 @@ class Pretraining(BaseModel):
         "weights. pretrain is masked language modelling before each training; of a "
         "saved model the directory is named.",
     )
-    pretrain_data: str = Field(
-        default="",
-        description="Texts to pretrain on; by default those of the training split. A file of plain "
-        "text, a table with a column of texts, or a directory of text files. Texts that are scored "
-        "are left out.",
-    )
     pretrain_epochs: PositiveInt = Field(
-        default=20, description="Passes over the texts to pretrain on."
+        default=20, description="Passes of the pretraining over the training texts."
     )
     pretrain_lr: PositiveFloat = Field(
         default=3e-3, description="Peak learning rate of the pretraining."

@@ -1,16 +1,12 @@
 """What a model begins with: new weights, those of a saved encoder, or of a stage before training.
 
-The stage is masked language modelling of the model's own encoder. It leaves its weights in the
-job's directory, so that an interrupted job goes on after it, and in this machine's cache: trainings
-that differ in what comes after the stage share it.
+The stage is masked language modelling of the model's own encoder on the training texts. It leaves
+its weights in the job's directory, so that an interrupted job goes on after it.
 """
 
 from __future__ import annotations
 
-import functools
-import hashlib
 import json
-import shutil
 from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,23 +15,13 @@ from safetensors import safe_open
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from zoo.config.settings import GIVEN_TEXTS, PRETRAIN, SAVED_MODEL, Training, machine_of
-from zoo.data.cache import (
-    cache_directory,
-    entry,
-    file_digest,
-    is_intact,
-    json_digest,
-)
+from zoo.config.settings import PRETRAIN, SAVED_MODEL
 from zoo.data.encoding import token_counts, windows
 from zoo.data.masked_batches import MaskedSplit, Masking
-from zoo.data.sources.corpus import content_digest
 from zoo.data.tokenizer import Vocabulary
 from zoo.errors import DivergedError, ZooError
 from zoo.execution.base import Step, TrainJob
-from zoo.execution.machine import environment
 from zoo.execution.train_job import run_epoch
-from zoo.files import locked, replacing
 from zoo.models.architectures import MaskedLanguageModel, masked_head
 from zoo.models.seeding import seeded
 from zoo.models.stack import Encoder
@@ -56,7 +42,7 @@ def begin(
     """Give a new model on its device the weights that it begins with. Baselines stay as they are.
 
     directory: of the job. Returns the epochs of the stage before training, 0 without one, and what
-    a record says of it; its seconds are those of the stage wherever it was done.
+    a record says of it.
     """
     pretraining = setup.pretraining
     if not pretraining.init or job.model.baseline:
@@ -69,17 +55,7 @@ def begin(
         with seeded(job.seed, "masked_head"):
             head = masked_head(setup.sizes.dim)
         masked = MaskedLanguageModel(_encoders(model)[0], head).to(runtime.device)
-        texts = _texts(setup, all_data=job.all_data)
-        key = f"pretrained-{_key(job, setup, masked, texts, runtime)}"
-        shared = cache_directory() / key / FINISHED
-        # Two jobs with the same stage: the second waits, and has what the first one made.
-        with locked(cache_directory() / f"{key}.stage.lock"):
-            if is_intact(shared.parent):
-                with replacing(file, shared.stat().st_size) as unfinished:
-                    shutil.copyfile(shared, unfinished)
-            else:
-                yield from _train(job, setup, masked, texts, runtime, directory)
-                entry(key, functools.partial(_store, file))
+        yield from _train(job, setup, masked, runtime, directory)
     _load_encoders(model, load_file(file))
     with safe_open(file, framework="pt") as finished:
         metrics = json.loads(finished.metadata()["zoo"])
@@ -90,21 +66,25 @@ def _train(
     job: TrainJob,
     setup: TaskSetup,
     model: MaskedLanguageModel,
-    texts: list[str],
     runtime: Runtime,
     directory: Path,
 ) -> Generator[Step]:
     """Carry out the stage, and leave its weights and what is known of it in the directory."""
     tokenizer, own = setup.data.tokenizer(), setup.pretraining
+    texts = setup.task.texts_to_pretrain(setup, all_data=job.all_data)
     arrays = windows(tokenizer, texts, setup.sizes.max_length)
     if not len(arrays):
-        raise ZooError("--pretrain-data: there is no word in it")
+        raise ZooError("--init pretrain: every training text is empty or scored")
     model.expect(token_counts(arrays, model.bias.numel()))
     masking = Masking(own.pretrain_masked, own.pretrain_whole_words)
     split = MaskedSplit(arrays, masking, Vocabulary.of(tokenizer), runtime.device)
     if job.setup.execution.compile:
         model.compile(dynamic=True)
-    trainer = Trainer(model, split, masked_loss, _training(setup), runtime, job.seed)
+    changes = {"epochs": own.pretrain_epochs, "lr": own.pretrain_lr}
+    training = setup.training.model_copy(
+        update={**changes, "label_smoothing": 0.0, "validation": 0.0}
+    )
+    trainer = Trainer(model, split, masked_loss, training, runtime, job.seed)
     curve = checkpoint.restore(directory / CHECKPOINT, trainer)
     total = own.pretrain_epochs + setup.training.epochs
     while not trainer.finished:
@@ -129,23 +109,6 @@ def _train(
     (directory / CHECKPOINT).unlink(missing_ok=True)
 
 
-def _texts(setup: TaskSetup, *, all_data: bool) -> list[str]:
-    """The texts of the stage; ZooError where none is left that is not scored."""
-    file = setup.data.directory / GIVEN_TEXTS
-    given = json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
-    texts = setup.task.texts_to_pretrain(setup, given, all_data=all_data)
-    if not texts:
-        raise ZooError("--pretrain-data: every text in it is one that is scored")
-    return texts
-
-
-def _training(setup: TaskSetup) -> Training:
-    """How the stage is trained: as the model, with epochs and learning rate of its own."""
-    own = setup.pretraining
-    changes = {"epochs": own.pretrain_epochs, "lr": own.pretrain_lr}
-    return setup.training.model_copy(update={**changes, "label_smoothing": 0.0, "validation": 0.0})
-
-
 def _encoders(model: nn.Module) -> list[Encoder]:
     """The encoders of a model: one, or that of each member of an ensemble."""
     found = [module for module in model.modules() if isinstance(module, Encoder)]
@@ -162,35 +125,3 @@ def _load_encoders(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
             encoder.load_state_dict(own)
         except RuntimeError as error:
             raise ZooError(f"--init: {' '.join(str(error).split())}") from error
-
-
-def _store(file: Path, draft: Path) -> dict[str, str]:
-    shutil.copyfile(file, draft / FINISHED)
-    return {}
-
-
-def _key(
-    job: TrainJob, setup: TaskSetup, model: MaskedLanguageModel, texts: list[str], runtime: Runtime
-) -> str:
-    """A hash of everything that the weights at the end of a stage depend on.
-
-    The weights that it begins with stand for all that decides how the model is built.
-    """
-    weights = hashlib.sha256()
-    for name, tensor in model.state_dict().items():
-        weights.update(name.encode() + tensor.cpu().float().numpy().tobytes())
-    return json_digest(
-        {
-            "weights": weights.hexdigest(),
-            "cell": dict(job.model.cell),
-            "seed": job.seed,
-            "training": _training(setup).model_dump(),
-            "pretraining": setup.pretraining.model_dump(),
-            "texts": content_digest(texts),
-            "tokenizer": file_digest(setup.data.tokenizer_path),
-            "max_length": setup.sizes.max_length,
-            "code": [[code.distribution, code.version, code.hash] for code in job.setup.code],
-            "machine": machine_of(environment(runtime)),
-            "compile": job.setup.execution.compile,
-        }
-    )[:32]

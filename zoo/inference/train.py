@@ -290,7 +290,7 @@ class RunRow:
                 usual = task.defaults.get(name, known[name].default if name in known else None)
                 if value != usual:
                     options[name] = value
-        for name in ("data", "init", "pretrain_data", "test"):  # the command alone has their paths
+        for name in ("data", "init", "test"):  # the command alone has their paths
             if paths := list(values_in(self.record.command, f"--{name.replace('_', '-')}")):
                 options[name] = paths[-1]
         options.pop("validation", None)  # a share held out has no use where all data are trained on

@@ -44,7 +44,6 @@ class _Data(BaseModel):
 
 class _Pretraining(BaseModel):
     init: str = ""
-    pretrain_data: str = ""
     pretrain_epochs: PositiveInt = 1
     pretrain_lr: PositiveFloat = 1.0
     pretrain_masked: PositiveFloat = 1.0

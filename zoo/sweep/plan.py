@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 
 from zoo.config.metric_description import ranked_by
 from zoo.config.request import Design, Request
@@ -187,10 +186,8 @@ def _reference(rows: Sequence[PlanRow], wanted: str) -> str:
 
 
 def _refuse_pretraining(request: Request) -> None:
-    """ZooError where texts to pretrain on do not exist, or a saved model has other sizes."""
-    initial, texts = request.initial, request.pretraining.pretrain_data
-    if texts and not Path(texts).expanduser().exists():
-        raise ZooError(f"--pretrain-data {texts}: no such file or directory")
+    """ZooError where a saved model has other sizes."""
+    initial = request.initial
     assert (initial is not None) == request.pretraining.from_model, "with_saved_encoders is missing"
     if initial is None:
         return

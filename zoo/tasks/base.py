@@ -36,9 +36,6 @@ if TYPE_CHECKING:
     from zoo.training.device import Runtime
 
 
-TextParts = list[list[str]]  # texts, each as its lines or other parts
-
-
 class TaskOptions(BaseModel):
     """Base of a task's own options; the command line and records are made from its fields.
 
@@ -209,13 +206,11 @@ class Task(ABC):
         """Why its models begin with no pretrained encoder (``--init``); empty where they do."""
         return f"{self.model_name} has no encoder that is pretrained"
 
-    def texts_to_pretrain(
-        self, setup: TaskSetup, given: TextParts | None, *, all_data: bool = False
-    ) -> list[str]:
-        """The texts that an encoder is pretrained on, none of which is scored.
+    def texts_to_pretrain(self, setup: TaskSetup, *, all_data: bool = False) -> list[str]:
+        """The training texts, on which an encoder is pretrained, without those that are scored.
 
-        given: those of ``--pretrain-data``; None: the task's own training texts. all_data: nothing
-        is scored, and the training texts are those of every split.
+        Case and spacing make no difference. all_data: nothing is scored, and the training texts are
+        those of every split.
         """
         raise NotImplementedError(self.no_pretraining(setup.options))
 

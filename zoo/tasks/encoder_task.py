@@ -27,7 +27,6 @@ from zoo.tasks.base import (
     Task,
     TaskOptions,
     TaskSetup,
-    TextParts,
     loaded,
 )
 
@@ -112,9 +111,7 @@ class EncoderTask(Task):
     def no_pretraining(self, options: Any) -> str:
         return ""
 
-    def texts_to_pretrain(
-        self, setup: TaskSetup, given: TextParts | None, *, all_data: bool = False
-    ) -> list[str]:
+    def texts_to_pretrain(self, setup: TaskSetup, *, all_data: bool = False) -> list[str]:
         parts = {split: texts for split, texts, _ in setup.data.corpus().splits()}
         train = parts.pop(TRAIN)
         scored = [text for texts in parts.values() for text in texts]
@@ -124,8 +121,8 @@ class EncoderTask(Task):
             fit, held_out = self.validation_rows(setup)
             scored += [train[row] for row in held_out]
             train = [train[row] for row in fit]
-        texts = [[_text(each)] for each in train] if given is None else given
-        return ["\n".join(parts) for parts in without_scored(texts, scored)[0]]
+        known = {plain_words(_text(text)) for text in scored}
+        return [text for text in map(_text, train) if plain_words(text) not in known]
 
     def load(
         self,
@@ -229,19 +226,6 @@ class EncoderTask(Task):
             return []
         groups: list[str] = list(setup.data.split(TEST).columns.get("groups", np.empty(0)).tolist())
         return groups
-
-
-def without_scored(
-    texts: TextParts, scored: Sequence[str | Sequence[str]]
-) -> tuple[TextParts, int]:
-    """The texts without the parts that are scored texts, ignoring case and spacing.
-
-    Second, how many scored texts were among them.
-    """
-    known = {plain_words(_text(text)) for text in scored}
-    found = known & {plain_words(part) for parts in texts for part in parts}
-    kept = ([part for part in parts if plain_words(part) not in found] for parts in texts)
-    return [parts for parts in kept if parts], len(found)
 
 
 def _text(text: str | Sequence[str]) -> str:

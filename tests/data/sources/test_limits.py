@@ -22,7 +22,6 @@ from zoo.data.sources.labelled_texts import LabelledTexts
 from zoo.data.sources.load_data import load_pairs, load_texts, read_texts
 from zoo.data.sources.tagged_texts import TaggedTexts
 from zoo.registry import Registry
-from zoo.sweep.pretraining_data import read_parts
 
 LONG = "word " * 20_000  # 98 KiB: longer than 64 KiB, a sixteenth of the limit of 1 MiB
 LINES = "several words\n" * 7_000
@@ -73,7 +72,6 @@ def test_every_other_way_to_give_texts_has_the_limit(tmp_path, monkeypatch):
     says = f"x.txt, line 2 {TOO_LONG}"
     refused(says, read_texts, str(path), reading=ONE)
     refused(says, load_texts, Registry(), str(path), LabelledTexts(reading=ONE))
-    refused(says, read_parts, path, {"size_limit": 1}, [])
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
     refused(f"stdin, line 2 {TOO_LONG}", read_texts, "-", reading=ONE)
     path.write_text(f"a\tb\n{LONG}\tc\n")
