@@ -42,7 +42,7 @@ def changed_parts(files: Sequence[str]) -> dict[str, dict[str, str]]:
             module = f"{component.module.replace('.', '/')}.py"
             for home in ("", *(f"plugins/{folder.name}/" for folder in ROOT.glob("plugins/zoo-*"))):
                 if f"{home}{module}" in files:
-                    name = str(registry.examples(component)[0])
+                    name = registry.label(component)
                     found.setdefault(kind, {})[name] = f"{home}{module}"
     return found
 

@@ -82,7 +82,7 @@ def choices(registry: Registry) -> Iterator[Choice]:
     """Everything registered that computes."""
     for kind in KINDS:
         for component in registry.components(kind):
-            yield from registry.examples(component)
+            yield registry.example(component)
 
 
 def make(choice: Choice, scale: Scale) -> Case:

@@ -133,8 +133,6 @@ def _linked(source: str) -> str:
 
 def _command(component: Component) -> str:
     kind, name = component.kind, component.name
-    if component.wraps is not None:
-        name = f'"{name}({catalog().examples(component)[0].inner})"'
     return f"zoo bench {_option(kind)} {name}"
 
 
@@ -162,9 +160,6 @@ def _capabilities(component: Component) -> str:
         for name in meanings
         if name in component.capabilities
     ]
-    if component.wraps is not None and component.wraps.keeps:
-        kept = ", ".join(f"`{name}`" for name in component.wraps.keeps)
-        return f"{grid(rows)}\n\nWhere the inner one declares them too: {kept}."
     return grid(rows) if rows else ""
 
 
@@ -178,14 +173,14 @@ def _checked() -> dict[tuple[str, str], dict[str, Any]]:
 
 def _checks(component: Component) -> str:
     """Which checks it passed by the records, and what each of those that apply says."""
-    choices = catalog().examples(component)
+    choice = catalog().example(component)
     checks = checks_of(component.kind).values()
-    applying = [check for check in checks if choices and check.applies(choices[0]) is None]
+    applying = [check for check in checks if check.applies(choice) is None]
     rows = [{"check": f"`{check.name}`", "what must hold": line(check.claim)} for check in applying]
     if not rows:
         return ""
     known = _checked().get((component.owner.distribution, f"{component.kind}/{component.name}"))
-    command = f"`zoo check {component.kind}/{choices[0]}` runs {'them' if rows[1:] else 'it'}."
+    command = f"`zoo check {component.kind}/{choice}` runs {'them' if rows[1:] else 'it'}."
     if known is None:
         said = f"{counted(len(rows), 'check')} of its declarations. {command}"
     else:

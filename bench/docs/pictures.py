@@ -76,7 +76,7 @@ def pictures(component: Component) -> Iterator[Picture]:
 
 def _reads(component: Component) -> Iterator[Picture]:
     """Which tokens each output depends on, in an encoder and in a decoder."""
-    choice = catalog().examples(component)[0]
+    choice = catalog().example(component)
     if shown := SHOWN.get(component.name):
         choice = catalog().choose("attention", shown)
     attention = build_attention(choice, SIZES, 0.0, PLACE).eval()
@@ -110,7 +110,7 @@ def _influence(attention: Attention, position: PositionalEncoding, *, causal: bo
 
 def _encoding(component: Component) -> Iterator[Picture]:
     """What the encoding adds to embeddings, does to a score, and adds to scores."""
-    choice = catalog().examples(component)[0]
+    choice = catalog().example(component)
     fused = build_attention(catalog().choose("attention", "fused"), SIZES, 0.0, PLACE)
     position = build_position(choice, SIZES, fused, PLACE).eval()
     places, length = torch.arange(SIZES.max_length), SIZES.max_length
@@ -162,7 +162,7 @@ def _bias(component: Component, position: PositionalEncoding, placed: Tensor) ->
 
 def _activation(component: Component) -> Iterator[Picture]:
     """The function between the two matrices."""
-    ffn = build_ffn(catalog().examples(component)[0], SIZES, 0.0, PLACE)
+    ffn = build_ffn(catalog().example(component), SIZES, 0.0, PLACE)
     if not isinstance(ffn, TwoLayer):
         return
     x = torch.linspace(-4, 4, 201)

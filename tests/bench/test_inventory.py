@@ -50,11 +50,6 @@ def test_a_part_counts_if_all_its_checks_were_run_and_none_failed(registry):
     assert re.search(r"\| `mean` +\| encoder-zoo ", text)
 
 
-def test_a_wrapper_has_the_results_of_what_it_was_checked_around(registry):
-    parts = find_parts(registry, results("attention/bidirectional(fused)", causality="failed"))
-    assert {p.name: p.failed for p in parts if p.failed} == {"bidirectional": ["causality"]}
-
-
 def test_another_form_is_shown_and_not_counted(registry):
     parts = find_parts(registry, results("pool/mean", "pool/cls"))
     known = facts(mean={"one": "Mean", "two": "~Average"}, cls={})

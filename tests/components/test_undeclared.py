@@ -117,11 +117,3 @@ def test_torchs_own_attention_refuses_what_it_has_no_place_for(registry, needed,
     assert call(attention, **NEEDS["bias"](), causal=True).shape == X.shape
     with pytest.raises(ValueError, match=message):
         call(attention, **NEEDS[needed]())
-
-
-def test_one_around_another_declares_what_both_have(registry):
-    attention = registry.choose("attention", "bidirectional(fused)").build(DIM, HEADS)
-
-    assert attention.declared >= {"order", "rotate", "bias", "padding"}
-    assert not attention.declared & {"causal", "cross", "cache", "exact", "map"}
-    assert attention.forwards.declared >= {"causal", "cross", "cache", "exact", "map"}

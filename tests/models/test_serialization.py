@@ -35,7 +35,6 @@ MODELS = {
     "language model": (language_model, (IDS, TOKENS)),
     "encoder-decoder": (encoder_decoder, (IDS, TOKENS, IDS, TOKENS)),
 }
-MORE = {"attention": ["bidirectional(fused)"]}  # what is built around another one
 WAYS = pytest.mark.parametrize(
     "duplicate", [copy.deepcopy, pickled, saved], ids=lambda f: f.__name__
 )
@@ -58,7 +57,7 @@ def test_a_copy_has_the_same_outputs_and_weights_of_its_own(registry, kind, dupl
 @WAYS
 def test_every_registered_component_can_be_copied(registry, duplicate):
     for axis in ("attention", "pe", "norm", "ffn", "block", "pool"):
-        for name in [*map(str, registry.choices(axis, "all")), *MORE.get(axis, [])]:
+        for name in map(str, registry.choices(axis, "all")):
             pe = {"pe": "none"} if name == "torch" else {}
             model = classifier(registry, **{**pe, axis: name}).eval()
             assert torch.equal(duplicate(model)(IDS, TOKENS), model(IDS, TOKENS)), (axis, name)

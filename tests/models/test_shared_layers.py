@@ -92,7 +92,7 @@ BY_HAND = {
     "value-residual": "value_residual",
     "shared-keys": "shared_keys",
     "differential": "differential",
-    "bidirectional(gla)": "gla",
+    "gla": "gla",
 }
 
 
@@ -114,8 +114,7 @@ def test_three_layers_are_those_of_the_paper(papers, name):
     "name",
     [
         *BY_HAND,
-        *("score-residual", "grouped", "bidirectional(latent)"),
-        "bidirectional(short-conv, merge='concat')",
+        *("score-residual", "grouped", "short-conv"),
     ],
 )
 def test_padding_and_the_last_layers_few_positions_change_nothing(papers, name, side):
@@ -185,7 +184,7 @@ def test_an_encoding_may_differ_from_layer_to_layer(papers):
     ]
 
 
-LATENT = "latent/fused/bidirectional(latent)"
+LATENT = "latent/fused"
 
 
 def test_an_encoding_is_asked_at_the_width_that_the_attention_gives_it(papers):

@@ -30,6 +30,7 @@ def parse(registry) -> Parse:
         ("attention", "blurred", (*common, "cross")),
         ("attention", "onward", (*common, "causal")),
         ("attention", "scan", (*common, "causal", "causal-only")),
+        ("attention", "scan-of-two", (*common, "causal", "causal-only", "cross")),
         ("block", "closed", ()),
         ("ffn", "blur", ("neighbours",)),
         ("ffn", "lag", ("neighbours", "causal")),
@@ -106,7 +107,7 @@ def test_among_the_built_ins_torch_with_rope_alone_is_impossible(registry):
 
 
 def test_a_cells_names_are_read_back_as_the_same_cell(parse, registry):
-    scan = "bidirectional(fused, merge='concat')/leaky"
+    scan = "scan/leaky"
     cell = parse(attention=scan, pe="rope(base=500)/none", norm="rms(eps=1e-3)", ffn="gelu/gelu")
     expected = (scan, "rope(base=500.0)/none", "rms(eps=0.001)", "gelu", "pre", "mean")
     assert cell.names == dict(zip(AXES, expected, strict=True))
@@ -137,9 +138,8 @@ def test_only_layers_that_there_are_count(parse):
         ("seq2seq", "attention=onward", "onward does not declare 'cross', which the task needs"),
         ("seq2seq", "block=closed", "closed does not declare 'cross', which the task needs"),
         ("lm", "attention=scan", ""),
-        ("classify", "attention=scan", "scan attends only to the past: an encoder has bidirect"),
-        ("classify", "attention=bidirectional(scan)", ""),
-        ("lm", "attention=bidirectional(scan)", "bidirectional(scan) does not declare 'causal'"),
+        ("classify", "attention=scan", ""),
+        ("seq2seq", "attention=scan-of-two", "scan-of-two attends only to the past, and the task"),
         ("classify", "ffn=blur", ""),
         ("lm", "ffn=blur", "blur reads later tokens too, which the task forbids"),
         ("lm", "ffn=lag", ""),
@@ -150,3 +150,11 @@ def test_a_cell_that_lacks_what_a_task_needs_is_refused(registry, parse, task, p
     found = cell.refusal(Sizes(dim=8, heads=2), find_task(registry, task).needs)
     assert found.startswith(reason)
     assert bool(found) == bool(reason)
+
+
+def test_only_an_encoder_runs_what_is_causal_by_nature_in_both_directions(registry, parse):
+    needs = {name: find_task(registry, name).needs for name in ("classify", "lm")}
+    for attention, both_ways in (("scan", True), ("fused/scan", True), ("onward", False)):
+        cell = parse(attention=attention)
+        assert cell.bidirectional(needs["classify"]) is both_ways
+        assert not cell.bidirectional(needs["lm"])

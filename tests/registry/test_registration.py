@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from refused import refusal
 
-from zoo.registry import CAPABILITIES, KINDS, Owner, Register, Registry, Wraps
+from zoo.registry import CAPABILITIES, KINDS, Owner, Register, Registry
 
 GOOD: dict[str, Any] = {
     "kind": "attention",
@@ -94,11 +94,6 @@ ILLEGAL_FACTORIES = (None, 3, "", "module", ":Class", "module:", "a-b:C", "a:b:c
         ({"parameters": {1: 2}}, "a parameter that is no Python name: 1"),
         ({"parameters": {"my size": 2}}, "a parameter that is no Python name: 'my size'"),
         ({"parameters": {"lambda": 2}}, "a parameter that is no Python name: 'lambda'"),
-        ({"wraps": True}, "wraps of attention 'mine' must be a zoo.registry.Wraps, not True"),
-        (
-            {"wraps": Wraps(needs=("casual",))},
-            "'mine' declares an unknown capability 'casual'; did you mean 'causal'",
-        ),
     ],
     ids=repr,
 )

@@ -94,7 +94,7 @@ def test_capabilities_are_those_of_each_layer(registry):
 @pytest.mark.parametrize(
     ("attention", "exact"),
     [("fused", True), ("fused/naive", True), ("single", False), ("fused/single", False),
-     ("bidirectional(naive)", False)],
+    ],
 )  # fmt: skip
 def test_cells_say_whether_their_attention_is_exact(registry, attention, exact):
     """With the heads of the model, which a single head has not; and in every layer."""

@@ -173,7 +173,7 @@ def test_a_bench_reports_an_auxiliary_loss_as_a_column_of_its_own(tmp_path, monk
     options = {
         **CLASSIFY,
         "data": "newswire(train=60,test=20)",
-        "attention": "bidirectional(gla),value-residual",
+        "attention": "gla,value-residual",
         "ffn": "experts(experts=2),gelu",
         "block": "macaron",
         "pool": "two-queries",

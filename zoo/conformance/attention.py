@@ -60,7 +60,7 @@ class AttentionSetup(ModuleSetup, kind="attention"):
     """Builds ``Attention(dim, heads, dropout=…)`` and calls it in every declared way."""
 
     # The base class of a variant takes its projections; no user can give them.
-    passes = ("dim", "heads", "dropout", "max_length", "inner", "projection", *PLACE)
+    passes = ("dim", "heads", "dropout", "max_length", "projection", *PLACE)
     contract = Attention
     # More than the usual window, and more than the usual block of a kernel.
     lengths = (*LENGTHS, BLOCK)

@@ -162,11 +162,10 @@ def _every(
 ) -> list[Choice]:
     """All components of these kinds, or those of some distributions."""
     return [
-        choice
+        zoo.registry.example(component)
         for kind in kinds
         for component in zoo.registry.components(kind)
         if of is None or component.owner.distribution in of
-        for choice in zoo.registry.examples(component)
     ]
 
 

@@ -50,8 +50,7 @@ class Part(BaseModel):
     def of(cls, choice: Choice) -> Part:
         """The description of a choice."""
         component = choice.component
-        inner = [cls.of(choice.inner).choice] if choice.inner else []
-        given = [*inner, *(f"{name}={value!r}" for name, value in choice.given.items())]
+        given = [f"{name}={value!r}" for name, value in choice.given.items()]
         return cls(
             choice=f"{component.full_name}({', '.join(given)})" if given else component.full_name,
             owner=component.owner.distribution,

@@ -68,7 +68,13 @@ def load_from(
         raise ZooError(f"{directory}: {error}") from error
     text_model.card = card
     layers = range(1, card.sizes.layers + 1)
-    text_model.layers_with_map = tuple(n for n in layers if cell.attention.at(n - 1).can("map"))
+    attentions = {layer: cell.attention.at(layer - 1) for layer in layers}
+    text_model.layers_with_map = tuple(
+        # Two in opposite directions have no map in common.
+        layer
+        for layer, a in attentions.items()
+        if a.can("map") and not a.can("causal-only")
+    )
     return text_model.to(device).eval()
 
 

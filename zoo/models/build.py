@@ -11,6 +11,7 @@ from typing import Any, Required, TypedDict, TypeVar, Unpack
 from torch import nn
 
 from zoo.components.attention.base import Attention
+from zoo.components.attention.bidirectional import Bidirectional
 from zoo.components.block.base import Block
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.pool.base import Pool
@@ -81,7 +82,13 @@ def build_stack(
     for layer in range(sizes.layers):
         place = {"layer_index": layer, "layer_count": sizes.layers}
         with part(f"layers.{layer}.attention"):
-            attention = build_attention(cell.attention.at(layer), sizes, attention_dropout, place)
+            attention = build_attention(
+                cell.attention.at(layer),
+                sizes,
+                attention_dropout,
+                place,
+                encoder=issubclass(kind, Encoder),
+            )
         pe = cell.pe.at(layer)
         # One for all layers that have it, except for attentions whose heads have other widths and
         # encodings that differ from layer to layer.
@@ -124,6 +131,7 @@ def build_stack(
     last = sizes.layers - 1
     # Fewer queries than keys, in the last layer, need an attention that takes a context.
     few = cell.attention.at(last).can("cross") and not cell.ffn.at(last).can("neighbours")
+    few = few and not isinstance(attention, Bidirectional)
     return kind(
         embedding,
         next(embeds, positions[0]),
@@ -139,12 +147,24 @@ def build_stack(
 
 
 def build_attention(
-    choice: Choice, sizes: Sizes, dropout: float, place: Place | None = None
+    choice: Choice,
+    sizes: Sizes,
+    dropout: float,
+    place: Place | None = None,
+    *,
+    encoder: bool = False,
 ) -> Attention:
-    """One layer's attention."""
+    """One layer's attention; in an encoder one that is causal by nature runs in both directions."""
     fixed = {"max_length": sizes.max_length} if choice.can("fixed-length") else {}
-    attention = _call(choice, sizes.dim, sizes.heads, dropout=dropout, offered=place, **fixed)
-    return _expect(choice, attention, Attention)
+    directions = [
+        _expect(
+            choice,
+            _call(choice, sizes.dim, sizes.heads, dropout=dropout, offered=place, **fixed),
+            Attention,
+        )
+        for _ in range(2 if encoder and choice.can("causal-only") else 1)
+    ]
+    return directions[0] if len(directions) == 1 else Bidirectional(*directions)
 
 
 def build_position(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from zoo.registry.catalog import Registry
 from zoo.registry.cell import Pattern
-from zoo.registry.component import BUILT_IN, Choice, Component, Owner, Register, Wraps
+from zoo.registry.component import BUILT_IN, Choice, Component, Owner, Register
 from zoo.registry.kinds import AXES, CAPABILITIES, KINDS
 
 __all__ = [
@@ -18,5 +18,4 @@ __all__ = [
     "Pattern",
     "Register",
     "Registry",
-    "Wraps",
 ]

@@ -10,13 +10,12 @@ import contextlib
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from zoo.errors import ZooError, nearest
 from zoo.registry.cell import Pattern
 from zoo.registry.component import BUILT_IN, Choice, Component, Register
-from zoo.registry.kinds import AXES, CAPABILITIES, COMMAND, KINDS, to_install
+from zoo.registry.kinds import AXES, COMMAND, KINDS, to_install
 
 # The page is written from the plug-ins themselves, so that no list of them is kept here.
 OTHERS = (
@@ -76,33 +75,16 @@ class Registry:
             raise ZooError(f"no {kind} '{name}'{nearest(name, self.labels(kind))}. {OTHERS}")
         return matches[0]
 
-    def examples(self, component: Component) -> list[Choice]:
-        """The component as it is; or, where it is built around another, around the first it can."""
-        choice = Choice(component, self.label(component))
-        if component.wraps is None:
-            return [choice]
-        others = (c for c in self.components(component.kind) if c.wraps is None)
-        able = [c for c in others if c.can(*component.wraps.needs)]
-        return [replace(choice, inner=Choice(c, self.label(c))) for c in able[:1]]
+    def example(self, component: Component) -> Choice:
+        """The component with its default parameters."""
+        return Choice(component, self.label(component))
 
     def choose(self, kind: str, text: str) -> Choice:
         """Parse one ``name`` or ``name(param=value)`` into a choice; ZooError where it is bad."""
         if kind in AXES and len(split_pattern(text)) > 1:
             raise ZooError(f"'{text}' is a pattern over layers; here one {kind} is expected")
         name, bracket, arguments = text.strip().partition("(")
-        component, inner = self.get(kind, name.strip()), None
-        if component.wraps is not None:
-            content = arguments.removesuffix(")")
-            first, *rest = split_list(content, f"{kind} '{text}': ") or [""]
-            if not first:
-                what = f"{kind} '{name}' is built around another {kind}"
-                raise ZooError(f"{what}: write {name}(NAME)")
-            inner = self.choose(kind, first)
-            for capability in component.wraps.needs:
-                if not inner.can(capability):
-                    means = CAPABILITIES[kind][capability]
-                    raise ZooError(f"{text}: {inner} does not declare '{capability}' ({means})")
-            arguments = ", ".join(rest) + arguments[len(content) :]
+        component = self.get(kind, name.strip())
         try:
             call = ast.parse(f"f({arguments}" if bracket else "f()", mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -113,7 +95,7 @@ class Registry:
         bound = _bind(f"{kind} '{component.name}'", {**component.parameters, **harness}, call)
         given = {name: value for name, value in bound.items() if name not in harness}
         carried_out = {name: value for name, value in bound.items() if name in harness}
-        return Choice(component, self.label(component), given, carried_out, inner)
+        return Choice(component, self.label(component), given, carried_out)
 
     def pattern(self, axis: str, text: str) -> Pattern:
         """Parse the components that take turns over the layers: ``window(size=4)/fused``.
@@ -131,8 +113,6 @@ class Registry:
     def choices(self, kind: str, text: str) -> list[Choice]:
         """Parse a comma-separated list of choices, or ``all``; of equal ones one is returned.
 
-        ``all`` are those that are not built around another one.
-
         Raises ZooError where the list or one of its items is empty, or a choice is bad.
         """
         chosen = (self.choose(kind, name) for name in self._names(kind, text))
@@ -148,8 +128,7 @@ class Registry:
 
     def _names(self, kind: str, text: str) -> list[str]:
         """The names in a list."""
-        alone = [self.label(c) for c in self.components(kind) if c.wraps is None]
-        names = alone if text.strip() == "all" else split_list(text, f"--{kind} ")
+        names = self.labels(kind) if text.strip() == "all" else split_list(text, f"--{kind} ")
         if not names:
             raise ZooError(f"--{kind} is empty{nearest('', self.labels(kind))}")
         return names

@@ -95,6 +95,16 @@ class Cell:
                 return f"{what}, and the model has {counted(layers, 'layer')}"
         return ""
 
+    def bidirectional(self, needs: Mapping[str, Collection[str]]) -> bool:
+        """Whether an encoder runs an attention of it in both directions, from either end.
+
+        needs: axis to the capabilities that the task requires: an encoder is what needs no
+        causal attention.
+        """
+        return "causal" not in needs.get("attention", ()) and any(
+            choice.can("causal-only") for choice in self.attention
+        )
+
     def refusal(self, sizes: Sizes, needs: Mapping[str, Collection[str]]) -> str:
         """Why this cell cannot be built at these sizes; empty where it can.
 
@@ -112,9 +122,8 @@ class Cell:
                             f"({CAPABILITIES[axis][capability]})"
                         )
         for choice in self.attention:
-            needed = needs.get("attention", ())
-            if choice.can("causal-only") and ("causal" not in needed or "cross" in needed):
-                return f"{choice} attends only to the past: an encoder has bidirectional({choice})"
+            if choice.can("causal-only") and "cross" in needs.get("attention", ()):
+                return f"{choice} attends only to the past, and the task needs a cross-attention"
         if "causal" in needs.get("attention", ()):
             for ffn in self.ffn:
                 if ffn.can("neighbours") and not ffn.can("causal"):

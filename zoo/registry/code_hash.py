@@ -10,7 +10,6 @@ import contextlib
 import functools
 import hashlib
 import importlib.util
-import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,7 +59,7 @@ def plugin_code(choices: Iterable[Choice]) -> list[CodeVersion]:
     Its modules are the packages that define the components and the plug-in that registers them.
     """
     found: dict[tuple[str, str], set[str]] = {}
-    for choice in itertools.chain.from_iterable(choice.nested for choice in choices):
+    for choice in choices:
         owner = choice.component.owner
         if owner.distribution != BUILT_IN:
             names = {_outermost(name) for name in (owner.module, choice.component.module) if name}
@@ -82,16 +81,14 @@ def plugin_hashes(choices: Iterable[Choice]) -> dict[str, str]:
 
 
 def component_hash(choice: Choice) -> str:
-    """A hash of the code a component is likely made of, and what it is built around.
+    """A hash of the code a component is likely made of.
 
     Of a built-in: the Python files of its folder. Of another: those of its whole package.
     """
-    found = {plugin.hash for plugin in plugin_code([choice])}
-    own = (one.component for one in choice.nested if one.component.owner.distribution == BUILT_IN)
-    for component in own:
-        file = component.file()
-        found.add(hash_of(Path(file).parent) if file else UNKNOWN)
-    return "+".join(sorted(found))
+    if choice.component.owner.distribution != BUILT_IN:
+        return plugin_code([choice])[0].hash
+    file = choice.component.file()
+    return hash_of(Path(file).parent) if file else UNKNOWN
 
 
 def module_hash(distribution: str, name: str, *, as_bytes: bool = False) -> str:

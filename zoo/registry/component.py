@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import importlib.util
 import inspect
 import pkgutil
@@ -41,19 +40,6 @@ class Owner:
 
 
 @dataclass(frozen=True)
-class Wraps:
-    """That a component is built around another of its kind, and is written ``name(other)``.
-
-    needs: the capabilities that the other must declare. keeps: those of the other that both have.
-    The factory gets the argument ``inner``, which builds the other one: it takes the arguments
-    that the kind's contract passes.
-    """
-
-    needs: tuple[str, ...] = ()
-    keeps: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class Component:
     """One registered choice of a kind, or a command."""
 
@@ -65,7 +51,6 @@ class Component:
     source: str = ""
     capabilities: frozenset[str] = frozenset()
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    wraps: Wraps | None = None
 
     @property
     def full_name(self) -> str:
@@ -143,38 +128,28 @@ class Choice:
     """A component with the parameters given for it: ``window(size=64)``.
 
     harness: those of the given parameters that the harness carries out. They are part of the name
-    where they differ from their defaults. inner: the choice that this one is built around:
-    ``bidirectional(linear)``.
+    where they differ from their defaults.
     """
 
     component: Component
     label: str
     given: Mapping[str, Any] = field(default_factory=dict)
     harness: Mapping[str, Any] = field(default_factory=dict)
-    inner: Choice | None = None
 
     def __str__(self) -> str:
         defaults = self.component.harness_parameters
         changed = {k: v for k, v in self.harness.items() if v != defaults[k]}
         shown = [f"{name}={value!r}" for name, value in {**self.given, **changed}.items()]
-        shown = shown if self.inner is None else [str(self.inner), *shown]
         return f"{self.label}({', '.join(shown)})" if shown else self.label
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """Those that it declares, itself or by what it is around."""
-        wraps, inner = self.component.wraps, self.inner
-        kept = inner.capabilities.intersection(wraps.keeps) if wraps and inner else ()
-        return self.component.capabilities.union(kept)
+        """Those that it declares."""
+        return self.component.capabilities
 
     def can(self, *capabilities: str) -> bool:
-        """Whether it declares every one of the capabilities, itself or by what it is around."""
+        """Whether it declares every one of the capabilities."""
         return self.capabilities.issuperset(capabilities)
-
-    @property
-    def nested(self) -> tuple[Choice, ...]:
-        """It, and what it is built around."""
-        return (self,) if self.inner is None else (self, *self.inner.nested)
 
     def build(self, *args: Any, offered: Mapping[str, Any] | None = None, **kwargs: Any) -> Any:
         """Call the factory with the contract's arguments and the given parameters.
@@ -183,8 +158,6 @@ class Choice:
         attribute ``declared`` is told its capabilities, so that it can refuse everything else.
         """
         taken = {name: value for name, value in (offered or {}).items() if self.takes(name)}
-        if self.inner is not None:
-            kwargs["inner"] = functools.partial(self.inner.build, offered=offered)
         built = self.component.resolve()(*args, **kwargs, **taken, **self.given)
         if refused := old_ffn(self.component.kind, type(built)):
             owner = self.component.owner
@@ -256,14 +229,12 @@ class Register:
         source: str = "",
         capabilities: tuple[str, ...] | frozenset[str] | set[str] | list[str] = (),
         parameters: Mapping[str, Any] | None = None,
-        wraps: Wraps | None = None,
     ) -> None:
         """Register one component.
 
         factory: a class or function, or a lazy ``"package.module:Class"`` string.
         capabilities: what it can do, from ``zoo.registry.CAPABILITIES``.
         parameters: its own parameters with their defaults, besides what the contract passes.
-        wraps: given where it is built around another component of its kind.
         Raises ValueError for an unknown kind or capability, or an illegal name or parameter.
         """
         what, listed = f"{kind} '{name}'", cast(object, capabilities)
@@ -273,16 +244,14 @@ class Register:
             raise ValueError(f"capabilities of {what} must be a list of them, not {listed!r}")
         if not isinstance(parameters, Mapping | None):
             raise ValueError(f"parameters of {what} must map names to defaults")
-        if not isinstance(wraps, Wraps | None):
-            raise ValueError(f"wraps of {what} must be a zoo.registry.Wraps, not {wraps!r}")
         known = list(CAPABILITIES[kind])  # a list: what is looked for may not be hashable
-        for capability in (*listed, *(wraps.needs + wraps.keeps if wraps else ())):
+        for capability in listed:
             if capability not in known:
                 hint = nearest(str(capability), known)
                 raise ValueError(f"{what} declares an unknown capability '{capability}'{hint}")
         own = MappingProxyType(dict(parameters or {}))
         component = Component(
-            kind, name, factory, summary, self.owner, source, frozenset(capabilities), own, wraps
+            kind, name, factory, summary, self.owner, source, frozenset(capabilities), own
         )
         for parameter in own:
             if not str(parameter).isidentifier() or iskeyword(parameter):

@@ -24,7 +24,7 @@ CAPABILITIES: Mapping[str, Mapping[str, str]] = {
         "content-bias": "adds a bias for which the encoding is given queries, keys and the mask",
         "padding": "padded positions never influence real ones",
         "causal": "attends only to the past when asked",
-        "causal-only": "attends only to the past, and is refused elsewhere: bidirectional(NAME)",
+        "causal-only": "attends only to the past; an encoder runs two of it, one from the end",
         "cross": "takes keys and values from a context other than x",
         "cache": "keeps keys and values between decoding steps",
         "exact": "computes softmax(QK^T / sqrt(d)) V and nothing else",

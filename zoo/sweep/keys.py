@@ -74,15 +74,15 @@ def code_of(
     whole package counts under its name, or the file under its own. choices: the parts of the row,
     the task and its metrics; costs do not depend on metrics. modules: further ones, by dotted name.
     """
-    nested = [one for choice in choices for one in choice.nested]
+    choices = list(choices)
     if kind in ("cost", "scale"):
-        nested = [one for one in nested if one.component.kind != "metric"]
+        choices = [choice for choice in choices if choice.component.kind != "metric"]
     paths = (*ROOTS[kind], PRETRAINING) if pretrained else ROOTS[kind]
     roots = [f"zoo.{path.removesuffix('.py').replace('/', '.')}" for path in paths]
-    roots += [*modules, *(one.component.module for one in nested)]
+    roots += [*modules, *(choice.component.module for choice in choices)]
     found = zoo_modules(roots, tuple(HARMLESS))
     code = {path: short_hash(path) for path in sorted(found)}
-    for plugin in plugin_code(nested):
+    for plugin in plugin_code(choices):
         is_file = plugin.distribution.endswith(".py")
         for module in plugin.modules:
             code[plugin.distribution if is_file else module.name] = module.code[:8]

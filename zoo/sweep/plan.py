@@ -309,14 +309,9 @@ def _probes(row: PlanRow) -> Iterator[ModelSpec]:
 
     Values that a user gave are tried with the whole row, and are an error where they are refused.
     """
-    foreign = [choice for choice in row.choices if _foreign(choice)]
+    foreign = [c for c in row.choices if c.component.owner.distribution != BUILT_IN]
     if row.cell is None or not foreign:
         return
     block = any(choice.component.kind == "block" for choice in foreign)
     for axes in (*_PROBED, _PROBED_BLOCK) if block else _PROBED:
         yield ModelSpec({**_PLAIN, **{axis: row.model.cell[axis] for axis in axes}})
-
-
-def _foreign(choice: Choice) -> bool:
-    """Whether it, or what it is built around, is not the zoo's own."""
-    return any(one.component.owner.distribution != BUILT_IN for one in choice.nested)

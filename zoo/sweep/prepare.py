@@ -158,11 +158,7 @@ def inspect(
     machine has no such device or a component refuses its parameters, and StoppedError where the
     process that looks at the machine is killed, runs out of memory or crashes.
     """
-    given = tuple(
-        row.model
-        for row in rows
-        if any(one.given for choice in row.choices for one in choice.nested)
-    )
+    given = tuple(row.model for row in rows if any(choice.given for choice in row.choices))
     job = InspectJob(setup, "this machine", "inspect", models=given, probes=tuple(probes))
     result = Result("lost", "the executor lost the inspection of the machine")
     with scratch_directory() as scratch:

@@ -42,9 +42,10 @@ class Record(BaseModel):
     scored on a held-out part of the training split), ``cost`` (speed and memory of a cell) or
     ``scale`` (cost of a cell at one value of an axis). cell: axis to choice; empty for a baseline.
     baseline: its name; empty for a cell. exact: whether its attention is: two cells that differ in
-    exact attentions alone compute the same. key: a hash of all inputs of the work; two records with
-    one key are of the same work. config: task, its options, data, sizes, training and execution,
-    as resolved. metrics: results by name. metric_descriptions: what a report needs to know of the
+    exact attentions alone compute the same. bidirectional: whether it is an encoder that runs an
+    attention that is causal by nature in both directions, two of it in each layer. key: a hash of
+    all inputs of the work; two records with one key are of the same work. config: task, its
+    options, data, sizes, training and execution, as resolved. metrics: results by name. metric_descriptions: what a report needs to know of the
     task's metrics; the first one ranks rows. curve: one entry per epoch. samples: raw timings.
     environment: versions and hardware of the machine that ran the work. plugins: distribution to
     version and hash. code: module to hash, of what the numbers depend on (``keys.code_of``); empty
@@ -62,6 +63,7 @@ class Record(BaseModel):
     cell: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")], str]
     baseline: str = ""
     exact: bool = False
+    bidirectional: bool = False
     seed: Seed | None = None
     key: str
     config: Annotated[dict[str, Any], AfterValidator(with_new_names)]

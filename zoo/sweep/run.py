@@ -189,6 +189,7 @@ class Run:
         }
         if "command" not in fields:
             fields["command"] = self.command(row.model, training, seed)
+        bidirectional = row.cell is not None and row.cell.bidirectional(self.plan.needs)
         record = Record(
             kind=kind,
             status=result.status,
@@ -198,7 +199,8 @@ class Run:
             environment=dict(result.environment or usual),
             cell=dict(row.model.cell),
             baseline=row.model.baseline,
-            exact=row.exact,
+            exact=row.exact and not bidirectional,
+            bidirectional=bidirectional,
             seed=seed,
             key=key,
             plugins=plugin_hashes([*row.choices, *self.plan.scoring]),

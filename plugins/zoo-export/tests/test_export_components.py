@@ -49,13 +49,8 @@ def refused() -> set[str]:
 
 
 def components(registry: Registry, kind: str) -> list[Choice]:
-    """Every component of a kind as an encoder has it: what is causal by nature, both ways."""
-    found = []
-    for component in registry.components(kind):
-        for choice in registry.examples(component):
-            causal = choice.can("causal-only")
-            found.append(registry.choose(kind, f"bidirectional({choice})") if causal else choice)
-    return found
+    """Every component of a kind."""
+    return [registry.example(component) for component in registry.components(kind)]
 
 
 def cell_of(**parts: Sequence[Choice]) -> Cell:
@@ -79,8 +74,7 @@ def export(cell: Cell, layers: int, directory: Path, to: str = "onnx") -> None:
 
 def exportable(registry: Registry, kind: str) -> list[Choice]:
     """What can be exported to ONNX."""
-    found = [one for one in components(registry, kind) if f"{kind}/{one}" not in refused()]
-    return [one for one in found if one.component.name != "bidirectional"]
+    return [one for one in components(registry, kind) if f"{kind}/{one}" not in refused()]
 
 
 def of_plugins(found: Sequence[Choice]) -> list[Choice]:

@@ -112,8 +112,7 @@ def _refusal(card: Any, registry: Registry, form: Format) -> str:
     for axis in AXES:
         for choice in getattr(cell, axis):
             if str(choice) != PLAIN[axis] and (reason := _why_not(card, registry, choice, form)):
-                owners = " and ".join(dict.fromkeys(str(c.component.owner) for c in choice.nested))
-                found.append(f"{axis} '{choice}' of {owners}: {reason}")
+                found.append(f"{axis} '{choice}' of {choice.component.owner}: {reason}")
     return "; ".join(found)
 
 

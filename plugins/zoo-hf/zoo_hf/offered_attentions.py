@@ -60,12 +60,9 @@ class OfferedAttention:
 def offer_all() -> list[OfferedAttention]:
     """Offer every registered attention that can be, with its default parameters.
 
-    Returns all of them, also those that are not offered. One that is built around another is not
-    among them: ``offer("bidirectional(fused)")``.
+    Returns all of them, also those that are not offered.
     """
-    registry = components()
-    found = [c for c in registry.components("attention") if c.wraps is None]
-    return [_offer(Choice(component, registry.label(component))) for component in found]
+    return [_offer(choice) for choice in components().choices("attention", "all")]
 
 
 def offer(attention: str) -> str:

@@ -25,8 +25,8 @@ def test_it_can_be_compiled(check):
     "attention/qk-norm(norm='layer')",
     "attention/gated(gate='headwise')",
     "attention/mamba2(state=3, expand=1, size=1)",
-    "attention/bidirectional(gla(rank=2))",
-    "attention/bidirectional(short-conv(size=2), merge='concat')",
+    "attention/gla(rank=2)",
+    "attention/short-conv(size=2)",
     without=["compiled"],
 )
 def test_conforms_with_parameters(check):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from zoo.registry import Register, Wraps
+from zoo.registry import Register
 from zoo.registry.hookspecs import hookimpl
 
 _VASWANI = "Vaswani et al. 2017, Attention Is All You Need, https://arxiv.org/abs/1706.03762"
@@ -53,20 +53,4 @@ def zoo_register(register: Register) -> None:
         summary="exact attention: torch.nn.MultiheadAttention, unchanged",
         source="https://docs.pytorch.org/docs/stable/generated/torch.nn.MultiheadAttention.html",
         capabilities=("bias", "padding", "causal", "cross", "exact", "map"),
-    )
-    register(
-        "attention",
-        "bidirectional",
-        f"{here}.bidirectional:Bidirectional",
-        summary="a causal attention or mixer run both ways, for encoders: bidirectional(NAME)",
-        source="Schuster and Paliwal 1997, section II, https://doi.org/10.1109/78.650093",
-        capabilities=("order",),
-        parameters={"merge": "sum"},
-        wraps=Wraps(
-            needs=("causal",),
-            keeps=(
-                *("rotate", "bias", "content-bias", "padding", "absolute", "one-head"),
-                *("fixed-length", "random", "surrogate", "eager"),
-            ),
-        ),
     )

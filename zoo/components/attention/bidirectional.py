@@ -1,72 +1,49 @@
-"""A causal attention, or any mixer that is causal by nature, run both ways."""
+"""An attention that is causal by nature, as an encoder has it: run in both directions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import cast
 
-import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from zoo.components.attention.base import Attention
 from zoo.components.layer_context import LayerContext
 from zoo.components.pe.base import PositionalEncoding
 
-MERGES = ("sum", "concat")
-
 
 class Bidirectional(Attention):
-    """f(x) + reverse(b(reverse(x))), or W [f(x); reverse(b(reverse(x)))] with merge='concat'.
+    """f(x) + reverse(b(reverse(x))) (Schuster and Paliwal 1997, section II).
 
-    Schuster and Paliwal 1997, section II. f and b are two of ``inner``, with weights of their own,
-    called as in a decoder; so a token is in both sums. reverse: L in the opposite order; encodings
-    see the true positions in both.
-    Raises ValueError for a causal call, a context or a cache.
+    forwards (f), backwards (b): two attentions with weights of their own, called as in a decoder;
+    so a token is in both sums. reverse: L in the opposite order; encodings see the true positions
+    in both. Raises ValueError for a causal call, a context or a cache.
     """
 
-    def __init__(
-        self,
-        dim: int,
-        heads: int,
-        *,
-        inner: Callable[..., Attention],
-        dropout: float = 0.0,
-        max_length: int | None = None,
-        merge: str = "sum",
-    ) -> None:
+    def __init__(self, forwards: Attention, backwards: Attention) -> None:
         super().__init__()
-        if merge not in MERGES:
-            raise ValueError(f"merge must be one of {', '.join(MERGES)}, not {merge!r}")
-        fixed = {} if max_length is None else {"max_length": max_length}
-        self.forwards, self.backwards = (
-            inner(dim, heads, dropout=dropout, **fixed) for _ in range(2)
-        )
-        self.heads, self.head_dim = self.forwards.heads, self.forwards.head_dim
-        self.position_dim = self.forwards.position_dim
-        self.join = nn.Linear(2 * dim, dim) if merge == "concat" else None
+        self.forwards, self.backwards = forwards, backwards
+        self.heads, self.head_dim = forwards.heads, forwards.head_dim
+        self.position_dim = forwards.position_dim
 
     def forward(self, x: Tensor, layer: LayerContext) -> Tensor:
         if layer.causal or layer.cache is not None or layer.context is not None:
-            raise ValueError("attention 'bidirectional' reads a whole text in both directions")
+            raise ValueError("an attention run in both directions reads a whole text")
         tokens = layer.tokens
         last = tokens.positions.amax()
-        turned = replace(tokens, positions=(last - tokens.positions).flip(-1))
+        reversed_tokens = replace(tokens, positions=(last - tokens.positions).flip(-1))
         if tokens.attention_mask is not None:
-            turned = replace(turned, attention_mask=tokens.attention_mask.flip(1))
-        same = cast(PositionalEncoding, Turned(layer.position, last))
+            mask = tokens.attention_mask.flip(1)
+            reversed_tokens = replace(reversed_tokens, attention_mask=mask)
+        encoding = cast(PositionalEncoding, ReversedEncoding(layer.position, last))
         there = layer.scoped("forwards", causal=True)
-        back = layer.scoped("backwards", tokens=turned, position=same, causal=True)
-        both = self.forwards(x, there), self.backwards(x.flip(1), back).flip(1)
-        if self.join is None:
-            total: Tensor = both[0] + both[1]
-            return total
-        joined: Tensor = self.join(torch.cat(both, dim=-1))
-        return joined
+        back = layer.scoped("backwards", tokens=reversed_tokens, position=encoding, causal=True)
+        total: Tensor = self.forwards(x, there) + self.backwards(x.flip(1), back).flip(1)
+        return total
 
 
 @dataclass(frozen=True)
-class Turned:
+class ReversedEncoding:
     """An encoding for positions ``last - position``: it sees the true positions all the same."""
 
     encoding: PositionalEncoding
