@@ -45,13 +45,13 @@ class Record(BaseModel):
     exact attentions alone compute the same. bidirectional: whether it is an encoder that runs an
     attention that is causal by nature in both directions, two of it in each layer. key: a hash of
     all inputs of the work; two records with one key are of the same work. config: task, its
-    options, data, sizes, training and execution, as resolved. metrics: results by name. metric_descriptions: what a report needs to know of the
-    task's metrics; the first one ranks rows. curve: one entry per epoch. samples: raw timings.
-    environment: versions and hardware of the machine that ran the work. plugins: distribution to
-    version and hash. code: module to hash, of what the numbers depend on (``keys.code_of``); empty
-    in a record of an earlier zoo. command: repeats this record. traceback: of a job that failed.
-    model: where its trained model is (``--save-models``), relative to the run's directory; empty
-    where it was not kept.
+    options, data, sizes, training and execution, as resolved. metrics: results by name.
+    metric_descriptions: what a report needs to know of the task's metrics; the first one ranks
+    rows. curve: one entry per epoch. samples: raw timings. environment: versions and hardware of
+    the machine that ran the work. plugins: distribution to version and hash. code: module to hash,
+    of what the numbers depend on (``keys.code_of``); empty in a record of an earlier zoo. command:
+    repeats this record. traceback: of a job that failed. model: where its trained model is
+    (``--save-models``), relative to the run's directory; empty where it was not kept.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
