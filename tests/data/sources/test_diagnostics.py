@@ -60,36 +60,11 @@ def missing_duplicate(words: list[str]) -> str:
     return answer
 
 
-def listops(words: list[str]) -> str:
-    """By rewriting innermost operations until one digit is left."""
-
-    def value(match: re.Match[str]) -> str:
-        digits = sorted(NUMBERS.index(word) for word in match[2].split())
-        middle = (digits[(len(digits) - 1) // 2] + digits[len(digits) // 2]) // 2
-        found = {"max": digits[-1], "min": digits[0], "med": middle, "sm": sum(digits) % 10}
-        return NUMBERS[found[match[1]]]
-
-    text = " ".join(words)
-    while "[" in text:
-        text = re.sub(r"\[(\w+) ([\w ]+?) \]", value, text)
-    return text
-
-
 def recall(tokens: list[str]) -> list[str]:
     """Also of noisy recall, where key and value are two tokens."""
     text = " ".join(tokens)
     held = dict(re.findall(r"(k\d+)[= ](v\d+)", text))
     return [held[token[:-1]] if token.endswith("?") else "" for token in tokens]
-
-
-def fuzzy_recall(tokens: list[str]) -> list[str]:
-    text = "".join(token[0] for token in tokens)
-    held, tags = {}, [""] * len(tokens)
-    for match in re.finditer(r"(k+)(v+)", text):
-        held[tuple(tokens[slice(*match.span(1))])] = tokens[slice(*match.span(2))]
-    for match in re.finditer(r"(k+)(\?+)", text):
-        tags[slice(*match.span(2))] = held[tuple(tokens[slice(*match.span(1))])]
-    return tags
 
 
 def selective_copy(tokens: list[str]) -> list[str]:
@@ -104,12 +79,10 @@ TEXT_SOLVERS = {
     "cycle": cycle,
     "modular": modular,
     "missing-duplicate": missing_duplicate,
-    "listops": listops,
 }
 TOKEN_SOLVERS = {
     "recall": recall,
     "noisy-recall": recall,
-    "fuzzy-recall": fuzzy_recall,
     "selective-copy": selective_copy,
 }
 SOLVERS: dict[str, Callable] = {**TEXT_SOLVERS, **TOKEN_SOLVERS}
@@ -228,8 +201,6 @@ def test_recall_has_a_token_for_each_pair_and_a_query_for_each_key():
         ("recall(pairs=1, values=2)", "recall has too few different texts"),
         ("noisy-recall(pairs=17)", "noisy-recall needs 1 <= pairs <= 16"),
         ("selective-copy(symbols=1)", "selective-copy needs items >= 1 and symbols >= 2"),
-        ("fuzzy-recall(values=1)", "fuzzy-recall needs values >= 2"),
-        ("listops(depth=0)", "listops needs depth >= 1"),
         ("order(train=0)", "multiples of 6, not 0 and 1200"),
         ("order(train=100)", "multiples of 6, not 100 and 1200"),
         ("order(test=-6)", "multiples of 6, not 6000 and -6"),

@@ -16,8 +16,6 @@ from zoo.data.sources.diagnostics.drawing import Draw, Tagged, tagged_corpus
 from zoo.errors import ZooError
 
 KEYS, NOISE = 16, [f"n{number}" for number in range(8)]
-KEY_TOKENS = [f"k{number}" for number in range(8)]
-MOST_TOKENS = 3  # of a key or a value of fuzzy recall
 
 
 def recall(*, pairs: int = 32, values: int = 8, test_length: int = 0, **sizes: Any) -> TaggedCorpus:
@@ -66,43 +64,6 @@ def noisy_recall(
 
     sizes |= {"shortest": 3 * pairs, "length": length}
     return tagged_corpus("noisy-recall", draw_text, names, **sizes)
-
-
-def fuzzy_recall(*, values: int = 8, length: int = 64, **sizes: Any) -> TaggedCorpus:
-    """Fuzzy recall: keys and values of one to three tokens each; then every key is queried.
-
-    Each query is the tokens of a key and a ``?`` for every token of its value, whose tag is that
-    token: "k0 k2 v5 v1 k3 v0 k3 ? k0 k2 ? ?" has the tags v0, v5 and v1. Keys have 8 different
-    tokens. values: different tokens of values. Longer texts have more pairs. Raises ZooError for
-    impossible sizes.
-    """
-    if values < 2:
-        raise ZooError(f"fuzzy-recall needs values >= 2, not {values}")
-    names = _names("v", values)
-
-    def draw_motif(draw: Draw, tokens: Sequence[str]) -> tuple[str, ...]:
-        return tuple(draw.pick(tokens) for _ in range(1 + draw.below(MOST_TOKENS)))
-
-    def draw_text(draw: Draw, length: int) -> Tagged:
-        held: dict[tuple[str, ...], tuple[str, ...]] = {}
-        room = length
-        while True:
-            key, value = draw_motif(draw, KEY_TOKENS), draw_motif(draw, names)
-            needed = 2 * (len(key) + len(value))
-            if needed > room:
-                break
-            if key not in held:
-                held[key] = value
-                room -= needed
-        tokens = [token for pair in held.items() for motif in pair for token in motif]
-        tags = [""] * len(tokens)
-        for key in draw.shuffled(list(held)):
-            tokens += [*key, *["?"] * len(held[key])]
-            tags += [*[""] * len(key), *held[key]]
-        return tokens, tags
-
-    sizes |= {"shortest": 4 * MOST_TOKENS, "length": length}
-    return tagged_corpus("fuzzy-recall", draw_text, names, **sizes)
 
 
 def selective_copy(

@@ -7,29 +7,16 @@ Hierarchy", appendix A.
 from __future__ import annotations
 
 import itertools
-import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
-from zoo.data.sources.corpus import Corpus
 from zoo.data.sources.diagnostics.drawing import Draw, Words, labelled_corpus
-from zoo.errors import ZooError
 
 BITS = ("zero", "one")
-TEN_DIGITS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
-DIGITS = TEN_DIGITS[:5]
+DIGITS = ["zero", "one", "two", "three", "four"]
 MOVES = {"stay": 0, "next": 1, "back": -1}
 OPERATIONS = ("plus", "minus", "times")
 EVEN_OR_ODD = ["even", "odd"]
-LIST_OPERATIONS: Mapping[str, Callable[[list[int]], int]] = {
-    "[max": max,
-    "[min": min,
-    "[med": lambda values: int(statistics.median(values)),
-    "[sm": lambda values: sum(values) % len(TEN_DIGITS),
-}
-LIST_END = "]"
-MOST_VALUES = 5  # of one operation on a list
 
 
 def _any_of(symbols: Sequence[str]) -> Callable[[Draw, int], Words]:
@@ -125,50 +112,3 @@ missing_duplicate = partial(
     shortest=4,
     step=2,
 )
-
-
-def listops(*, depth: int = 4, length: int = 60, **sizes: Any) -> Corpus:
-    """ListOps: the value of nested operations on digits: "[max two [min seven nine ] ]" is seven.
-
-    The operations are the largest, the smallest and the median digit (rounded down), and the sum
-    modulo ten, each of two to five values. Source: Nangia and Bowman 2018, "ListOps: A Diagnostic
-    Dataset for Latent Tree Learning"; in Tay et al. 2021 ("Long Range Arena") texts have 500 to
-    2,000 tokens, here far fewer. Chance is 0.10, and with the default sizes two ways to guess are
-    above it: gradient boosting on how often each word occurs scores about 0.25, on the first two
-    and the last two words before the end 0.28. Only scores above these show that a model follows
-    the brackets.
-
-    depth: of nested operations; seed and other sizes are as of ``labelled_corpus``. Raises ZooError
-    for impossible sizes.
-    """
-    if depth < 1:
-        raise ZooError(f"listops needs depth >= 1, not {depth}")
-    draw_text = partial(_operation, depth=depth)
-    return labelled_corpus(
-        "listops", draw_text, _result, TEN_DIGITS, shortest=4, length=length, **sizes
-    )
-
-
-def _operation(draw: Draw, length: int, depth: int) -> Words:
-    """An operation of about that many words, and at most that many."""
-    if depth == 0 or length < 4:
-        return [draw.pick(TEN_DIGITS)]
-    room = length - 2
-    values = 2 + draw.below(min(room, MOST_VALUES) - 1)
-    cuts = sorted(draw.sample(range(1, room), values - 1))
-    shares = [end - start for start, end in zip([0, *cuts], [*cuts, room], strict=True)]
-    words = [word for share in shares for word in _operation(draw, share, depth - 1)]
-    return [draw.pick(tuple(LIST_OPERATIONS)), *words, LIST_END]
-
-
-def _result(words: Words) -> str:
-    open_operations: list[tuple[str, list[int]]] = [("", [])]
-    for word in words:
-        if word in LIST_OPERATIONS:
-            open_operations.append((word, []))
-        elif word == LIST_END:
-            operation, values = open_operations.pop()
-            open_operations[-1][1].append(LIST_OPERATIONS[operation](values))
-        else:
-            open_operations[-1][1].append(TEN_DIGITS.index(word))
-    return TEN_DIGITS[open_operations[0][1][0]]
