@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Everything that needs a GPU, in under 8 minutes: tests, peers, a sweep, scaling curves.
+# Everything that needs a GPU, in under 8 minutes: tests, peers, a sweep, cost against length.
 #
 #     bash bench/gpu.sh OUT [--data DIR]    # records and comparisons are written to OUT
 #     bash bench/gpu.sh OUT --dry           # the same steps on a CPU at tiny sizes
@@ -28,13 +28,13 @@ if [ "$dry" = 1 ]; then
     sizes=(--set dim=16,heads=2,ffn_dim=32,layers=1,vocab_size=300,blocks=1)
     sweep=("${sizes[@]}" --max-length 16 --epochs 1)
     [ ${#data[@]} -gt 0 ] || sweep+=(--data "newswire(train=60,test=30)")
-    lengths=8,16,32; batches=1,2,4
+    lengths=8,16,32
 else
     python -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' || {
         echo "bench/gpu.sh: torch finds no CUDA device here; --dry runs the steps on a CPU" >&2; exit 2; }
     device=(--device cuda); patience=1
     peers=(--blocks 12); precision=bf16
-    sizes=(); sweep=(); lengths=128,256,…,16384; batches=1,2,…,256
+    sizes=(); sweep=(); lengths=128,256,512,1024,2048,4096,8192,16384
 fi
 mkdir -p "$out" || exit 2
 failed=0
@@ -55,13 +55,10 @@ mapfile -t gpu_tests < <(grep -rl --include='*.py' 'pytest.mark.gpu' tests)
 step 60 tests python -m pytest -q -n 0 -m gpu "${gpu_tests[@]}"
 step 40 tutorial python -m bench.peers tutorial "${peers[@]}" "${device[@]}" "${data[@]}" \
     --out "$out/lines.jsonl"
-step 40 bf16 python -m bench.peers bf16 "${peers[@]}" "${device[@]}" --out "$out/lines.jsonl"
 step 120 peers python -m bench.peers training inference positions "${peers[@]}" "${device[@]}" \
     --precision "$precision" --out "$out/lines.jsonl"
 step 70 sweep python -m zoo bench --attention fused,naive --pe rope,sin --set "precision=$precision" \
     "${device[@]}" "${sweep[@]}" "${data[@]}" --out "$out/bbc-news"
-step 50 scale-length python -m zoo scale --attention fused,naive --lengths "$lengths" \
-    --set "timeout=20,precision=$precision" "${device[@]}" "${sizes[@]}" --out "$out/scale-length"
-step 30 scale-batch python -m zoo scale --attention fused,naive --over batch --values "$batches" \
-    --set "timeout=20,precision=$precision" "${device[@]}" "${sizes[@]}" --out "$out/scale-batch"
+step 80 length python -m zoo bench --attention fused,naive --max-length "$lengths" --phases cost \
+    --set "timeout=20,precision=$precision" "${device[@]}" "${sizes[@]}" --out "$out/length"
 exit "$failed"

@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,16 +33,9 @@ from zoo.sweep.carry_out import directory_names
 from zoo.sweep.keys import changes
 from zoo.sweep.plan import Plan, make_plan
 from zoo.sweep.prepare import load_data, recorded_config
-from zoo.sweep.records import FILE, REUSABLE, SCALE_FILE, Record, RecordFile, differing
+from zoo.sweep.records import FILE, REUSABLE, Record, RecordFile, differing
 
 ROOT = Path(__file__).parents[1]
-# Published runs of ``zoo scale``: its options, by directory.
-SCALES = {
-    "scale/cpu/length": (
-        *("--attention", "fused,naive", "--set", "batch_size=1"),
-        *("--lengths", "128,256,512,1024,2048,4096,8192"),
-    )
-}
 SHARED = ("task", "task_options", "data", "sizes", "training", "tuning", "pretraining")
 
 
@@ -58,8 +51,8 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     given = parser.parse_args(arguments)
     data_dir, failed = given.data_dir.resolve(), 0
     suites = published_pages(root / "bench" / "suites")
-    places = given.places or [*suites, *SCALES]
-    if unknown := set(places) - {*suites, *SCALES}:
+    places = given.places or list(suites)
+    if unknown := set(places) - set(suites):
         parser.error(f"no suite makes {', '.join(unknown)}; there is: {', '.join(suites)}")
     for place, (suite, published) in suites.items():
         if place not in places:
@@ -73,9 +66,6 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
             print(f"{place}: left as it is: {error}")
             continue
         failed += not _repeat(root, place, wanted, suite_command(suite, published), data_dir)
-    for place, options in SCALES.items():
-        if place in places and (root / "results" / place).is_dir():
-            failed += not _repeat(root, place, [Wanted()], ["scale", *options], data_dir)
     return 1 if failed else 0
 
 
@@ -88,36 +78,27 @@ def suite_command(suite: Path, published: Published) -> list[str]:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the records of one data set should be of; nothing for a run of ``zoo scale``.
+    """What the records of one data set should be of.
 
     below: their directory below the run's. config: of the records, without what depends on the
     machine. files: plug-ins that the suite names, by their names.
     """
 
-    below: str = ""
-    request: Request | None = None
-    plan: Plan | None = None
-    config: Mapping[str, Any] = field(default_factory=dict)
-    files: Mapping[str, Path] = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        """The name of the file of records."""
-        return FILE if self.plan else SCALE_FILE
+    below: str
+    request: Request
+    plan: Plan
+    config: Mapping[str, Any]
+    files: Mapping[str, Path]
 
     def fits(self, record: Record) -> bool:
         """Whether a record can be taken over: it is current, of these settings, and no failure."""
         if changes(record, self.files):
             return False
-        if self.plan is None:  # a size at which a cell fails is a result
-            return True
         now = {"task_options": self.plan.task.options().model_dump()}
         return record.status in REUSABLE and not differing(record.config, self.config, SHARED, now)
 
     def missing(self, records: Sequence[Record]) -> int:
         """How many trainings and costs have no record, whatever its code."""
-        if self.request is None or self.plan is None:
-            return int(not records)
         seeds, phases = self.request.seeds, self.request.phases
         wanted: set[tuple[str, str, int | None]] = set()
         for row in self.plan.runnable:
@@ -127,9 +108,9 @@ class Wanted:
         return len(wanted - {(record.kind, record.name, record.seed) for record in records})
 
     def is_whole(self, run: Path) -> bool:
-        """Whether all its records are in a run's directory; of ``zoo scale`` its end alone says."""
-        there = RecordFile(run / self.below, self.name).read()
-        return self.plan is not None and not self.missing(list(filter(self.fits, there)))
+        """Whether all its records are in a run's directory."""
+        records = RecordFile(run / self.below).read()
+        return not self.missing(list(filter(self.fits, records)))
 
 
 def _of_suite(suite: Path, published: Published, data_dir: Path) -> list[Wanted]:
@@ -162,7 +143,7 @@ def _repeat(
     home, work = root / "results" / place, root / "build" / "results" / place
     stale = missing = 0
     for one in wanted:
-        there = RecordFile(home / one.below, one.name).read()
+        there = RecordFile(home / one.below).read()
         stale += sum(not one.fits(record) for record in there)
         missing += one.missing(there)
     if not stale and not missing:
@@ -191,9 +172,9 @@ def _repeat(
 
 def _write(one: Wanted, sources: Sequence[Path], target: Path) -> None:
     """Write the records of the sources that fit, each once, as those of the target."""
-    read = [RecordFile(source / one.below, one.name).read() for source in sources]
+    read = [RecordFile(source / one.below).read() for source in sources]
     found = {record.key: record for record in itertools.chain(*read) if one.fits(record)}
-    file = target / one.below / one.name
+    file = target / one.below / FILE
     file.parent.mkdir(parents=True, exist_ok=True)
     with replacing(file) as unfinished, unfinished.open("w", encoding="utf-8") as out:
         for record in found.values():

@@ -1,8 +1,8 @@
 """Build the documentation site: ``python -m bench.docs``, which is ``make docs``.
 
 Pages of docs/, plugins/ and results/ are copied, others are made from the program and from records,
-and Zensical makes HTML of them in build/docs/site. Broken links, undocumented public names, and
-anything that a page would load from elsewhere are errors.
+and Zensical makes HTML of them in build/docs/site. Broken links, and anything
+that a page would load from elsewhere, are errors.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from bench.docs.component_pages import component_pages, components_overview
 from bench.docs.notebooks import notebook_pages
 from bench.docs.pages import page, place_of
 from bench.docs.place import CONFIG, PAGES, RESULTS, ROOT, SITE, SOURCES
-from bench.docs.reference import check_reference, reference_pages
 from bench.docs.simulated import simulated
 from bench.publish.components_page import components_link
 from bench.publish.peers_page import comparisons
@@ -49,8 +48,6 @@ def write(path: str, content: str | bytes) -> None:
 def write_pages() -> None:
     """Everything that Zensical reads. Raises ZooError for a page that cannot be made."""
     shutil.rmtree(PAGES, ignore_errors=True)
-    for path, text in reference_pages():  # first, because it finds what has no docstring
-        write(path, text)
     for source in sorted(SOURCES.rglob("*.md")):
         write(source.relative_to(SOURCES).as_posix(), page(source, MADE))
     write("site.css", (SOURCES / "site.css").read_bytes())
@@ -65,8 +62,7 @@ def write_pages() -> None:
     for path, text, pictures in component_pages():
         write(path, text)
         for picture in pictures:
-            write(f"{Path(path).parent.as_posix()}/{picture.name}-light.svg", picture.light)
-            write(f"{Path(path).parent.as_posix()}/{picture.name}-dark.svg", picture.dark)
+            write(f"{Path(path).parent.as_posix()}/{picture.name}.svg", picture.svg)
     for path, content in notebook_pages():
         write(path, content)
 
@@ -82,7 +78,6 @@ def main() -> int:
         if built.returncode != 0:
             return 1
         check_site()
-        check_reference()
     except ZooError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

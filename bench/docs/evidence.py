@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from bench.docs.place import RESULTS, ROOT
 from bench.publish.__main__ import published_pages
 from bench.publish.markdown import grid, link
-from bench.publish.page import find_scales
 from zoo.registry import AXES, Component
 from zoo.report.profile import DataSet, Profile, read_profile
 from zoo.report.profile_text import (
@@ -171,13 +170,4 @@ def cost_section(component: Component, up: str) -> str:
             rows.append({"row": code(report.short_name(row))} | values)
         if rows:
             parts += [link(line(run.title), f"{up}results/{run.page}") + ":", grid(rows)]
-    for scale in find_scales(RESULTS):
-        if any(_measured(record.cell, component) for record in scale.records):
-            page = f"{up}results/{scale.place}"
-            parts.append(f"![{line(scale.title)}]({page}/scale.svg)")
-            parts.append(f"{link(line(scale.title), f'{page}/README.md')} has the numbers.")
     return "\n\n".join(parts)
-
-
-def _measured(cell: dict[str, str], component: Component) -> bool:
-    return cell.get(component.kind) == component.name and component.kind == "attention"

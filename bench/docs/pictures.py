@@ -24,7 +24,7 @@ from zoo.config.sizes import Sizes
 from zoo.models.build import build_attention, build_ffn, build_position
 from zoo.models.seeding import seeded
 from zoo.registry import Component
-from zoo.report.plots.plot import FAMILY, HUES, INK, MUTED, styled
+from zoo.report.plots.plot import FAMILY, HUES, styled
 
 SIZES = Sizes(dim=32, heads=4, ffn_dim=64, layers=2, max_length=64)
 PLACE = {"layer_index": 0, "layer_count": 2}
@@ -36,9 +36,7 @@ SHOWN = {  # what a text of that length shows more of than with the default para
     "top-k": "top-k(keys=4)",
 }
 DRAWS = 4  # random directions of an output whose gradients are averaged
-DARK = {INK: "#e6e9ed", MUTED: "#a3abb5"}  # what is light on the dark page
 _BLUE, _RED = "#0072b2", "#d55e00"
-# From nothing to a hue, so that the page's own colour is that of 0 in both modes.
 AMOUNT = LinearSegmentedColormap.from_list("amount", [f"{_BLUE}00", _BLUE])
 SIGNED = LinearSegmentedColormap.from_list("signed", [_RED, f"{_RED}00", f"{_BLUE}00", _BLUE])
 FONTS = "'DejaVu Sans', Verdana, sans-serif"
@@ -47,18 +45,16 @@ Map = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Picture:
-    """name: of its files. light, dark: SVG. caption: how to read it."""
+    """name: of its file. caption: how to read it."""
 
     name: str
-    light: str
-    dark: str
+    svg: str
     caption: str
 
     @property
     def markdown(self) -> str:
-        """The picture of either mode, and its caption."""
-        images = [f"![{self.caption}]({self.name}-{m}.svg#only-{m})" for m in ("light", "dark")]
-        return f"{''.join(images)}\n\n*{self.caption}*"
+        """The picture and its caption."""
+        return f"![{self.caption}]({self.name}.svg)\n\n*{self.caption}*"
 
 
 def pictures(component: Component) -> Iterator[Picture]:
@@ -215,8 +211,5 @@ def _picture(name: str, figure: Figure, caption: str) -> Picture:
         **sides, bottom=0.5 / height, top=1 - 0.25 / height, wspace=0.25, hspace=0.35
     )
     written = io.StringIO()
-    figure.savefig(written, format="svg", transparent=True, metadata={"Date": None})
-    light = dark = re.sub(f"'?{FAMILY}'?", FONTS, written.getvalue())
-    for one, other in DARK.items():
-        dark = dark.replace(one, other)
-    return Picture(name, light, dark, caption)
+    figure.savefig(written, format="svg", metadata={"Date": None})
+    return Picture(name, re.sub(f"'?{FAMILY}'?", FONTS, written.getvalue()), caption)

@@ -1,7 +1,7 @@
 """Speed of the zoo's models side by side with other libraries, on the same work.
 
     python -m bench.peers                    # everything, some hours
-    python -m bench.peers training start     # these alone
+    python -m bench.peers training articles  # these alone
     python -m bench.peers --quick            # tiny sizes, to see that it runs
 
 Every comparison first checks that both sides compute the same function, and then prints one JSON

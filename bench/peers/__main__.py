@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 
 import bench.peers
-from bench.peers import bf16, encoders, overhead, ragged, tutorial
+from bench.peers import encoders, ragged, tutorial
 from bench.peers.comparison import Comparison, Output, joined, skipped
 from bench.peers.model_pairs import UnequalError
 from bench.peers.options import Options
@@ -31,11 +31,6 @@ WORKS: dict[str, Callable[[Options], Iterator[Comparison]]] = {
     "positions": encoders.compare_positions,
     "tutorial": tutorial.compare,
     "dropout": encoders.compare_dropout,
-    "blocks": encoders.compare_blocks,
-    "bf16": bf16.compare,
-    "padding": ragged.compare_padding,
-    "sweep": overhead.compare_sweep,
-    "start": overhead.compare_start,
 }
 
 

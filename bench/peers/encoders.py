@@ -25,7 +25,6 @@ from bench.peers.steps import (
     COPY,
     Turns,
     inference,
-    keep_own,
     matrix_products,
     our_name,
     profile_step,
@@ -33,7 +32,6 @@ from bench.peers.steps import (
     take_turns,
     training,
 )
-from zoo.measure.memory import keep_blocks
 from zoo.measure.turns import Work, centre_and_error
 from zoo.training.device import Runtime
 
@@ -48,9 +46,8 @@ RATE = 0.1  # of dropout: the default of the zoo, of BERT and of torch
 class Case:
     """What is timed, and what each side computes of it.
 
-    pair: more options of ``model_pair`` for a peer. before: called with the name of the side
-    when its turn begins. training: forward, backward and AdamW; else the logits alone. reach: the
-    goal.
+    pair: more options of ``model_pair`` for a peer. training: forward, backward and AdamW; else
+    the logits alone. reach: the goal.
     """
 
     kind: Kind
@@ -58,7 +55,6 @@ class Case:
     ours: str
     theirs: str
     pair: Callable[[PeerModel], dict[str, Any]] = field(default=lambda peer: {})
-    before: Callable[[str], object] = lambda _: keep_blocks()
     training: bool = True
     reach: float | None = None
     peers: tuple[PeerModel, ...] = PEERS
@@ -98,7 +94,7 @@ def compare(case: Case, options: Options) -> Iterator[Comparison]:
     if not steps:
         return
     steps[MATRIX], product_flops = matrix_products(runtime, quick=options.quick)
-    turns = take_turns(steps, options, compared, before=case.before)
+    turns = take_turns(steps, options, compared)
     profiled = case.kind == "equal" and options.process == 0
     for name, own in compared:
         yield measured(
@@ -196,9 +192,3 @@ def compare_dropout(options: Options) -> Iterator[Comparison]:
         peers=tuple(peer for peer in PEERS if peer.attention_dropout),
     )
     yield from compare(by_default, options)
-
-
-def compare_blocks(options: Options) -> Iterator[Comparison]:
-    """Left out: giving freed blocks of memory back, as malloc does as glibc has it."""
-    theirs = "every position, no dropout, malloc as glibc has it"
-    yield from compare(Case("left out", options.deep, SAME, theirs, before=keep_own), options)

@@ -10,10 +10,9 @@ from torch import nn
 
 from bench.peers.comparison import Comparison, Kind, measured, skipped
 from bench.peers.encoders import SAME, TRAINING_REACH
-from bench.peers.model_pairs import PEERS, TORCH, MissingError, check_equal_on_batch, model_pair
+from bench.peers.model_pairs import PEERS, MissingError, check_equal_on_batch, model_pair
 from bench.peers.options import CLASSES, Options, Shape
 from bench.peers.steps import COPY, Batch, our_name, take_turns, training
-from zoo.components.tokens import Tokens
 from zoo.data.batches import PaddedSplit
 from zoo.data.encoding import encode_labelled
 from zoo.data.sources.corpus import Corpus
@@ -96,47 +95,6 @@ def compare(options: Options) -> Iterator[Comparison]:
             )
 
 
-def compare_padding(options: Options) -> Iterator[Comparison]:
-    """Ours with the padding that batches of similar length have, against none.
-
-    Without padding: as many real tokens and texts in each batch, all of one length, and no mask.
-    """
-    runtime, shape = options.runtime, _shape(options)
-    against = "the zoo without padding"
-    try:
-        split = _documents(options, shape)
-    except MissingError as missing:
-        yield skipped("own", WORK, against, missing, runtime)
-        return
-    ours, _ = model_pair(TORCH, shape)
-    sample = _sample(split)
-    batches = [_batch(split, rows) for rows in sample]
-    even = [_even_batch(split, rows) for rows in sample]
-    steps = {
-        "padded": _pass(ours, batches, runtime),
-        "even": _pass(copy.deepcopy(ours), even, runtime),
-        COPY: _pass(copy.deepcopy(ours), even, runtime),
-    }
-    turns = take_turns(steps, options, [("padded", "even")])
-    epoch = list(split.shuffled(BATCH_SIZE, seed=0, epoch=0))
-    share = sum(b.padded_tokens for b in epoch) / sum(b.real_tokens for b in epoch)
-    yield measured(
-        "own",
-        WORK,
-        against,
-        turns.logs("padded", "even"),
-        runtime,
-        check=turns.logs(COPY, "even"),
-        contention=turns.contention,
-        reach=1.05,
-        bound="at most",
-        sizes=f"{shape.sizes.layers} layers × {shape.sizes.dim} wide, "
-        f"batches of {BATCH_SIZE} articles",
-        ours=f"{SAME}; {BY_LENGTH}, an epoch {share:.3f} × the tokens",
-        theirs=f"{SAME}; as many tokens in texts of one length, no mask",
-    )
-
-
 def _pass(model: nn.Module, batches: Sequence[Batch], runtime: Runtime) -> Work:
     """A training step on each of these batches, which differ in size."""
     step = training(model, batches, runtime)
@@ -173,14 +131,6 @@ def _sample(split: PaddedSplit) -> list[np.ndarray]:
 def _batch(split: PaddedSplit, rows: Sequence[int] | np.ndarray) -> Batch:
     batch = split.batch(np.asarray(rows))
     return batch.ids, batch.tokens, batch.targets % CLASSES
-
-
-def _even_batch(split: PaddedSplit, rows: Sequence[int] | np.ndarray) -> Batch:
-    """As many tokens and texts as the documents have, all texts of one length."""
-    batch = split.batch(np.asarray(rows))
-    length = max(1, round(batch.real_tokens / len(batch.rows)))
-    ids = batch.ids[:, :length].clamp_min(1)
-    return ids, Tokens.whole(length, ids.device), batch.targets % CLASSES
 
 
 def load_bbc_news(options: Options) -> Corpus:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +16,7 @@ from torch.profiler import ProfilerActivity, profile
 from bench.peers.options import CLASSES, Options, Shape
 from zoo.components.tokens import Tokens
 from zoo.execution.cost_job import PROCESSES
-from zoo.measure.memory import MIB, keep_blocks, set_thresholds
+from zoo.measure.memory import keep_blocks
 from zoo.measure.turns import (
     HALF,
     MOST_BLOCKS,
@@ -64,19 +62,17 @@ def take_turns(
     blocks: int = 0,
     least: float = TURN_SECONDS["train"],
     clock: str = "",
-    before: Callable[[str], object] = lambda _: keep_blocks(),
 ) -> Turns:
     """Time each of these in turns, as cost jobs do (``zoo.measure.turns``).
 
     compared: the pairs whose ratios are to be known within 2%. blocks: so many, whatever they say.
     least: seconds of a turn, unless one step takes longer. clock: cpu or wall, by default what the
-    device is timed by. before: called with the name when its turn begins; by default malloc keeps
-    freed blocks, as in the zoo's workers.
+    device is timed by. Malloc keeps freed blocks, as in the zoo's workers.
     """
     runtime, names = options.runtime, list(works)
     clock = clock or clock_of(runtime.device.type, torch.get_num_threads())
-    for name, work in works.items():  # an optimizer makes its state in the first step
-        before(name)
+    keep_blocks()
+    for work in works.values():  # an optimizer makes its state in the first step
         work(0)
     found: dict[str, list[Pair]] = {name: [] for name in names}
     seconds: dict[str, Logs] = {}
@@ -92,9 +88,7 @@ def take_turns(
     ):
         at = options.process * HALF + number
         for place, pair in block(numbered, at, least, runtime.synchronise):
-            if pair is None:
-                before(names[place])
-            else:
+            if pair is not None:
                 found[names[place]].append(pair)
         number += 1
         seconds = {name: np.array(pairs)[:, int(clock == "cpu")] for name, pairs in found.items()}
@@ -131,25 +125,6 @@ def _group(name: str) -> str:
 def our_name(peer: str) -> str:
     """The name of the zoo's model that equals a peer."""
     return f"ours as {peer}"
-
-
-def keep_own(name: str) -> None:
-    """For the turn of that name: the zoo's models keep freed blocks, others have glibc's malloc."""
-    if name == COPY or name.startswith(our_name("")):
-        keep_blocks()
-    else:
-        usual_blocks()
-
-
-def usual_blocks() -> None:
-    """What glibc itself comes to in a process that works with large tensors; all else given back.
-
-    It raises the size above which it maps by itself to what was freed, up to 32 MiB, and trims at
-    twice that (malloc(3), notes).
-    """
-    set_thresholds(mapped_above=32 * MIB, trimmed_above=64 * MIB)
-    with contextlib.suppress(OSError, AttributeError, TypeError):
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 def random_batches(shape: Shape, device: torch.device, number: int = 2) -> list[Batch]:

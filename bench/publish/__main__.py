@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import equal_models, inventory, recipe, report_scale
+from bench import inventory
 from bench.publish.compared import compare_runs
 from bench.publish.components_page import components_link, components_page, components_places
 from bench.publish.markdown import link
 from bench.publish.overview import overview
-from bench.publish.page import PAGE, Run, find_scales, page, write_scale_page
+from bench.publish.page import PAGE, Run, page
 from bench.publish.peers_page import peers_overview, peers_page, peers_places
 from bench.publish.profile_page import ProfileRun, profile_page, write_picture
 from bench.publish.published import Published, load_published, make_figures
@@ -38,11 +38,10 @@ INVENTORY = "inventory"  # the folder of bench.inventory among the published res
 
 NOISE_OF = ("bbc-news/cpu/grid", "bbc-news/cpu/one-factor")  # beside that of simulated runs
 PARTS = f"Every part, and which other libraries have it: [by name]({INVENTORY}/{PAGE})."
-# Programs whose page is made of lines that they wrote, by folder: heading, and what is said there.
-OF_LINES = {
-    recipe.RECIPES: (recipe, "The default recipe", "What the default settings were chosen by"),
-    equal_models.COSTS: (equal_models, "Equal models", "How equal the costs of equal models are"),
-    report_scale.REPORTS: (report_scale, "Large reports", "How long reports of large grids take"),
+# Studies made once, whose pages stay as they are, by folder: heading, and what is said there.
+STUDIES = {
+    "recipe": ("The default recipe", "What the default settings were chosen by"),
+    "costs": ("Equal models", "How equal the costs of equal models are"),
 }
 
 
@@ -69,7 +68,6 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
     if not homes:
         raise ZooError(f"{source}: no directory with {FILE} in it")
     pages = published_pages(suites) if suites is not None else {}
-    scales = find_scales(source)
     runs: list[Run] = []
     for place, home in sorted(homes.items()):
         suite, published = pages.get(place, (None, None))
@@ -99,10 +97,6 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
         write_picture(one.profile, directory)
         write_file(directory / PAGE, text)
         answering[one.place] = one.profile
-    for scale in scales:
-        directory = (out or source) / scale.place
-        directory.mkdir(parents=True, exist_ok=True)
-        write_scale_page(scale, directory)
     simulated = source / SIMULATIONS / LINES
     if simulated.exists():
         (out or source).joinpath(SIMULATIONS).mkdir(parents=True, exist_ok=True)
@@ -115,13 +109,19 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
     others, measured = _other_pages(source, out or source)
     sentences = {place: found.sentence(source) for place, found in compared.items()}
     questions = questions_section(answering, source)
-    about = overview(runs, profiles, scales, simulated.exists(), others, sentences, questions)
+    about = overview(
+        runs,
+        profiles,
+        simulated=simulated.exists(),
+        others=others,
+        comparisons=sentences,
+        questions=questions,
+    )
     write_file((out or source) / PAGE, about)
     there = {*homes, *(one.place for one in profiles)}
     missing = [(pages[place][0], place) for place in pages if place not in there]
     made = [run.directory for run in runs]
-    places = [*(one.place for one in profiles), *(scale.place for scale in scales), *measured]
-    made += [(out or source) / place for place in places]
+    made += [(out or source) / place for place in (*(one.place for one in profiles), *measured)]
     return Made(made, missing)
 
 
@@ -137,10 +137,8 @@ def _other_pages(source: Path, out: Path) -> tuple[list[str], list[str]]:
     if (source / INVENTORY / inventory.FILE).exists():
         inventory.publish(source / INVENTORY, out / INVENTORY)
         said += ["## Inventory", PARTS]
-    for folder, (program, heading, sentence) in OF_LINES.items():
-        if (lines := source / folder / program.LINES).exists():
-            (out / folder).mkdir(parents=True, exist_ok=True)
-            write_file(out / folder / PAGE, program.page(lines))
+    for folder, (heading, sentence) in STUDIES.items():
+        if (source / folder / PAGE).exists():
             said += [f"## {heading}", f"{sentence}: {link('table', f'{folder}/{PAGE}')}."]
     return said, list(makers)
 

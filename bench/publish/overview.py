@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bench.publish.markdown import grid, link
-from bench.publish.page import Run, ScaleRun, scale_overview
+from bench.publish.page import Run
 from bench.publish.profile_page import ProfileRun
 from zoo.errors import counted
 from zoo.report.profile_text import as_text, mark_notes, scores_table
@@ -35,13 +35,13 @@ How often verdicts are wrong, and what they find, is [simulated](simulations/REA
 def overview(
     runs: Sequence[Run],
     profiles: Sequence[ProfileRun] = (),
-    scales: Sequence[ScaleRun] = (),
+    *,
     simulated: bool = False,
     others: Sequence[str] = (),
     comparisons: Mapping[str, str] | None = None,
     questions: Sequence[str] = (),
 ) -> str:
-    """The whole page, grouped by data set and machine; runs of ``zoo scale`` are at the end.
+    """The whole page, grouped by data set and machine.
 
     A run on several data sets is shown as one, by its profile. others: further parts, after the
     runs. comparisons: by the place of a run, a sentence that compares
@@ -66,10 +66,6 @@ def overview(
         parts += [escaped(text) for text in dict.fromkeys(texts) if text]
         for run in members:
             parts += [*_run(run), (comparisons or {}).get(run.place, "")]
-    for name, of_one in itertools.groupby(scales, lambda scale: _group(scale.place)):
-        parts.append(f"## {line(name)}")
-        for scale in of_one:
-            parts += scale_overview(scale)
     return "\n\n".join(filter(None, [*parts, *others])) + "\n"
 
 
@@ -132,7 +128,6 @@ def _best(run: Run) -> str:
 
 
 def _sizes(record: Record) -> str:
-    """Of the run's models: ``1 × 128, 5 members``."""
-    sizes, members = record.config["sizes"], record.config["task_options"].get("ensemble", 1)
-    ensemble = f", {counted(members, 'member')}" if members > 1 else ""
-    return f"{sizes['layers']} × {sizes['dim']}{ensemble}"
+    """Of the run's models: ``1 × 128``."""
+    sizes = record.config["sizes"]
+    return f"{sizes['layers']} × {sizes['dim']}"

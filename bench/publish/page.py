@@ -23,13 +23,12 @@ from zoo.report.stats.intervals import Interval
 from zoo.report.stats.scores import Scores, row_intervals
 from zoo.report.tables.columns import table_text
 from zoo.report.tables.effects_text import sentence
-from zoo.report.tables.scaling_table import as_text as scaling_text
-from zoo.report.tables.scaling_table import axis
-from zoo.report.tables.text import bullets, code, escaped, line, plain
-from zoo.report.write import NAMES, PLOTS, write_file, write_scale
+from zoo.report.tables.text import bullets, code, escaped, line
+from zoo.report.write import NAMES, PLOTS
 from zoo.sweep.keys import stale_rows
-from zoo.sweep.records import SCALE_FILE, Record, RecordFile
+from zoo.sweep.records import Record
 
+PAGE = "README.md"
 CURRENT, NOT_CURRENT = "Current:", "Not current:"  # how a line on this begins
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -288,57 +287,3 @@ def _shown(value: Interval | float | None, form: str) -> str:
 
 def _ratio(value: float | None, first: float | None) -> str:
     return f"{value / first:.2f}" if value and first else ""
-
-
-PAGE = "README.md"
-
-
-@dataclass(frozen=True)
-class ScaleRun:
-    """What ``zoo scale`` measured. place: its directory under the published one."""
-
-    place: str
-    records: list[Record]
-
-    @property
-    def title(self) -> str:
-        """What was varied."""
-        return f"How cost grows with {axis(self.records)}"
-
-
-def find_scales(source: Path) -> list[ScaleRun]:
-    """Every run of ``zoo scale`` under a directory; ZooError for a file that cannot be read."""
-    found = []
-    for file in sorted(source.rglob(SCALE_FILE)):
-        if records := RecordFile(file.parent, SCALE_FILE).read():
-            found.append(ScaleRun(file.parent.relative_to(source).as_posix(), records))
-    return found
-
-
-def write_scale_page(run: ScaleRun, directory: Path) -> None:
-    """Tables, plot and page into an existing directory."""
-    write_scale(run.records, directory)
-    command = next((r for r in run.records if r.status == "ok"), run.records[0]).command
-    files = [("CSV", "scale.csv"), ("PNG", "scale.png"), ("records", SCALE_FILE)]
-    parts = [
-        f"# {line(run.title)}",
-        f"![{line(run.title)}](scale.svg)",
-        scaling_text(run.records, "github"),
-        currency(run.records, {}),
-        f"Every record has the command that repeats it, such as\n\n    {plain(command)}"
-        if command
-        else "",
-        " · ".join(link(label, name) for label, name in files),
-        _commit(run.records),
-    ]
-    write_file(directory / PAGE, "\n\n".join(filter(None, parts)) + "\n")
-
-
-def scale_overview(run: ScaleRun) -> list[str]:
-    """Its part of the overview."""
-    files = [("page", PAGE), ("table", "scale.md"), ("CSV", "scale.csv"), ("records", SCALE_FILE)]
-    return [
-        f"### {line(run.title)}",
-        " · ".join(link(label, f"{run.place}/{name}") for label, name in files),
-        f"![{line(run.title)}]({run.place}/scale.svg)",
-    ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.publish.claims import claims_section
 from bench.publish.markdown import link
 from bench.publish.page import currency
 from bench.publish.published import Published
@@ -55,7 +54,6 @@ def profile_page(profile: Profile, published: Published) -> str:
     ]
     if effects := as_text(effects_table(profile), "github"):
         parts += ["## Effects", effects]
-    parts += claims_section(profile, published.claims)
     links = [link(line(data.name), f"{data.directory}/README.md") for data in profile.data_sets]
     parts += ["## Data sets", bullets(links)]
     return "\n\n".join(part for part in parts if part) + "\n"

@@ -61,31 +61,13 @@ class PublishedFigure(BaseModel):
         return self
 
 
-class Claim(BaseModel):
-    """A published order of two choices on a task, to hold against ours.
-
-    data: the name of our data set. group: of its test texts; empty for all of them. better, worse:
-    rows of ours, by some of their choices. text: what was published, with its figures. source: the
-    paper and its table or section.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    data: Text
-    group: str = ""
-    better: Text
-    worse: Text
-    text: Text
-    source: Text
-
-
 class Published(BaseModel):
     """What is on a page besides the contents of its records.
 
     directory: where the results are, under the published directory: one, or one per machine.
     source: the data that ``--data`` names, where that is no data set of the zoo. text: sentences
     below the title. data: where the data come from. notes: how the figures were
-    made that ours are compared with. claims: for a run on several data sets. compared_with: the
+    made that ours are compared with. compared_with: the
     directory of another run, of the same cells and seeds. may_differ: the settings in which the two
     differ. reference, metric: the suite's reference cell, and the metric that ranks its rows.
     """
@@ -99,7 +81,6 @@ class Published(BaseModel):
     data: str = ""
     notes: tuple[Text, ...] = ()
     figures: tuple[PublishedFigure, ...] = ()
-    claims: tuple[Claim, ...] = ()
     compared_with: str = ""
     may_differ: tuple[Text, ...] = ()
     reference: str = ""
@@ -129,8 +110,7 @@ def load_published(file: str | Path) -> Published | None:
         first = error.errors()[0]
     place, key = [str(part) for part in first["loc"]], str(first["loc"][-1] if first["loc"] else "")
     if first["type"] == "extra_forbidden":
-        models: dict[str, type[BaseModel]] = {"figures": PublishedFigure, "claims": Claim}
-        model = next((models[part] for part in place[:-1] if part in models), Published)
+        model: type[BaseModel] = PublishedFigure if "figures" in place[:-1] else Published
         raise ZooError(f"{where} has no key '{key}'{nearest(key, model.model_fields)}")
     raise ZooError(f"{where} {'.'.join(place)}: {first['msg'].removeprefix('Value error, ')}")
 

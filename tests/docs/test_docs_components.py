@@ -115,24 +115,8 @@ def test_checks_are_those_that_were_published(made):
         assert f"Passed {part['passed']}, failed none" in text
 
 
-def of_all_pages(made):
-    return [picture for _, drawn in made.values() for picture in drawn]
-
-
-def of_all_components(made):
-    return [picture for component in COMPONENTS for picture in pictures(component)]
-
-
-@pytest.mark.parametrize(
-    "drawn", [of_all_pages, pytest.param(of_all_components, marks=pytest.mark.slow)]
-)
-def test_pictures_differ_between_light_and_dark_in_their_ink_alone(made, drawn):
-    found = drawn(made)
-    names = {"fused-reads", "alibi-bias", "sin-adds", "rope-turns", "gelu-activation"}
-    assert names <= {picture.name for picture in found}
-    for picture in found:
-        assert picture.light != picture.dark
-        assert "#1b1f24" not in picture.dark
-        for svg in (picture.light, picture.dark):
-            ElementTree.fromstring(svg)
-            assert "#ffffff" not in svg  # nothing is painted behind it
+def test_every_kind_of_picture_is_drawn(made):
+    drawn = {picture.name: picture.svg for _, pictures in made.values() for picture in pictures}
+    assert {"fused-reads", "alibi-bias", "sin-adds", "rope-turns", "gelu-activation"} <= set(drawn)
+    for svg in drawn.values():
+        ElementTree.fromstring(svg)

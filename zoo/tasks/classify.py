@@ -74,7 +74,7 @@ class Classify(EncoderTask):
 
     options = ClassifyOptions
     reads = ("text-labels",)
-    # Chosen together on held-out texts: python -m bench.recipe.
+    # Chosen together on held-out texts: results/recipe/README.md.
     defaults: ClassVar = {"epochs": 2, "batch_size": 8, "lr": 5e-3}
     metrics = ("accuracy", "macro_f1")
     baselines = ("texts", "tokens")

@@ -35,16 +35,14 @@ def counted_work(name: str, calls: list[tuple[str, int]], size: int = 1):
 def test_each_block_gives_all_a_turn_after_one_step_of_warm_up():
     calls: list[tuple[str, int]] = []
     works = {name: counted_work(name, calls, size) for name, size in (("a", 1), ("b", 9))}
-    begun: list[str] = []
     for process, first, count in ((0, 0, 7), (1, 6, 6)):
         calls.clear()
         own = options.Options(RUNTIME, blocks=13, process=process)
-        turns = take_turns(works, own, [("a", "b")], least=0.0, before=begun.append)
+        turns = take_turns(works, own, [("a", "b")], least=0.0)
         assert calls[:2] == [("a", 0), ("b", 0)]
         numbers = range(first, first + count)
         assert sorted(calls[2:]) == sorted((name, n) for name in "ab" for n in numbers)
         assert len(turns.logs("b", "a")) == count
-    assert begun.count("a") == begun.count("b") == 15
     assert 3 < turns.median("b") / turns.median("a") < 27
 
 
@@ -207,10 +205,10 @@ def test_a_work_that_fails_is_reported_and_the_next_one_runs(monkeypatch, capsys
         raise RuntimeError("out of memory")
         yield
 
-    monkeypatch.setitem(peers.WORKS, "bf16", broken)
-    assert peers.main(["bf16", "padding", "--quick"]) == 1
+    monkeypatch.setitem(peers.WORKS, "training", broken)
+    assert peers.main(["training", "positions", "--quick"]) == 1
     found = printed_comparisons(capsys.readouterr().out)
-    assert [comparison.work for comparison in found] == ["bf16", "training on articles"]
+    assert [comparison.work for comparison in found][:2] == ["training", "training"]
     assert found[0].skipped == "failed: RuntimeError: out of memory"
     assert found[1].ratio is not None
 

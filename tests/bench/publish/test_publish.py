@@ -46,9 +46,6 @@ source = "a tutorial"
 """
 SUITE += FIGURE.format("rope", 0.90, 100) + FIGURE.format("sin", 0.85, 150)
 SUITE += FIGURE.format("none", 0.95, 50)
-WRONG_CLAIM = """
-claims = [{ data = "a", better = "b", worse = "c", text = "d", source = "e", wrose = "f" }]
-notes ="""
 
 
 def make_place(root: Path) -> Path:
@@ -185,7 +182,6 @@ def test_published_figures_have_the_verdicts_of_the_table():
         ('[published]\ntitle = "A title"', "[published] directory: Field required"),
         (SUITE.replace("notes =", "note ="), "[published] has no key 'note'; did you mean 'notes'"),
         (SUITE.replace("value =", "valeu ="), "[published] has no key 'valeu'; did you mean"),
-        (SUITE.replace("notes =", WRONG_CLAIM), "[published] has no key 'wrose'; did you mean"),
         (
             SUITE.replace("value = 0.9\nseconds = 100\n", ""),
             "[published] figures.0: a figure needs value or seconds",

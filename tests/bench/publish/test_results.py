@@ -25,7 +25,7 @@ from zoo.sweep.complete import read_run
 ROOT = Path(__file__).parents[3]
 RESULTS, SUITES = ROOT / "results", ROOT / "bench" / "suites"
 # All else is made from these.
-MEASURED = {"records.jsonl", "scale.jsonl", "lines.jsonl", "checks.jsonl"}
+MEASURED = {"records.jsonl", "lines.jsonl", "checks.jsonl"}
 RUNS = sorted(path.parent for path in RESULTS.rglob("records.jsonl"))
 # Their bytes depend on the libraries that draw (SVG) and compress (PNG), and the page contains
 # plots: they are compared with the pinned versions. All other bytes depend on the records alone.
@@ -34,7 +34,7 @@ DRAWN = {".png", ".svg", ".html"}
 
 
 # Of these a few seconds make again all kinds of plots, and the pages of each kind of run.
-SMALL = ("tutorial/cpu", "diagnostics/cpu/lengths", "scale/cpu/length")
+SMALL = ("tutorial/cpu", "diagnostics/cpu/lengths")
 
 
 def _files(root: Path) -> set[Path]:
