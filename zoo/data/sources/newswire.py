@@ -1,17 +1,17 @@
 """Newswire: a built-in corpus of generated news stories, for machines without network.
 
 Five topics, 1,225 train and 1,000 test stories, with the lengths of BBC news. Every word comes from
-a small grammar, ``newswire.toml``, and one seed: the same stories on every machine. Topics share
-words, stories contain paragraphs about another topic, and a few are about two topics in equal
-parts, so that a good classifier scores high but not 100%. Names are invented, so that newswire has
-as many rare words as news.
+a small grammar, ``newswire.toml``, and one seed: the same stories on every machine. A story begins
+with its topic, as news does. Topics share words, stories contain paragraphs about another topic,
+and a few are about two topics in equal parts, so that a good classifier scores high but not 100%.
+Names are made of syllables, so that newswire has as many rare words as news.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -23,12 +23,19 @@ from zoo.errors import ZooError
 Words = Mapping[str, tuple[str, ...]]
 
 LABEL_NAMES = ["arts", "government", "markets", "sport", "technology"]
-# The slots of a sentence that words of the file fill, by the list that they are in.
-SLOTS = dict(
-    zip(
-        "NMARBDHG", "nouns plurals adjectives roles verbs pasts thirds gerunds".split(), strict=True
-    )
-)
+# Invented names: how many of each sort, and how each ends.
+NAMES = {
+    "given": (230, ("", "a", "o", "in", "e")),
+    "surnames": (1600, tuple("ton son man ley ford ini ez well sen by er ard enko ucci".split())),
+    "organisations": (
+        900,
+        tuple("_bank _group _labs _media _union _trust _council _theatre _united _motors".split()),
+    ),
+    "places": (360, tuple("ton ville ford burg ia ova mouth field bridge haven".split())),
+}
+ONSETS = "b br c ch cl cr d dr f fl g gr h k kl kn l m n p pl pr r s sh sl st t th tr v w".split()
+VOWELS = "a e i o u ai ea ee ou".split()
+CODAS = ["", "", "", "l", "n", "r", "ck", "ll", "ng", "rk", "st", "x"]
 # Shares of the topics among the stories.
 SHARES = (0.17, 0.19, 0.24, 0.23, 0.17)
 # Words of a story at these quantiles, interpolated linearly: random.lognormvariate would use the
@@ -79,19 +86,70 @@ def vocabulary() -> tuple[dict[str, Words], dict[str, list[list[str]]]]:
     """
     path = Path(__file__).with_name("newswire.toml")
     file = tomllib.loads(path.read_text(encoding="utf-8"))
-
-    def listed(texts: Mapping[str, str]) -> Words:  # a word with an underscore is a phrase
-        return {n: tuple(w.replace("_", " ") for w in text.split()) for n, text in texts.items()}
-
-    words = {name: listed(file[name]) for name in ("names", "times")}
-    for name, texts in {**file["topics"], "shared": file["shared"]}.items():
-        found = listed(texts)
-        words[name] = {slot: found[key] for slot, key in SLOTS.items()}
+    words: dict[str, Words] = {"names": invented_names()}
+    words["times"] = {"phrases": _phrases(file["times"]["phrases"].split())}
+    for source, lists in {**file["topics"], "shared": file["shared"]}.items():
+        nouns, verbs = lists["nouns"].split(), lists["verbs"].split()
+        words[source] = {
+            "N": _phrases(nouns),
+            "M": _phrases(map(with_s, nouns)),
+            "A": _phrases(lists["adjectives"].split()),
+            "R": _phrases(lists["roles"].split()),
+            "B": _phrases(verbs),
+            "D": _phrases(map(past, verbs)),
+            "H": _phrases(map(with_s, verbs)),
+            "G": _phrases(map(gerund, verbs)),
+        }
     sentences = {
-        kind: [[word.removeprefix("*") for word in sentence.split()] for sentence in given]
-        for kind, given in file["sentences"].items()
+        kind: [[word.removeprefix("*") for word in pattern.split()] for pattern in patterns]
+        for kind, patterns in file["sentences"].items()
     }
     return words, sentences
+
+
+def _phrases(words: Iterable[str]) -> tuple[str, ...]:
+    """Words of a list, in which an underscore is a space inside a phrase."""
+    return tuple(word.replace("_", " ") for word in words)
+
+
+def with_s(word: str) -> str:
+    """The plural of a noun and the third person of a verb."""
+    if re.search("[^aeiou]y$", word):
+        return f"{word[:-1]}ies"
+    return f"{word}es" if re.search("(s|x|z|ch|sh)$", word) else f"{word}s"
+
+
+def past(verb: str) -> str:
+    """The past of a regular verb."""
+    if re.search("[^aeiou]y$", verb):
+        return f"{verb[:-1]}ied"
+    return f"{verb}d" if verb.endswith("e") else f"{_doubled(verb)}ed"
+
+
+def gerund(verb: str) -> str:
+    """The form in -ing of a regular verb."""
+    return f"{verb[:-1]}ing" if re.search("[^e]e$", verb) else f"{_doubled(verb)}ing"
+
+
+def _doubled(verb: str) -> str:
+    """A verb of one syllable with a short vowel has its last consonant twice: planned, shipping."""
+    return verb + verb[-1] if re.fullmatch("[^aeiou]*[aeiou][bdglmnprt]", verb) else verb
+
+
+def invented_names() -> Words:
+    """Given names, surnames, organisations and places, the same for every seed of stories."""
+    draw = Draw(0)
+    names: dict[str, tuple[str, ...]] = {}
+    for sort, (count, endings) in NAMES.items():
+        different: dict[str, None] = {}
+        while len(different) < count:
+            syllables = 1 + draw.below(2 if endings[0] else 3)
+            stem = "".join(
+                draw.pick(part) for _ in range(syllables) for part in (ONSETS, VOWELS, CODAS)
+            )
+            different.setdefault(f"{stem}{draw.pick(endings)}")
+        names[sort] = _phrases(different)
+    return names
 
 
 class StoryWriter:
@@ -133,7 +191,9 @@ class StoryWriter:
         words: list[str] = []
         while len(words) < length:
             about: int | None = None
-            if self.draw() < topical:
+            if not words:  # the first paragraph says what the story is about
+                about = topic
+            elif self.draw() < topical:
                 about = other if self.draw() < digression else topic
             for _ in range(1 + int(self.draw() * 3)):
                 self.sentence(words, about, names)
