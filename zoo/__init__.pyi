@@ -157,8 +157,8 @@ def bench(
         measurement on a CPU has one; a container's limit and OMP_NUM_THREADS count. On a
         cluster 0 is 1. Where zoo bench is given more, it also measures speeds with so many,
         if nothing else has the cores.  [default: 0]
-    blocks: Times that each model is timed; by default 12 to 40. zoo bench goes on above 12
-        until every speed is known within 2% of the reference's; zoo scale measures 6.
+    blocks: Times that each model is timed; by default 12 to 40. It goes on above 12 until
+        every speed is known within 2% of the reference's. At several lengths it is 6.
     timeout: Most seconds per training or timing; by default no limit.
     save_models: Keep trained models, in models/ of the run's directory. best: those of the
         row that the answer names, one a seed; all: those of every row and seed.  [default:
@@ -167,8 +167,9 @@ def bench(
     layers: Number of blocks.  [default: 2]
     heads: Attention heads.  [default: 4]
     ffn_dim: Inner width of the feed-forward networks.  [default: 256]
-    max_length: Most tokens of a text; special tokens count, and the rest is cut off.
-        [default: 256; lm: 128; seq2seq: 32]
+    max_length: Most tokens of a text; special tokens count, and the rest is cut off. With
+        --phases cost a comma list measures costs at each of several lengths.  [default:
+        256; lm: 128; seq2seq: 32]
     vocab_size: Vocabulary entries.  [default: 4000; lm: 1000; seq2seq: 1000]
     epochs: Training epochs.  [default: 6; classify: 2; lm: 2; seq2seq: 12]
     batch_size: Examples per training step.  [default: 32; classify: 8; lm: 8]
@@ -403,8 +404,9 @@ def train(
     layers: Number of blocks.  [default: 2]
     heads: Attention heads.  [default: 4]
     ffn_dim: Inner width of the feed-forward networks.  [default: 256]
-    max_length: Most tokens of a text; special tokens count, and the rest is cut off.
-        [default: 256; lm: 128; seq2seq: 32]
+    max_length: Most tokens of a text; special tokens count, and the rest is cut off. With
+        --phases cost a comma list measures costs at each of several lengths.  [default:
+        256; lm: 128; seq2seq: 32]
     vocab_size: Vocabulary entries.  [default: 4000; lm: 1000; seq2seq: 1000]
     epochs: Training epochs.  [default: 6; classify: 2; lm: 2; seq2seq: 12]
     batch_size: Examples per training step.  [default: 32; classify: 8; lm: 8]

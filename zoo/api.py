@@ -278,6 +278,8 @@ def run_bench(
     from zoo.report.run_report import RunReport
     from zoo.report.write import scores_text, write_tables
 
+    if requests[0].lengths:
+        raise ZooError("max_length: several lengths are for 'zoo bench' on the command line")
     refuse_unwritable(out or Path("runs"))
     metric, several = requests[0].metric, len(requests) > 1
     for request in requests if several else ():

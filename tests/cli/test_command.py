@@ -44,7 +44,7 @@ def test_what_answers_at_once_imports_nothing_that_is_slow():
     Nor does ``import zoo``, and its functions show their options without torch.
     """
     lists = [["--help"], ["list"], ["list", "pe"], ["info", "attention/fused"], ["plugins"]]
-    helps = [[command, "--help"] for command in ("bench", "scale", "train")]
+    helps = [[command, "--help"] for command in ("bench", "train")]
     plans = [["bench", "--task", t, "--pe", "all", "--plan"] for t in ("classify", "lm", "seq2seq")]
     program = (
         "import inspect, json, sys, zoo; from zoo.cli import main\n"

@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from example import scale_record
 from small_runs import FAILING, QUICK, flags
 
 from zoo.cli.options import resumable
@@ -105,15 +104,3 @@ def test_an_interruption_before_anything_is_there_says_so():
         resumable(lambda: Path("no-such-run"), fresh=False),
     ):
         raise KeyboardInterrupt
-
-
-def test_scale_exits_1_where_a_cell_crashed_and_debug_prints_its_traceback(folder, said):
-    record = scale_record("failing", 8, "crashed")
-    record = record.model_copy(update={"traceback": "Traceback of a worker\n"})
-    RecordFile(folder, "scale.jsonl").append(record)
-    words = ["scale", "--collect", "--out", "."]
-    assert "Traceback" not in said(*words, status=1).err
-    printed = said("--debug", *words, status=1)
-    assert "Records, tables and plot: ." in printed.out
-    name = "failing+rope+layer+gelu+pre+mean"
-    assert printed.err == f"\n{name}, crashed:\nTraceback of a worker\n"

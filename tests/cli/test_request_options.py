@@ -13,7 +13,7 @@ from zoo.config.request import COMPARING, flat_fields
 from zoo.config.usual_names import NAMES, SETTINGS, flag
 from zoo.tasks.base import find_task
 
-REQUESTS = ("bench", "scale", "train")
+REQUESTS = ("bench", "train")
 TASK = '''
 """A task of which nothing works but its options."""
 
@@ -82,7 +82,7 @@ def test_options_are_in_sections_of_one_order(command, said):
     assert bool(set(COMPARING) & options) == (command != "train")
 
 
-@pytest.mark.parametrize(("command", "most"), [("bench", 40), ("scale", 40), ("train", 50)])
+@pytest.mark.parametrize(("command", "most"), [("bench", 40), ("train", 50)])
 def test_the_short_help_fits_a_screen_and_has_the_default_of_every_option(
     command, most, registry, said
 ):
@@ -112,7 +112,6 @@ def test_the_short_help_fits_a_screen_and_has_the_default_of_every_option(
         (["bench", "--num-layers", "1"], "did you mean --set layers=2?"),
         (["bench", "--set", "num_layers=1"], "did you mean --set layers=2?"),
         (["bench", "--dropout", "0.1"], "it is --set dropout=0.1"),
-        (["scale", "--batch-size", "2"], "it is --set batch_size=1"),
         (["train", "--no-compile"], "it is --set compile=no"),
         (["bench", "--set", "epochs=1"], "it is --epochs"),
         (["bench", "--set", "colour=1"], "--help-all lists them"),
@@ -121,9 +120,6 @@ def test_the_short_help_fits_a_screen_and_has_the_default_of_every_option(
         (["train", "--seeds", "3"], "did you mean --seed?"),
         (["train", "--output-dir", "x"], "did you mean --save?"),
         (["bench", "--qqq", "1"], "--help-all lists them"),
-        # Alike by letters, and never meant.
-        (["scale", "--encoding", "utf-8"], "--help-all lists them"),
-        (["scale", "--test-size", "0.2"], "--help-all lists them"),
     ],
 )
 def test_usual_names_of_options_lead_to_the_zoos_and_unlikely_ones_to_none(
@@ -163,7 +159,6 @@ def test_a_task_from_a_plug_in_file_has_options_and_a_broken_one_a_warning(folde
     assert warning.startswith("warning: the options of task 'broken' are left out: ")
     assert "no such luck" in warning
     assert "--unit-column" in text
-    assert "--unit-column" not in said("scale", "--plugin", "tasks.py", "--help-all").out
 
 
 @pytest.mark.parametrize("command", REQUESTS)
@@ -178,8 +173,7 @@ def test_shells_complete_generated_options(command, monkeypatch, said):
     assert completed("--set") == {"--set"}
     assert completed("--set vocab") == {"vocab_size="}
     assert {"dim=", "dropout="} <= completed("--set d")
-    if command != "scale":
-        assert completed("--no-head") == {"--no-header"}
+    assert completed("--no-head") == {"--no-header"}
 
 
 SUITES = {
@@ -196,7 +190,7 @@ SUITES = {
     "where.toml": 'on = "local"\n',
     "good.toml": "epochs = 1\n",
 }
-# Each with the command of its first word; those of "every" with bench, scale and train.
+# Each with the command of its first word; those of "every" with bench and train.
 BAD: list[tuple[str, str]] = [
     ("every --plugin missing.py", "missing.py cannot be read: No such file"),
     ("every --plugin raises.py", "raises.py cannot be used: "),
@@ -243,7 +237,6 @@ BAD: list[tuple[str, str]] = [
     ("bench --all-position", "did you mean --set all_positions=no?"),
     ("bench --no-headers", "no option '--no-headers'; did you mean --no-header?"),
     ("bench --out=", "'--out': it is empty"),
-    ("scale --out=", "'--out': it is empty"),
     ("train --save=", "'--save': it is empty"),
 ]
 CASES = [
@@ -264,7 +257,7 @@ def test_bad_input_is_one_line_and_nothing_is_written(text, message, folder, ref
     before = {*folder.iterdir(), bytecode}
     command, *arguments = text.split()
     words = [*flags({name: QUICK[name] for name in SIZES}), "--on", "inline"]
-    words += ["--lengths", "8"] if command == "scale" else ["--data", str(QUICK["data"])]
+    words += ["--data", str(QUICK["data"])]
     words += ["--save", "new/deep/model"] if command == "train" else ["--out", "new/out"]
     line = refused_command(command, *words, *arguments)
     assert line.startswith(f"zoo {command}: error: ")

@@ -10,7 +10,7 @@ from zoo.errors import ZooError
 # Whoever looked at the data first would say that there are none.
 COMMANDS = {
     "bench": ["bench", "--data", "nowhere.csv", "--on", "inline", "--out"],
-    "scale": ["scale", "--lengths", "16", "--on", "inline", "--out"],
+    "lengths": ["bench", "--phases", "cost", "--max-length", "8,16", "--on", "inline", "--out"],
     "train": ["train", "--data", "nowhere.csv", "--on", "inline", "--save"],
     "report": ["report", "run", "--out"],
 }

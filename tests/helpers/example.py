@@ -75,7 +75,7 @@ SCALED = {"pe": "rope", "norm": "layer", "ffn": "gelu", "block": "pre", "pool": 
 
 
 def scale_record(attention: str, value: int, status: Status = "ok", over: str = "length") -> Record:
-    """What ``zoo scale`` records of one size of one cell."""
+    """What is recorded of one length of one cell."""
     power = 2 if attention == "naive" else 1
     cost = 3e-6 * value**power
     metrics = {

@@ -250,7 +250,7 @@ def test_a_share_for_validation_is_of_the_training_texts_and_has_no_groups(setup
     assert not [ids for ids in both[15:] if ids in both[:15]]
 
 
-def test_zoo_scale_gets_texts_of_full_length(setup):
+def test_costs_at_several_lengths_get_texts_of_full_length(setup):
     split = TASK.full_length_split(setup, 3, RUNTIME.device)
     assert isinstance(split, PaddedSplit)
     batch = split.batch(np.arange(3))

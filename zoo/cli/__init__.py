@@ -39,7 +39,6 @@ def zoo_commands(app: Callable[..., None]) -> None:
     app("report", "zoo.cli.report:report", summary="Tables and effects, from the records of a run.")
     app("compare", "zoo.cli.compare:compare", summary="Print what changed between two runs.")
     app("stale", "zoo.cli.stale:stale", summary="List records whose code has changed since.")
-    app("scale", "zoo.cli.scale:scale", summary="Measure how cost grows with length, width, depth.")
     app("train", "zoo.cli.train:train", summary="Train one model and save it.")
     app("predict", "zoo.cli.predict:predict", summary="Print what a model predicts for texts.")
     app("evaluate", "zoo.cli.evaluate:evaluate", summary="Score a saved model on labelled texts.")

@@ -97,6 +97,10 @@ def bench(
     executor = choose_executor(loaded.registry, on, options)
     trackers = find_trackers(track, loaded)
     requests = build_requests(options, loaded.registry)
+    if requests[0].lengths and not plan_only:
+        if track or len(requests) > 1:
+            raise ZooError("several --max-length: one task, and no --track")
+        return _measure_lengths(requests[0], loaded, executor, out, fresh, as_json)
     if plan_only:
         _print_plans(requests, loaded, executor, as_json=as_json)
         return 0
@@ -123,6 +127,31 @@ def bench(
     print_tracebacks(done.failed)
     click.echo(f"Report: {write_report(done.report, done.directory)}", err=as_json)
     return 1 if done.failed else 0
+
+
+def _measure_lengths(
+    request: Request, zoo: Zoo, on: Choice, out: str | None, fresh: bool, as_json: bool
+) -> int:
+    """Measure costs at several lengths: a row for each, and the powers with which they grow."""
+    from zoo.report.tables.scaling_table import as_text, make_frame
+    from zoo.report.write import write_scale
+    from zoo.sweep.cost import measure_lengths
+    from zoo.sweep.progress import for_stream
+
+    directory = Path(out or "runs/lengths")
+    with (
+        contextlib.closing(for_stream(sys.stderr)) as progress,
+        resumable(lambda: directory, fresh),
+    ):
+        records = measure_lengths(request, zoo, progress, directory=directory, on=on, fresh=fresh)
+    write_scale(records, directory)
+    if as_json:
+        click.echo(make_frame(records).to_json(orient="records", indent=2))
+    else:
+        click.echo(as_text(records))
+    print_tracebacks(records)
+    click.echo(f"Records, tables and plot: {directory}", err=as_json)
+    return 1 if any(r.status == "crashed" for r in records) else 0
 
 
 def _print_plans(requests: Sequence[Request], zoo: Zoo, on: Choice, *, as_json: bool) -> None:

@@ -104,7 +104,7 @@ class RequestCommand(click.Command):
         ]
         tuning = any(one.name == "tuning_seeds" for one in found)
         for one in found:
-            name, settings = _settings(one, several=tuning and one.name in TUNABLE)
+            name, settings = _settings(one, several=tuning and one.name in (*TUNABLE, "max_length"))
             if one.name in SETTINGS:
                 yield Setting([one.name], example=one.default, **settings)
             else:
@@ -171,6 +171,8 @@ def _settings(one: Option, *, several: bool) -> tuple[str, dict[str, Any]]:
         settings = {"type": bool, "metavar": "yes|no"}
     elif kind is bool:
         option_flag += f"/--no-{option_flag[2:]}"
+    elif one.name == "max_length" and several:
+        settings = {"type": str, "metavar": "N[,N…]"}
     elif one.name in TUNABLE:
         # Text where only one value is taken, too: several get an error that names zoo bench.
         settings = {"type": str, "metavar": "X[,X…]" if several else "X"}
@@ -178,7 +180,11 @@ def _settings(one: Option, *, several: bool) -> tuple[str, dict[str, Any]]:
         settings = {"type": kind, "metavar": {int: "N", float: "X"}.get(kind, "TEXT")}
         if typing.get_origin(annotation := one.fields[0].annotation) is typing.Literal:
             settings["metavar"] = "|".join(map(str, typing.get_args(annotation)))
-    return option_flag, {**settings, "default": None, "help": one.help(several=several)}
+    return option_flag, {
+        **settings,
+        "default": None,
+        "help": one.help(several=several and one.name in TUNABLE),
+    }
 
 
 def _with_settings(args: Sequence[str]) -> Iterator[str]:

@@ -34,6 +34,7 @@ class Request(BaseModel):
 
     task_options: the task's own options, all of them, as its pydantic model dumps them. tuned:
     training settings with the values to choose from; ``training`` holds the first of each.
+    lengths: several lengths of texts to measure costs at; ``sizes`` holds the largest.
     initial: the saved model that ``pretraining`` names, as ``with_saved_encoders`` has read it.
     """
 
@@ -85,6 +86,7 @@ class Request(BaseModel):
     )
 
     sizes: Sizes = Sizes()
+    lengths: tuple[PositiveInt, ...] = ()
     training: Training = Training()
     execution: Execution = Execution()
     pretraining: Pretraining = Pretraining()
@@ -121,9 +123,8 @@ class Request(BaseModel):
     )
     blocks: PositiveInt | None = Field(
         default=None,
-        description="Times that each model is timed; by default 12 to 40. zoo bench goes on "
-        "above 12 until every speed is known within 2% of the reference's; zoo "
-        "scale measures 6.",
+        description="Times that each model is timed; by default 12 to 40. It goes on above 12 "
+        "until every speed is known within 2% of the reference's. At several lengths it is 6.",
     )
     timeout: PositiveFloat | None = Field(
         default=None,
@@ -167,7 +168,7 @@ PARTS: dict[str, type[BaseModel]] = {
 
 def flat_fields() -> dict[str, type[BaseModel]]:
     """Every option but a task's own, by its flat name, with the model that holds it."""
-    held = (*PARTS, "task_options", "tuned", "initial")
+    held = (*PARTS, "task_options", "tuned", "initial", "lengths")
     own = {name: Request for name in Request.model_fields if name not in held}
     return own | {name: model for model in PARTS.values() for name in model.model_fields}
 

@@ -19,6 +19,7 @@ class Sizes(BaseModel):
     max_length: PositiveInt = Field(
         default=256,
         le=2**20,  # more would take days a step, and tables of positions of gigabytes
-        description="Most tokens of a text; special tokens count, and the rest is cut off.",
+        description="Most tokens of a text; special tokens count, and the rest is cut off. With "
+        "--phases cost a comma list measures costs at each of several lengths.",
     )
     vocab_size: PositiveInt = Field(default=4000, description="Vocabulary entries.")

@@ -173,7 +173,7 @@ def write_plots(plots: Sequence[Plot], names: Sequence[str], folder: Path) -> No
 
 
 def write_scale(records: Sequence[Record], directory: Path) -> None:
-    """Write ``scale.csv``, ``scale.md``, ``scale.svg`` and ``scale.png`` of ``zoo scale``."""
+    """Write costs at several lengths: ``scale.csv``, ``.md``, ``.svg`` and ``.png``."""
     from zoo.report.plots.curves import scale_plot
     from zoo.report.tables.scaling_table import as_text, make_frame
 

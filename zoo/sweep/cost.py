@@ -1,4 +1,4 @@
-"""Speed and memory: of every row of a run, and of every cell at growing values of an axis."""
+"""Speed and memory: of every row of a run, and of every cell at several lengths of texts."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from zoo.config.places import refuse_unwritable
 from zoo.config.request import Request
 from zoo.config.settings import Training
 from zoo.execution.base import CostJob, CostMember, Ended, Job, Result
-from zoo.measure.scaling import sizes_at
 from zoo.measure.turns import HALF, PHASES, seconds
 from zoo.registry import Choice
 from zoo.registry.loading import Zoo
 from zoo.sweep.keys import digest, result_key
-from zoo.sweep.make_request import refuse_several_values, scale_command
+from zoo.sweep.make_request import lengths_command, refuse_several_values
 from zoo.sweep.plan import PlanRow, cost_groups, make_plan
 from zoo.sweep.prepare import inspect, job_setup, open_executor
 from zoo.sweep.progress import Progress
@@ -102,28 +101,23 @@ def _cost_jobs(run: Run, rows: Sequence[PlanRow], trainings: Mapping[str, Traini
     ]
 
 
-def run_scale(
+def measure_lengths(
     request: Request,
     zoo: Zoo,
-    over: str,
-    values: Sequence[int],
     progress: Progress,
     *,
     directory: Path,
     on: str | Choice = "local",
     fresh: bool = False,
 ) -> list[Record]:
-    """Measure every cell at every value, all cells at one value before the next; their records.
+    """Measure every cell at each of the request's lengths, all cells at one before the next.
 
-    A cell that runs out of memory or time at one value is skipped at the larger ones. Raises
-    ZooError for what cannot be had.
+    Texts are made up and of full length. A cell that runs out of memory or time at one length is
+    skipped at the larger ones. Raises ZooError for what cannot be had.
     """
     refuse_unwritable(directory)
-    refuse_several_values(request, "zoo scale")
-    changes: dict[str, Any] = {"baseline": "none"}
-    if over == "layers":  # a pattern need not fit the smaller models, which are skipped
-        changes["sizes"] = sizes_at(over, max(values), request.sizes, 0)[0]
-    plan = make_plan(request.model_copy(update=changes), zoo.registry)
+    refuse_several_values(request, "--max-length with several lengths")
+    plan = make_plan(request.model_copy(update={"baseline": "none"}), zoo.registry)
     with open_executor(zoo, on) as executor:
         limits = job_limits(request.model_copy(update={"jobs": 1}), executor)
         setup = job_setup(request, plan, zoo, None)
@@ -134,8 +128,8 @@ def run_scale(
         config = {
             "task": request.task,
             "task_options": request.recorded_options,
-            "over": over,
-            "base": _base(request, over),
+            "over": "length",
+            "base": _base(request),
             "training": {"dropout": request.training.dropout},
             "execution": setup.execution.model_dump(exclude={"device"}),
         }
@@ -146,27 +140,26 @@ def run_scale(
         )
         with run.opened(RecordFile(directory, SCALE_FILE), SCALE_SHARED) as existing:
             run.known = {} if fresh else {record.key: record for record in existing}
-            progress.phase("values", len(values))
+            progress.phase("lengths", len(request.lengths))
             stopped: dict[str, str] = {}
-            for value in values:
-                _scale_to(run, over, value, stopped)
+            for length in request.lengths:
+                _measure_at(run, length, stopped)
     return run.records
 
 
-def _base(request: Request, over: str) -> dict[str, int]:
-    """The sizes that stay the same, and those that others follow."""
-    base = {**request.sizes.model_dump(), "batch": request.training.batch_size}
-    base.pop({"length": "max_length"}.get(over, over))
-    return base
+def _base(request: Request) -> dict[str, int]:
+    """The sizes that stay the same."""
+    sizes = request.sizes.model_dump(exclude={"max_length"})
+    return {**sizes, "batch": request.training.batch_size}
 
 
-def _scale_to(run: Run, over: str, value: int, stopped: dict[str, str]) -> None:
-    """Measure every cell at one value: take over what is known, record what cannot work.
+def _measure_at(run: Run, length: int, stopped: dict[str, str]) -> None:
+    """Measure every cell at one length: take over what is known, record what cannot work.
 
-    stopped: cell to why it is not measured at larger values.
+    stopped: cell to why it is not measured at larger lengths.
     """
     request, first = run.request, len(run.records)
-    sizes, batch = sizes_at(over, value, request.sizes, request.training.batch_size)
+    sizes = request.sizes.model_copy(update={"max_length": length})
     limits = {"timeout": request.timeout}
     blocks = request.blocks or HALF
     reasons: dict[str, str] = {}
@@ -176,13 +169,13 @@ def _scale_to(run: Run, over: str, value: int, stopped: dict[str, str]) -> None:
         """Of the work, whatever its limits; of a row that is skipped, with the reason."""
         model = {"cell": dict(row.model.cell)}
         code = run.code("scale", row)
-        more = value, reasons[row.name], blocks
+        more = length, reasons[row.name], blocks
         config = run.keyed(request.training)
         return result_key("scale", model, config, code, run.environment, *more)
 
     def record(row: PlanRow, result: Result) -> None:
-        config = {**run.config, "value": value, "limits": limits}
-        command = scale_command(request, run.plan.task, row.model, over, value)
+        config = {**run.config, "value": length, "limits": limits}
+        command = lengths_command(request, run.plan.task, row.model)
         rest: dict[str, Any] = {"config": config, "command": command}
         run.record("scale", row, key(row), request.training, result, **rest)
 
@@ -197,7 +190,7 @@ def _scale_to(run: Run, over: str, value: int, stopped: dict[str, str]) -> None:
             record(row, Result("skipped", reason))
         else:
             rows.append(row)
-    name = f"{over} {value}"
+    name, batch = f"length {length}", request.training.batch_size
     job = CostJob(
         replace(run.setup, sizes=sizes),
         name,

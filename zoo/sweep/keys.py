@@ -51,7 +51,7 @@ HARMLESS = {
     "models/text_generator.py": "answers texts, once a model is trained",
     "models/text_model.py": "answers texts, once a model is trained",
     "registry/": "finds parts by the names that the record has; cell.py counts",
-    "sweep/": "decides what is done, which the record says; cost.py counts for zoo scale",
+    "sweep/": "decides what is done, which the record says; cost.py counts for costs at lengths",
     "training/checkpoint.py": "a training that was interrupted has the numbers of one that was not",
     "training/sample_outputs.py": "verifies a saved model where it is loaded",
 }

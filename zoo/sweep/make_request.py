@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from zoo.config.places import portable
 from zoo.config.request import MOST_SEEDS, PARTS, Request, flat_fields, validated
 from zoo.config.settings import PRETRAIN, TUNABLE, Training
+from zoo.config.sizes import Sizes
 from zoo.config.usual_names import SETTINGS, flag, option_hint, spelt
 from zoo.errors import ZooError
 from zoo.execution.base import ModelSpec
@@ -105,6 +106,9 @@ def make_request(options: Mapping[str, Any], registry: Registry) -> Request:
             raise ZooError(_unknown(name, task_name, task, registry))
         elif fields[name] is Request:
             request[name] = _plain(name, value)
+        elif name == "max_length":
+            *_, parts["sizes"][name] = lengths = _lengths(value)
+            request["lengths"] = lengths if len(lengths) > 1 else ()
         elif name in TUNABLE:
             values = _numbers(name, value)
             parts["training"][name] = values[0]
@@ -129,6 +133,13 @@ def make_request(options: Mapping[str, Any], registry: Registry) -> Request:
     made: Request = validated(
         Request, {**request, **parts, "tuned": tuned, "task_options": task_options}
     )
+    if made.lengths and made.phases != ("cost",):
+        raise ZooError(
+            f"--max-length {as_text(made.lengths)}: several lengths are for costs alone, "
+            "'zoo bench --phases cost'"
+        )
+    if made.lengths and made.data is not None:
+        raise ZooError("--data has no effect with several --max-length: the texts are made up")
     return made
 
 
@@ -150,6 +161,16 @@ def _numbers(name: str, value: Any) -> tuple[float, ...]:
         raise ZooError(f"{flag(name)}: no value")
     read = (getattr(validated(Training, {name: one}), name) for one in values)
     return tuple(sorted(set(read)))
+
+
+def _lengths(value: Any) -> tuple[int, ...]:
+    """The lengths of texts, in ascending order; ZooError where one is out of bounds."""
+    if isinstance(value, str):
+        value = split_list(value, "--max-length ")
+    values = list(value) if isinstance(value, list | tuple) else [value]
+    if not values:
+        raise ZooError("--max-length: no value")
+    return tuple(sorted({validated(Sizes, {"max_length": one}).max_length for one in values}))
 
 
 def _unknown(name: str, task_name: str, task: Task, registry: Registry) -> str:
@@ -202,12 +223,11 @@ def repeat_command(
     return _command("bench", request, task, {**row, **what, **_settings(request, task)})
 
 
-def scale_command(request: Request, task: Task, model: ModelSpec, over: str, value: int) -> str:
-    """``zoo scale`` with the options that give this point again."""
+def lengths_command(request: Request, task: Task, model: ModelSpec) -> str:
+    """``zoo bench`` with the options that measure this row at every length again."""
     given = {**_axes(task, model), "blocks": request.blocks, **_settings(request, task)}
-    # Given in any case: zoo bench and zoo scale have different defaults.
-    given |= {"batch_size": request.training.batch_size, "over": over, "values": value}
-    return _command("scale", request, task, given)
+    given |= {"phases": "cost", "max_length": as_text(request.lengths)}
+    return _command("bench", request, task, given)
 
 
 def values_in(command: str, option: str) -> Iterator[str]:

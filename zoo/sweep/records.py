@@ -22,7 +22,7 @@ from zoo.errors import WriteError, ZooError
 from zoo.files import FULL, write_error, writing
 
 SCHEMA_VERSION: Final = 2
-FILE, SCALE_FILE = "records.jsonl", "scale.jsonl"  # of zoo bench and of zoo scale
+FILE, SCALE_FILE = "records.jsonl", "scale.jsonl"  # the second: costs at several lengths
 # Of a run beside its records; alone they are somebody's own.
 TABLES = ("table.csv", "table.md", "table.tex", "report.html", "scale.csv", "scale.md")
 

@@ -281,8 +281,8 @@ class Task(ABC):
     def full_length_split(
         self, setup: TaskSetup, examples: int, device: torch.device
     ) -> Split[Any]:
-        """Made-up examples of ``max_length`` tokens: what ``zoo scale`` measures."""
-        raise ZooError("zoo scale cannot measure this task: it makes no examples of full length")
+        """Made-up examples of ``max_length`` tokens, for costs at several lengths."""
+        raise ZooError("several lengths: this task makes no examples of full length")
 
     @abstractmethod
     def loss(self, setup: TaskSetup, model: nn.Module, batch: Any) -> tuple[Tensor, Tensor]:

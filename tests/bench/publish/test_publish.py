@@ -67,7 +67,7 @@ def place(tmp_path):
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory):
-    """A published directory, with a run that no suite names and one of zoo scale."""
+    """A published directory, with a run that no suite names and one of costs at lengths."""
     place = make_place(tmp_path_factory.mktemp("published"))
     others = [train_record(cell(pe="sin"), 0, 9), train_record("words", 0, 9)]
     write_records(place / "other" / "cpu", others)
