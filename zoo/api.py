@@ -73,7 +73,7 @@ def bench(
     which. on: a registered executor, whose own options, such as the ``address`` of ``ray``, are
     among the others. out: the directory of records and tables, by default one under ``runs``.
     fresh: run again what is already there. track: a comma list
-    of trackers, which show the run while it goes on. plugins: single-file plug-ins. progress: True
+    of trackers, which show every training. plugins: single-file plug-ins. progress: True
     or False; by default bars in a notebook and on a terminal, and nothing elsewhere. An object of
     ``zoo.sweep.progress.Progress`` gets every event, and is closed at the end.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -53,16 +53,13 @@ class OneByOne(Executor):
 
 
 class Remembers(Tracker):
-    """Keeps what it was told."""
+    """Keeps what it was shown."""
 
-    def start(self, run: TrackedRun) -> None:
-        self.told: list[object] = [run]
+    def __init__(self) -> None:
+        self.runs: list[TrackedRun] = []
 
-    def log(self, values: Mapping[str, float], step: int) -> None:
-        self.told.append((values, step))
-
-    def end(self, status: str, values: Mapping[str, float]) -> None:
-        self.told.append((status, values))
+    def show(self, run: TrackedRun) -> None:
+        self.runs.append(run)
 
 
 @hookimpl

@@ -246,5 +246,5 @@ TRACK = option(
     "--track",
     metavar="NAME[,NAME…]",
     usual=False,
-    help="Trackers that show the run while it goes on; 'zoo list tracker' names them.",
+    help="Trackers that show every training once it has ended; 'zoo list tracker' names them.",
 )

@@ -6,11 +6,13 @@ import importlib.util
 import json
 import sqlite3
 import struct
+import sys
 from pathlib import Path
 
 import pytest
 
-from zoo.tracking import TrackedRun, TrackerProcess
+from zoo.registry.loading import load
+from zoo.tracking import TrackedRun, TrackerThread
 
 CONFIG = {"phase": "train", "attention": "fused", "dim": 16, "lr": 0.5, "compile": False}
 LOSSES = {"a": [3.0, 2.0, 1.0], "b": [6.0, 5.0, 4.0]}
@@ -22,18 +24,15 @@ def needs(library: str) -> pytest.MarkDecorator:
 
 
 def track(name: str, directory: Path) -> None:
-    """Two runs, open at once: one that ends well, and one that crashes."""
-    tracker = TrackerProcess(name, ())
-    for key in LOSSES:
-        tracker.send("start", key, TrackedRun(f"fused+rope {key}", "bench", directory, CONFIG))
-    for step in range(3):
-        for key, losses in LOSSES.items():
-            tracker.send("log", key, {"loss": losses[step]}, step + 1)
-    tracker.send("end", "a", "ok", {"accuracy": 0.75, "params": 1234.0})
-    tracker.send("end", "b", "crashed", {})
-    tracker.wait(120)
-    tracker.close(60)
-    assert tracker.failure == ""
+    """Two runs: one that ended well, and one that crashed."""
+    tracker = TrackerThread(load().registry.choose("tracker", name))
+    for key, status in {"a": "ok", "b": "crashed"}.items():
+        curve = [{"loss": loss} for loss in LOSSES[key]]
+        values = {"accuracy": 0.75, "params": 1234.0} if status == "ok" else {}
+        run = TrackedRun(f"fused+rope {key}", "bench", directory, CONFIG, status, curve, values)
+        tracker.show(run)
+    tracker.wait()
+    assert tracker.failure is None
 
 
 @needs("tensorboard")
@@ -99,6 +98,9 @@ def test_trackio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_wandb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WANDB_MODE", "offline")
     track("wandb(project='mine')", tmp_path)
+    import wandb
+
+    wandb.teardown()  # as at the end of a process: until then its files need not be whole
     from wandb.proto.wandb_internal_pb2 import Record
 
     found = {}
@@ -136,12 +138,8 @@ def log_records(file: Path) -> list[bytes]:
 def test_a_library_that_is_not_installed_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Python takes None in sys.modules for a module that is not there, so the process is given a
-    # path with a sitecustomize that says so of wandb.
-    (tmp_path / "sitecustomize.py").write_text("import sys; sys.modules['wandb'] = None\n")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    tracker = TrackerProcess("wandb", ())
-    tracker.send("start", "a", TrackedRun("a", "bench", tmp_path, CONFIG))
-    tracker.wait(60)
-    tracker.close(10)
+    monkeypatch.setitem(sys.modules, "wandb", None)
+    tracker = TrackerThread(load().registry.choose("tracker", "wandb"))
+    tracker.show(TrackedRun("a", "bench", tmp_path, CONFIG))
+    tracker.wait()
     assert tracker.failure == "wandb is not installed: pip install './plugins/zoo-trackers[wandb]'"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 
 from zoo.tracking import TrackedRun, Tracker
 
@@ -16,27 +15,22 @@ class MLflow(Tracker):
     def __init__(self, experiment: str = "encoder-zoo") -> None:
         self.experiment = experiment
 
-    def start(self, run: TrackedRun) -> None:
+    def show(self, run: TrackedRun) -> None:
+        from mlflow.entities import Metric
         from mlflow.tracking import MlflowClient
 
-        # A client and not mlflow.start_run, which keeps one run at a time.
-        self.client = MlflowClient()
-        found = self.client.get_experiment_by_name(self.experiment)
-        number = found.experiment_id if found else self.client.create_experiment(self.experiment)
-        made = self.client.create_run(number, run_name=run.name, tags={"group": run.group})
-        self.run_id: str = made.info.run_id
+        # A client and not mlflow.start_run, which belongs to what else this process may track.
+        client = MlflowClient()
+        known = client.get_experiment_by_name(self.experiment)
+        experiment = known.experiment_id if known else client.create_experiment(self.experiment)
+        created = client.create_run(experiment, run_name=run.name, tags={"group": run.group})
+        run_id = created.info.run_id
         for name, value in run.config.items():
-            self.client.log_param(self.run_id, name, str(value)[:LONGEST])
-
-    def log(self, values: Mapping[str, float], step: int) -> None:
-        from mlflow.entities import Metric
-
+            client.log_param(run_id, name, str(value)[:LONGEST])
         now = int(time.time() * 1000)
-        metrics = [Metric(name, value, now, step) for name, value in values.items()]
-        self.client.log_batch(self.run_id, metrics)
-
-    def end(self, status: str, values: Mapping[str, float]) -> None:
-        self.log(values, step=0)
-        self.client.set_tag(self.run_id, "status", status)
-        killed = "KILLED" if status == "interrupted" else "FAILED"
-        self.client.set_terminated(self.run_id, "FINISHED" if status == "ok" else killed)
+        epochs = enumerate([*run.curve], start=1)
+        metrics = [Metric(name, v, now, epoch) for epoch, e in epochs for name, v in e.items()]
+        results = [Metric(name, value, now, 0) for name, value in run.values.items()]
+        client.log_batch(run_id, [*metrics, *results])
+        client.set_tag(run_id, "status", run.status)
+        client.set_terminated(run_id, "FINISHED" if run.status == "ok" else "FAILED")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from zoo.tracking import TrackedRun, Tracker
 
 
@@ -13,24 +11,21 @@ class WeightsAndBiases(Tracker):
     def __init__(self, project: str = "encoder-zoo") -> None:
         self.project = project
 
-    def start(self, run: TrackedRun) -> None:
+    def show(self, run: TrackedRun) -> None:
         import wandb
 
-        self.run = wandb.init(
+        shown = wandb.init(
             project=self.project,
             group=run.group,
             name=run.name,
             job_type=run.config["phase"],
             config=dict(run.config),
             dir=run.directory,
-            reinit="create_new",  # several runs are open at once
+            reinit="create_new",  # this process may have a run of its own
             # Of this process alone, which trains nothing.
             settings=wandb.Settings(console="off", x_disable_stats=True),
         )
-
-    def log(self, values: Mapping[str, float], step: int) -> None:
-        self.run.log(dict(values), step=step)
-
-    def end(self, status: str, values: Mapping[str, float]) -> None:
-        self.run.summary.update({**values, "status": status})
-        self.run.finish(exit_code=0 if status == "ok" else 1)
+        for epoch, values in enumerate(run.curve, start=1):
+            shown.log(dict(values), step=epoch)
+        shown.summary.update({**run.values, "status": run.status})
+        shown.finish(exit_code=0 if run.status == "ok" else 1)
