@@ -148,7 +148,7 @@ def test_what_a_task_needs_of_components_is_checked_before_anything_runs(registr
         ({"attention": "fused", "pe": "sin", "seeds": 1, "phases": "train"}, "1 training"),
         (
             {"pe": "sin", "lr": "0.1,0.2,0.3"},
-            "18 trainings (9 to choose settings), 4 cost measurements in 1 group",
+            "18 trainings (9 to choose settings), 4 cost measurements in 1",
         ),
     ],
     ids=["both", "scores", "costs", "one", "tuned"],
