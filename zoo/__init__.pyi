@@ -50,7 +50,6 @@ def bench(
     threads: int | None = None,
     blocks: int | None = None,
     timeout: float | None = None,
-    save_models: Literal["none", "best", "all"] | None = None,
     dim: int | None = None,
     layers: int | None = None,
     heads: int | None = None,
@@ -160,9 +159,6 @@ def bench(
     blocks: Times that each model is timed; by default 12 to 40. It goes on above 12 until
         every speed is known within 2% of the reference's. At several lengths it is 6.
     timeout: Most seconds per training or timing; by default no limit.
-    save_models: Keep trained models, in models/ of the run's directory. best: those of the
-        row that the answer names, one a seed; all: those of every row and seed.  [default:
-        none]
     dim: Width of the model.  [default: 64]
     layers: Number of blocks.  [default: 2]
     heads: Attention heads.  [default: 4]

@@ -16,7 +16,6 @@ from zoo.errors import StoppedError, WriteError, ZooError
 from zoo.execution import choose_executor
 from zoo.files import scratch_directory
 from zoo.inference.requests import build_request, build_requests
-from zoo.inference.train import keep_models
 from zoo.registry import AXES, loading
 from zoo.sweep.carry_out import carry_out, place_of, places_of
 from zoo.sweep.options import with_options
@@ -268,7 +267,7 @@ def run_bench(
     out: Path | None,
     fresh: bool,
 ) -> Bench:
-    """Carry out requests that differ in their data, write the tables, and keep models.
+    """Carry out requests that differ in their data, and write the tables.
 
     All data are loaded and all plans made before the first training. Tables are written of what has
     been recorded also where the run is interrupted or fails. name: of a run on several data sets,
@@ -309,7 +308,6 @@ def run_bench(
                 with run.at(place, fresh=fresh):
                     try:
                         carry_out(run, trained)
-                        keep_models(run)
                     except StoppedError:
                         unsaid = [WriteError]
                         raise

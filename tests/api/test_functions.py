@@ -74,7 +74,7 @@ def test_a_type_checker_knows_options_and_results(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
         "import zoo\n"
-        "result = zoo.bench('fused', pe=['rope', 'sin'], dim=32, seeds=3, save_models='best')\n"
+        "result = zoo.bench('fused', pe=['rope', 'sin'], dim=32, seeds=3)\n"
         "reveal_type(result.table)\n"
         "zoo.bench(dim='wide')\n"
         "zoo.train(from_=result, save='model').predict\n"
@@ -85,7 +85,7 @@ def test_a_type_checker_knows_options_and_results(tmp_path):
     shown, *_ = (line for line in out.splitlines() if script.name in line)
     assert "pandas" in shown
     assert 'Argument "dim" to "bench" has incompatible type "str"' in out
-    assert "save_models" not in out
+    assert "seeds" not in out
 
 
 SIZES = {"dim": 16, "heads": 2, "ffn_dim": 32, "layers": 2, "vocab_size": 50}

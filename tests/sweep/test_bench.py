@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 import shutil
 import subprocess
@@ -29,7 +28,7 @@ from small_runs import (
 )
 
 from zoo.cli import main
-from zoo.execution.base import CostJob, Ended, Event, Job, Limits, Progress, Result, Started
+from zoo.execution.base import CostJob, Ended, Event, Job, Limits, Progress, Result
 from zoo.execution.local import InlineExecutor
 from zoo.report.run_report import RunReport
 from zoo.sweep.records import Record, RecordFile
@@ -162,30 +161,6 @@ def test_a_report_ranks_by_the_metric_of_the_last_bench(copy, options, said):
     bench(copy, {**options, "seeds": 2, "metric": "accuracy"})
     # Nothing is trained or measured again; where the metric changes, one record is written again.
     assert (copy / "records.jsonl").read_bytes().count(b"\n") == before + 2
-
-
-class Begun(Notices):
-    """Stops a run when it has said all that it says before the first training."""
-
-    def event(self, event: Event, metrics: object = ()) -> None:
-        if isinstance(event, Started) and event.job.kind == "train":
-            raise Stop
-
-
-def test_a_run_begins_with_how_long_what_is_left_takes(copy, options):
-    shown = Begun()
-    bench(copy, {**options, "seeds": 2}, progress=shown)
-    assert "trainings" not in "".join(shown.lines), "nothing is left"
-    costs = [r.metrics["seconds"] for r in RecordFile(copy).read() if r.kind == "cost"]
-    assert all(0 < seconds < 600 for seconds in costs)
-    shown = Begun()
-    with pytest.raises(Stop):
-        bench(copy, {**options, "seeds": 3, "pe": "sin,none"}, progress=shown)
-    # Two more rows with 3 seeds, a seed more of the two that are there, and two costs.
-    said = "\n".join(shown.lines)
-    assert re.search(r"^8 trainings(, .*)?, about .* at .* each .*$", said, re.MULTILINE)
-    assert re.search(r"^4 cost measurements in 1 group, about .* at", said, re.MULTILINE)
-    assert re.search(r"^in all about \d", said, re.MULTILINE)
 
 
 def test_fresh_runs_again_what_is_there_and_resumes_nothing(tmp_path, small):

@@ -44,7 +44,7 @@ def test_no_file_that_is_written_names_a_place_of_this_machine(tmp_path, monkeyp
         shutil.copy(FAILING, place)
     within = ["--data", str(here / "data" / "rows.csv"), "--plugin", str(here / "broken.py")]
     bench = ["bench", "--attention", "fused,raises,exits", *within, "--drop-bad-rows", *SMALL]
-    bench += ["--jobs", "1", "--save-models", "all", "--out", str(here / "runs" / "within")]
+    bench += ["--jobs", "1", "--out", str(here / "runs" / "within")]
     assert main(bench) == 1, capsys.readouterr().err
     outside = ["--data", str(here.parent / "elsewhere.csv"), "--init", "pretrain"]
     outside += ["--set", "pretrain_epochs=1"]

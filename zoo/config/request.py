@@ -130,11 +130,6 @@ class Request(BaseModel):
         default=None,
         description="Most seconds per training or timing; by default no limit.",
     )
-    save_models: Literal["none", "best", "all"] = Field(
-        default="none",
-        description="Keep trained models, in models/ of the run's directory. best: those of the "
-        "row that the answer names, one a seed; all: those of every row and seed.",
-    )
     plugins: tuple[str, ...] = ()
 
     @property
@@ -156,7 +151,7 @@ class Request(BaseModel):
 # Options of comparing several models, which have no use where one is trained.
 COMPARING = (
     *("baseline", "design", "seeds", "phases", "reference", "metric", "jobs", "blocks"),
-    *("tuning_seeds", "tuning_share", "save_models"),
+    *("tuning_seeds", "tuning_share"),
 )
 PARTS: dict[str, type[BaseModel]] = {
     "sizes": Sizes,

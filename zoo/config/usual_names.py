@@ -47,7 +47,6 @@ NAMES = {
     "fresh": ("force", "overwrite", "no_cache"),
     "plan": ("dry_run",),
     "track": ("tracker", "report_to", "logger"),
-    "save_models": ("save", "save_model", "keep_models"),
     "ensemble": ("members", "num_models", "n_models"),
     "init": ("pretrained", "checkpoint", "from_pretrained"),
     "blocks": ("rounds", "repetitions", "rounds_per_model"),

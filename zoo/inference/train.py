@@ -1,4 +1,4 @@
-"""Models trained and saved: one as ``zoo bench`` trains it, a row of a run, those a run keeps.
+"""A model trained and saved: as ``zoo bench`` trains it, or the row of a run.
 
 Torch is imported only to load the model back.
 """
@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import json
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 from zoo.config.request import PARTS, Request
 from zoo.config.settings import NO_PRETRAINING
 from zoo.errors import ZooError, nearest
-from zoo.execution.base import UNFINISHED, WEIGHTS, Job, Result, TrainJob
-from zoo.files import remove_left, scratch_directory
+from zoo.execution.base import WEIGHTS, Job, Result, TrainJob
+from zoo.files import scratch_directory
 from zoo.inference.card import Card, Part, SampleOutputs
-from zoo.inference.directory import WEIGHTS as MODEL_WEIGHTS
 from zoo.inference.directory import TakenError, draft, refuse_taken, write
 from zoo.inference.requests import is_absent, with_saved_encoders
 from zoo.registry import AXES, Choice, Registry
@@ -36,15 +33,7 @@ from zoo.sweep.prepare import open_executor, prepare_run
 from zoo.sweep.progress import Progress
 from zoo.sweep.records import Record, RecordFile
 from zoo.sweep.run import Run
-from zoo.sweep.train_rows import (
-    MODELS,
-    OUTPUTS,
-    kept_weights,
-    key_of_training,
-    model_place,
-    train_again,
-    train_job,
-)
+from zoo.sweep.train_rows import key_of_training
 from zoo.tasks.base import find_task
 
 if TYPE_CHECKING:
@@ -179,64 +168,6 @@ def _saved(run: Run, job: TrainJob, result: Result, save: Path) -> tuple[TextMod
 def _write(directory: Path, run: Run, job: TrainJob, result: Result) -> None:
     card, tokenizer = _card(run, job, result), run.data.encoded.tokenizer_path
     write(directory, card, result.artifacts[WEIGHTS], tokenizer)
-
-
-def keep_models(run: Run) -> None:
-    """Have every model in its directory that ``--save-models`` keeps: ``models/ROW-seed-S-KEY``.
-
-    The best are those of the row that the report's answer names. A training leaves its weights
-    among the unfinished work until it is known which models are kept. Models whose weights are not
-    there are trained again: those of runs that kept no models, or others.
-    """
-    which = run.request.save_models
-    if which == "none" or "train" not in run.request.phases:
-        return
-    best = None
-    if which == "best" and run.records:
-        best = RunReport(run.records, metric=run.request.metric).best
-    remove_left(run.directory / MODELS)
-    records = [
-        record
-        for record in run.records
-        if record.kind == "train"
-        and record.status == "ok"
-        and record.cell
-        and (which == "all" or (best and record.name == best.name))
-    ]
-    missing = [record for record in records if not _is_kept(run, record)]
-    train_again(run, missing)
-    for record in missing:
-        _is_kept(run, record)
-    # Of jobs too whose record was written just before an interruption.
-    for name in (MODELS, *(record.key for record in run.records)):
-        shutil.rmtree(run.directory / UNFINISHED / name, ignore_errors=True)
-    with contextlib.suppress(OSError):
-        (run.directory / UNFINISHED).rmdir()
-
-
-def _is_kept(run: Run, record: Record) -> bool:
-    """Whether the model of a record is in its directory, where it is put if its weights are there.
-
-    The record then says where it is.
-    """
-    place = model_place(record.name, record.seed, record.key)
-    directory, weights = run.directory / place, kept_weights(run, record.key)
-    if weights.is_file():
-        shutil.rmtree(directory, ignore_errors=True)
-        directory.parent.mkdir(exist_ok=True)
-        result = Result(
-            metrics={n: value for n, value in record.metrics.items() if n != "seconds"},
-            curve=record.curve,
-            environment=record.environment,
-            sample_outputs=json.loads((weights.parent / OUTPUTS).read_text()),
-            artifacts={WEIGHTS: weights},
-        )
-        with draft(directory) as folder:
-            _write(folder, run, train_job(run, record), result)
-    kept = (directory / MODEL_WEIGHTS).is_file()
-    if kept and record.model != place:
-        run.replace(record, model=place)
-    return kept
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from zoo.report.write import report_text
 
 SHOWN_FIRST = (
     *("seeds", "params", "train_tokens_per_s", "peak_memory_mib", "train_seconds"),
-    *("infer_tokens_per_s", "latency_ms", "status", "model"),
+    *("infer_tokens_per_s", "latency_ms", "status"),
 )
 COLUMNS = 10  # of the short table
 WHOLE = 1_000  # characters of a name
@@ -29,10 +29,9 @@ class BenchResult:
     table: one line for each row, or for each row on each data set, in the ten columns that most
     readers want. details: the same with every column of ``table.csv``; what is unknown is NaN.
     answer: what the table says, in at most four lines. notes: what the numbers mean. directory: of
-    records, tables and kept models. best: the cell that the answer calls the best, by the name that
+    records and tables. best: the cell that the answer calls the best, by the name that
     the answer has for it; empty where there is none, or where the run is on several data sets.
-    models: the directories of the models that were kept (``save_models``), by such a name and the
-    seed, for ``zoo.load``. text: what a terminal shows; shown: the table in it.
+    text: what a terminal shows; shown: the table in it.
     """
 
     table: pd.DataFrame
@@ -40,7 +39,6 @@ class BenchResult:
     directory: Path
     notes: list[str] = field(default_factory=list)
     best: str = ""
-    models: dict[tuple[str, int], Path] = field(default_factory=dict)
     text: str = ""
     shown: pd.DataFrame = field(default_factory=pd.DataFrame)
     details: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -67,12 +65,6 @@ class BenchResult:
             directory=directory,
             notes=report.notes,
             best=report.short_name(report.best, WHOLE) if report.best else "",
-            models={
-                (report.short_name(row, WHOLE), record.seed or 0): directory / record.model
-                for row in report.rows
-                for record in row.trained.values()
-                if record.model
-            },
             text=report_text(report),
             shown=report.shown,
         )

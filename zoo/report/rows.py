@@ -139,11 +139,6 @@ class Row:
         return masks
 
     @property
-    def model(self) -> str:
-        """The directory of its model with the lowest seed that was kept; empty where none was."""
-        return next((r.model for _, r in sorted(self.trained.items()) if r.model), "")
-
-    @property
     def confusions(self) -> NDArray[np.int_] | None:
         """Confusion matrices by seed (seeds, truth, predicted); None unless all seeds have one."""
         matrices = [r.metrics.get("confusion") for _, r in sorted(self.trained.items())]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 import filelock
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from zoo.config.metric_description import MetricDescription
 from zoo.config.reading import Division, Reading
@@ -32,6 +32,7 @@ Status = Literal["ok", "skipped", "oom", "timeout", "crashed", "diverged", "lost
 DATA_OPTIONS = frozenset(
     {*Reading.model_fields, *Division.model_fields, "group_column", "min_class"}
 )
+GONE = ("model",)  # fields of earlier versions
 REUSABLE = ("ok", "skipped")  # work that ended otherwise is done again
 
 
@@ -50,8 +51,8 @@ class Record(BaseModel):
     rows. curve: one entry per epoch. samples: raw timings. environment: versions and hardware of
     the machine that ran the work. plugins: distribution to version and hash. code: module to hash,
     of what the numbers depend on (``keys.code_of``); empty in a record of an earlier zoo. command:
-    repeats this record. traceback: of a job that failed. model: where its trained model is
-    (``--save-models``), relative to the run's directory; empty where it was not kept.
+    repeats this record. traceback: of a job that failed. Fields of earlier versions that are gone are
+    ignored.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -77,7 +78,13 @@ class Record(BaseModel):
     command: Annotated[str, AfterValidator(with_new_flags)] = ""
     started: str = ""
     traceback: str = ""
-    model: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_gone(cls, fields: Any) -> Any:
+        if not isinstance(fields, dict):
+            return fields
+        return {name: value for name, value in fields.items() if name not in GONE}
 
     @property
     def task(self) -> str:

@@ -222,12 +222,6 @@ class Run:
             self.records.append(self.known[key])
         return found
 
-    def replace(self, record: Record, **changes: Any) -> None:
-        """Write a record of this run again with these changes; the later one counts."""
-        changed = record.model_copy(update=changes)
-        self.file.append(changed)
-        self.records[self.records.index(record)] = changed
-
     def run_jobs(
         self, phase: str, jobs: Sequence[Job], ended: Callable[[Job, Result], None]
     ) -> None:

@@ -9,30 +9,21 @@ another seed. The scored split is not read before that, and every row has the sa
 
 from __future__ import annotations
 
-import json
 import math
-import os
-import shutil
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Literal
 
 from zoo.config.metric_description import MetricDescription
 from zoo.config.request import Request
 from zoo.config.settings import Training
-from zoo.execution.base import UNFINISHED, WEIGHTS, Job, ModelSpec, Result, TrainJob
-from zoo.files import writing
-from zoo.sweep.keys import digest, result_key, slug
+from zoo.execution.base import Job, Result, TrainJob
+from zoo.sweep.keys import digest, result_key
 from zoo.sweep.plan import Fit, Plan, seed_fits, tuning_fits
 from zoo.sweep.records import Record
 from zoo.sweep.run import Run, model_id
-
-MODELS = "models"  # where a run's directory has its models, and its unfinished work their weights
-OUTPUTS = "sample_outputs.json"  # beside the weights
-LONGEST = 100  # letters of a row's name in that of a directory
 
 
 def train_rows(run: Run, only_known: bool) -> dict[str, Training]:
@@ -82,22 +73,13 @@ def _train(run: Run, kind: Literal["tune", "train"], fits: Iterable[Fit], only_k
                 key,
                 row.model,
                 fit.seed,
-                # A baseline is no model that can be loaded.
-                save_weights=kind == "train"
-                and run.request.save_models != "none"
-                and row.cell is not None,
             )
         )
         started[key] = fit
 
     def ended(job: Job, result: Result) -> None:
         fit = started[job.key]
-        # Before the record: what a kill leaves without a record is trained and kept again.
-        kept = _keep_weights(run, job, result)
-        # Which models are the best row's is known at the end.
-        kept = kept and run.request.save_models == "all"
-        model = model_place(fit.row.name, fit.seed, job.key) if kept else ""
-        run.record(kind, fit.row, job.key, fit.training, result, fit.seed, model=model)
+        run.record(kind, fit.row, job.key, fit.training, result, fit.seed)
 
     run.run_jobs(kind, jobs, ended)
     run.trained += len(jobs)
@@ -108,51 +90,6 @@ def key_of_training(run: Run, fit: Fit) -> str:
     model, config = model_id(fit.row.model), run.keyed(fit.training)
     code = run.code("train", fit.row)
     return result_key("train", model, config, code, run.environment, fit.seed)
-
-
-def train_again(run: Run, records: Sequence[Record]) -> None:
-    """Train models of earlier runs once more, for their weights; notices say what failed."""
-
-    def ended(job: Job, result: Result) -> None:
-        _keep_weights(run, job, result)
-        if result.status != "ok":
-            reason = f"{result.status}: {result.reason}"
-            run.progress.notice(f"{job.name}: {reason}; its model is not kept")
-
-    if jobs := [train_job(run, record) for record in records]:
-        run.run_jobs(MODELS, jobs, ended)
-    run.trained += len(jobs)
-
-
-def train_job(run: Run, record: Record) -> TrainJob:
-    """The job that trains the model of a record again and leaves its weights."""
-    setup = replace(run.setup, training=Training(**record.config["training"]))
-    name = f"{record.name} seed {record.seed} for its weights"
-    model, seed = ModelSpec(record.cell), record.seed or 0
-    return TrainJob(setup, name, record.key, model, seed, save_weights=True)
-
-
-def kept_weights(run: Run, key: str) -> Path:
-    """Where the weights of a training lie until its model is written, with ``OUTPUTS``."""
-    return run.directory / UNFINISHED / MODELS / key / WEIGHTS
-
-
-def model_place(row: str, seed: int | None, key: str) -> str:
-    """Where a run's directory has the model of a training, if it is kept."""
-    # The key tells rows apart whose names differ only in signs that a path cannot have.
-    return f"{MODELS}/{slug(row)[:LONGEST]}-seed-{seed}-{key[:8]}"
-
-
-def _keep_weights(run: Run, job: Job, result: Result) -> bool:
-    """Keep what a training left, if it ended well; whether it did."""
-    if kept := result.status == "ok" and WEIGHTS in result.artifacts:
-        place = kept_weights(run, job.key)
-        with writing(place.parent):
-            shutil.rmtree(place.parent, ignore_errors=True)
-            place.parent.mkdir(parents=True)
-            (place.parent / OUTPUTS).write_text(json.dumps(result.sample_outputs))
-            os.replace(result.artifacts[WEIGHTS], place)
-    return kept
 
 
 def chosen_settings(

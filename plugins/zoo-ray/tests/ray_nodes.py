@@ -40,7 +40,6 @@ SMALL = {
     "phases": "train",
     "device": "cpu",
     "threads": 1,
-    "save-models": "all",
 }
 
 

@@ -60,7 +60,6 @@ def notes_of(run: RunReport) -> list[str]:
         at_chance=(chance[True], chance[None]),
         pretrained=shared_part(last.config, "pretraining"),
         tuned=_tuned(run.rows),
-        kept=sum(bool(record.model) for row in run.rows for record in row.trained.values()),
     )
     used = [record for row in run.recorded_rows for record in row.used]
     return [*found, *remarks_of(last.config["data"]), made_on(last, metric), *mixed(used)]

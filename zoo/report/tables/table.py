@@ -26,7 +26,7 @@ MORE_COST_COLUMNS = (
     "compile_seconds",
 )
 SECONDS = ("train_seconds", "pretrain_seconds")
-OPTIONAL = ("model", "pretrain_seconds", "held_memory_mib")  # left out where no row has them
+OPTIONAL = ("pretrain_seconds", "held_memory_mib")  # left out where no row has them
 NO_ROW = Row("", {}, "")  # of a table without rows, whose columns are there
 NOT_TRAINED = "not trained"  # the status of a row that has tuning trials alone
 
@@ -181,7 +181,6 @@ def _costs(run: RunReport, row: Row) -> dict[str, Any]:
         **{column: row.cost.get(column) for column in MORE_COST_COLUMNS},
         "kernels": " ".join(row.cost.get("kernels", [])),
         "deterministic": row.deterministic,
-        "model": row.model,
     }
 
 
