@@ -51,8 +51,8 @@ class Record(BaseModel):
     rows. curve: one entry per epoch. samples: raw timings. environment: versions and hardware of
     the machine that ran the work. plugins: distribution to version and hash. code: module to hash,
     of what the numbers depend on (``keys.code_of``); empty in a record of an earlier zoo. command:
-    repeats this record. traceback: of a job that failed. Fields of earlier versions that are gone are
-    ignored.
+    repeats this record. traceback: of a job that failed. Fields of earlier versions that are gone
+    are ignored.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
