@@ -74,7 +74,9 @@ OLD_NAMES = {
     "members": "ensemble",
     "rounds": "blocks",
 }
-_RENAMED_IN = ("sizes", "training", "task_options", "base")  # parts of a config
+# Options that are gone, with the value by which an earlier record says that it did without.
+GONE = {"pretrain_data": ""}
+_RENAMED_IN = ("sizes", "training", "task_options", "pretraining", "base")  # parts of a config
 _MOVED = "|".join(name.replace("_", "-") for name in (*OLD_NAMES, *sorted(SETTINGS)))
 # What is in quotes is matched first, and stays; then an option, and its value where it has one.
 _OLD_FLAG = re.compile(rf"""'[^']*'|"[^"]*"|--(no-)?({_MOVED})(?!\S)(?: (?!--)(\S+))?""")
@@ -83,7 +85,11 @@ _OLD_FLAG = re.compile(rf"""'[^']*'|"[^"]*"|--(no-)?({_MOVED})(?!\S)(?: (?!--)(\
 def with_new_names(config: Mapping[str, Any]) -> dict[str, Any]:
     """A record's config, or a saved model's, with the names that options have now."""
     return {
-        part: {OLD_NAMES.get(name, name): each for name, each in value.items()}
+        part: {
+            OLD_NAMES.get(name, name): each
+            for name, each in value.items()
+            if name not in GONE or each != GONE[name]
+        }
         if part in _RENAMED_IN and isinstance(value, Mapping)
         else value
         for part, value in config.items()
