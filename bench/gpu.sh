@@ -53,8 +53,6 @@ step() { # step SECONDS NAME COMMAND…
 # Only files with such tests are collected; collecting all takes longer than the tests.
 mapfile -t gpu_tests < <(grep -rl --include='*.py' 'pytest.mark.gpu' tests)
 step 60 tests python -m pytest -q -n 0 -m gpu "${gpu_tests[@]}"
-step 40 tutorial python -m bench.peers tutorial "${peers[@]}" "${device[@]}" "${data[@]}" \
-    --out "$out/lines.jsonl"
 step 120 peers python -m bench.peers training inference positions "${peers[@]}" "${device[@]}" \
     --precision "$precision" --out "$out/lines.jsonl"
 step 70 sweep python -m zoo bench --attention fused,naive --pe rope,sin --set "precision=$precision" \

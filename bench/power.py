@@ -11,12 +11,6 @@ those first that reach few other lines, up to a limit. ``rest`` puts all faults 
 yet into one copy and runs every test; a test that fails there is run against each fault that it
 reaches. So a fault that is left was before every test. Each command goes on where it was stopped.
 
-After a change of code or tests the same faults are tried again, wherever their lines are now:
-
-    python -m bench.power reach --out after
-    python -m bench.power follow --out after --before power --commit COMMIT  # where they were drawn
-    python -m bench.power run --out after
-    python -m bench.power table --out after --before power  # and what only the tests before caught
 """
 
 from __future__ import annotations
@@ -24,7 +18,6 @@ from __future__ import annotations
 import argparse
 import ast
 import copy
-import difflib
 import json
 import os
 import random
@@ -32,15 +25,14 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from coverage import CoverageData
 from tabulate import tabulate
 
 ROOT = Path(__file__).parents[1]
-CODE = ("zoo", "plugins")
 TESTS = ("tests", "plugins")
 NEAREST = 60  # tests that a fault is tried against at first
 LIMIT = 300.0  # seconds of one run of tests; a fault that makes tests hang is caught
@@ -180,53 +172,13 @@ def draw(out: Path, count: int, seed: int) -> None:
         file.writelines(json.dumps(asdict(fault)) + "\n" for fault in drawn[:count])
 
 
-def follow(out: Path, before: Path, commit: str) -> None:
-    """Write the faults that were drawn at a commit, where their lines are now.
-
-    A fault has gone (null) where its line has changed.
-    """
-    names = [str(f.relative_to(ROOT)) for folder in CODE for f in (ROOT / folder).rglob("*.py")]
-    texts = {name: (ROOT / name).read_bytes() for name in sorted(names) if "/tests/" not in name}
-    with (out / "faults.jsonl").open("w") as file:
-        for fault in _faults(before):
-            moved = _moved(fault, _at(commit, fault.file), texts) if fault else None
-            file.write(json.dumps(asdict(moved) if moved else None) + "\n")
-
-
-def _at(commit: str, file: str) -> bytes:
-    shown = ["git", "show", f"{commit}:{file}"]
-    return subprocess.run(shown, cwd=ROOT, check=True, capture_output=True).stdout
-
-
-def _moved(fault: Fault, then: bytes, now: Mapping[str, bytes]) -> Fault | None:
-    """The fault in today's files: at the same line of its own, or the only line like it."""
-    first = then.rfind(b"\n", 0, fault.start) + 1  # of its line or lines
-    last = then.find(b"\n", fault.end)
-    lines = then[first : last if last > 0 else None]
-    number = then.count(b"\n", 0, first)
-    found = []
-    if fault.file in now:
-        old, new = then.split(b"\n"), now[fault.file].split(b"\n")
-        for block in difflib.SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks():
-            if block.a <= number < block.a + block.size:
-                same = number - block.a + block.b
-                found = [(fault.file, sum(len(line) + 1 for line in new[:same]))]
-    if not found:
-        found = [(name, text.index(lines)) for name, text in now.items() if lines in text]
-    if len(found) != 1 or now[found[0][0]][found[0][1] :][: len(lines)] != lines:
-        return None
-    [(name, begins)] = found
-    start, line = begins + fault.start - first, now[name].count(b"\n", 0, begins) + 1
-    return replace(fault, file=name, line=line, start=start, end=start + fault.end - fault.start)
-
-
 def run(out: Path, part: int, parts: int) -> None:
     """Try each fault of a part against the tests that reach it."""
     reached, done = Reached(out / "reached"), {line["number"] for line in _outcomes(out)}
     with tempfile.TemporaryDirectory() as place:
         tree = _copied(Path(place))
         for number, fault in enumerate(_faults(out)):
-            if fault and number % parts == part - 1 and number not in done:
+            if number % parts == part - 1 and number not in done:
                 caught = _first_failure(tree, fault, reached.of(fault)[:NEAREST])
                 _note(out / f"run-{part}-of-{parts}.jsonl", number, fault, caught)
 
@@ -234,7 +186,7 @@ def run(out: Path, part: int, parts: int) -> None:
 def rest(out: Path) -> None:
     """Put what no test caught into one copy, run every test there, and find whom each failed at."""
     reached, faults = Reached(out / "reached"), _faults(out)
-    left = {n: fault for n, by in _caught(out).items() if by is None and (fault := faults[n])}
+    left = {n: faults[n] for n, by in _caught(out).items() if by is None}
     with tempfile.TemporaryDirectory() as place:
         tree = _copied(Path(place))
         failed = _failures(tree, list(left.values()), _suites(), first=False)
@@ -244,13 +196,12 @@ def rest(out: Path) -> None:
             _note(out / "run-rest.jsonl", number, fault, caught)
 
 
-def table(out: Path, before: Path | None) -> str:
-    """Faults and those caught, by kind and by folder. before: of the same faults."""
+def table(out: Path) -> str:
+    """Faults and those caught, by kind and by folder."""
     faults, caught = _faults(out), _caught(out)
     rows: dict[str, list[bool]] = defaultdict(list)
     for number, by in caught.items():
         fault = faults[number]
-        assert fault is not None
         for group in (fault.kind, "/".join(fault.file.split("/")[:2]), "all"):
             rows[group].append(by is not None)
     ordered = sorted(rows.items(), key=lambda row: (row[0] == "all", row[0]))
@@ -258,11 +209,6 @@ def table(out: Path, before: Path | None) -> str:
     left = [f"- {faults[n]}" for n, by in sorted(caught.items()) if by is None]
     head = ["faults in", "drawn", "caught", "share"]
     text = [tabulate(lines, head, "github"), "", "Not caught:", *left]
-    if before:
-        known = _caught(before)
-        lost = [n for n, by in sorted(caught.items()) if by is None and known.get(n)]
-        text += ["", f"{faults.count(None)} have gone.", "", "Caught before:"]
-        text += [f"- {faults[n]} (by {known[n]})" for n in lost]
     return "\n".join(text)
 
 
@@ -334,10 +280,9 @@ def _pytest(tree: Path, arguments: Sequence[str], limit: float | None) -> list[s
     return named or (["the run"] if ended.returncode not in (0, 5) else [])
 
 
-def _faults(out: Path) -> list[Fault | None]:
-    """Those drawn; None where one has gone since."""
-    read = map(json.loads, (out / "faults.jsonl").open())
-    return [Fault(**fields) if fields else None for fields in read]
+def _faults(out: Path) -> list[Fault]:
+    """Those drawn."""
+    return [Fault(**fields) for fields in map(json.loads, (out / "faults.jsonl").open())]
 
 
 def _outcomes(out: Path) -> list[dict[str, object]]:
@@ -363,13 +308,11 @@ def _note(file: Path, number: int, fault: Fault, caught: str | None) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.power", description=__doc__)
-    parser.add_argument("command", choices=["reach", "draw", "follow", "run", "rest", "table"])
+    parser.add_argument("command", choices=["reach", "draw", "run", "rest", "table"])
     parser.add_argument("--out", type=Path, required=True, help="folder of all that is noted")
     parser.add_argument("--faults", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--part", default="1/1", help="this part of how many, as 1/2")
-    parser.add_argument("--before", type=Path, help="folder of the same faults, tried before")
-    parser.add_argument("--commit", default="HEAD", help="the commit where those were drawn")
     options = parser.parse_args(arguments)
     out: Path = options.out.resolve()
     out.mkdir(parents=True, exist_ok=True)
@@ -379,14 +322,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
             reach(out)
         case "draw":
             draw(out, options.faults, options.seed)
-        case "follow":
-            follow(out, options.before, options.commit)
         case "run":
             run(out, part, parts)
         case "rest":
             rest(out)
         case "table":
-            print(table(out, options.before))
+            print(table(out))
 
 
 if __name__ == "__main__":

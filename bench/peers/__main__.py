@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 
 import bench.peers
-from bench.peers import encoders, ragged, tutorial
+from bench.peers import encoders, ragged
 from bench.peers.comparison import Comparison, Output, joined, skipped
 from bench.peers.model_pairs import UnequalError
 from bench.peers.options import Options
@@ -29,7 +29,6 @@ WORKS: dict[str, Callable[[Options], Iterator[Comparison]]] = {
     "inference": encoders.compare_inference,
     "articles": ragged.compare,
     "positions": encoders.compare_positions,
-    "tutorial": tutorial.compare,
     "dropout": encoders.compare_dropout,
 }
 

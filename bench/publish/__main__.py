@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench import inventory
-from bench.publish.compared import compare_runs
 from bench.publish.components_page import components_link, components_page, components_places
 from bench.publish.markdown import link
 from bench.publish.overview import overview
@@ -76,8 +75,6 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
         wanted_figures = published.figures if published else ()
         figures = make_figures(report.recorded_rows, report.verdicts, wanted_figures)
         runs.append(Run(place, (out or source) / place, home, report, suite, published, figures))
-    by_place = {run.place: run for run in runs}
-    compared = {run.place: found for run in runs if (found := compare_runs(run, by_place))}
     evaluated = {run.home: run.report for run in runs}
     profiles = [
         ProfileRun(place, profile, published, suite)
@@ -88,8 +85,7 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
     for run in runs:
         run.directory.mkdir(parents=True, exist_ok=True)
         write_report(run.report, run.directory, _name(run, pages))
-        section = compared[run.place].section() if run.place in compared else ""
-        write_file(run.directory / PAGE, page(run, section))
+        write_file(run.directory / PAGE, page(run))
     answering: dict[str, RunReport | Profile] = {run.place: run.report for run in runs}
     for one, text in zip(profiles, profile_pages, strict=True):
         directory = (out or source) / one.place
@@ -107,14 +103,12 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
         }
         write_file((out or source) / SIMULATIONS / PAGE, simulation_page(simulated, noise))
     others, measured = _other_pages(source, out or source)
-    sentences = {place: found.sentence(source) for place, found in compared.items()}
     questions = questions_section(answering, source)
     about = overview(
         runs,
         profiles,
         simulated=simulated.exists(),
         others=others,
-        comparisons=sentences,
         questions=questions,
     )
     write_file((out or source) / PAGE, about)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from bench.publish.markdown import grid, link
@@ -38,14 +38,12 @@ def overview(
     *,
     simulated: bool = False,
     others: Sequence[str] = (),
-    comparisons: Mapping[str, str] | None = None,
     questions: Sequence[str] = (),
 ) -> str:
     """The whole page, grouped by data set and machine.
 
     A run on several data sets is shown as one, by its profile. others: further parts, after the
-    runs. comparisons: by the place of a run, a sentence that compares
-    it with another one. questions: the part that stands first.
+    runs. questions: the part that stands first.
     """
     parts = ["# Published results", *questions, *([ABOUT, SIMULATED] if simulated else [ABOUT])]
     if not any(record.environment.get("device") == "cuda" for record in _records(runs)):
@@ -65,7 +63,7 @@ def overview(
         texts = [run.published.data.strip() for run in members if run.published]
         parts += [escaped(text) for text in dict.fromkeys(texts) if text]
         for run in members:
-            parts += [*_run(run), (comparisons or {}).get(run.place, "")]
+            parts += _run(run)
     return "\n\n".join(filter(None, [*parts, *others])) + "\n"
 
 

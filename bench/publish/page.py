@@ -55,11 +55,8 @@ class Run:
         return self.published.title if self.published else self.place
 
 
-def page(run: Run, comparison: str = "") -> str:
-    """The whole page; the run's report must have been written.
-
-    comparison: the section that compares it with another run.
-    """
+def page(run: Run) -> str:
+    """The whole page; the run's report must have been written."""
     report, published = run.report, run.published
     used = [record for row in report.recorded_rows for record in row.used]
     texts = (published.text, published.data) if published else ()
@@ -73,7 +70,6 @@ def page(run: Run, comparison: str = "") -> str:
         currency(used, {row.name: code(report.short_name(row)) for row in report.rows}),
         line(" ".join(report.answer)),
         bullets([line(note) for note in report.notes]),
-        comparison,
         *_figures(run),
     ]
     if published and published.notes and not run.figures:

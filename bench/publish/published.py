@@ -66,10 +66,9 @@ class Published(BaseModel):
 
     directory: where the results are, under the published directory: one, or one per machine.
     source: the data that ``--data`` names, where that is no data set of the zoo. text: sentences
-    below the title. data: where the data come from. notes: how the figures were
-    made that ours are compared with. compared_with: the
-    directory of another run, of the same cells and seeds. may_differ: the settings in which the two
-    differ. reference, metric: the suite's reference cell, and the metric that ranks its rows.
+    below the title. data: where the data come from. notes: how the figures were made that ours are
+    compared with. reference, metric: the suite's reference cell, and the metric that ranks its
+    rows.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -81,8 +80,6 @@ class Published(BaseModel):
     data: str = ""
     notes: tuple[Text, ...] = ()
     figures: tuple[PublishedFigure, ...] = ()
-    compared_with: str = ""
-    may_differ: tuple[Text, ...] = ()
     reference: str = ""
     metric: str = ""
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from bench.peers import __main__ as peers
-from bench.peers import encoders, model_pairs, options, steps, tutorial
+from bench.peers import encoders, model_pairs, options, steps
 from bench.peers.comparison import Comparison, measured, read
 from bench.peers.steps import random_batches, take_turns, training
 from zoo.components.tokens import Tokens
@@ -104,34 +104,6 @@ def test_models_with_different_weights_are_unequal():
         model_pairs.check_equal("x", torch.tensor([float("nan")]), torch.tensor([0.0]))
 
 
-def test_the_tutorials_model_and_the_zoos_have_equal_parameters_and_logits():
-    torch.manual_seed(0)
-    theirs = tutorial.TutorialModel(tutorial.SIZES.vocab_size)
-    ours = tutorial.equal_classifier(theirs, tutorial.SIZES.vocab_size)
-    for model in (theirs, ours):
-        assert sum(p.numel() for p in model.parameters()) == tutorial.PARAMETERS
-    ids = torch.randint(1, 1000, (3, 9))
-    mask = torch.arange(9) < torch.tensor([[9], [4], [7]])
-    expected = theirs(ids, mask)
-    torch.testing.assert_close(
-        ours(ids, Tokens(mask, torch.arange(9))), expected, rtol=1e-5, atol=1e-5
-    )
-    unmasked = ours(ids, Tokens(None, torch.arange(9)))
-    assert (unmasked - expected).abs().max() > 1e-3
-
-
-def test_the_tutorials_loop_can_be_told_to_compute_the_first_position_alone():
-    torch.manual_seed(0)
-    whole = tutorial.TutorialModel(1000)
-    first = tutorial.TutorialModel(1000, first_alone=True)
-    first.load_state_dict(whole.state_dict())
-    ids, mask = torch.randint(1, 1000, (3, 9)), torch.ones(3, 9, dtype=torch.bool)
-    shapes = []
-    first.attention.register_forward_hook(lambda _, given, out: shapes.append(out[0].shape))
-    torch.testing.assert_close(first(ids, mask), whole(ids, mask))
-    assert shapes == [(3, 1, 64)]
-
-
 def test_a_missing_library_is_a_skipped_comparison(monkeypatch, capsys, tmp_path):
     find_spec = importlib.util.find_spec
 
@@ -221,7 +193,7 @@ def test_a_work_that_fails_is_reported_and_the_next_one_runs(monkeypatch, capsys
         ["training", "--blocks", "11"],
         ["training", "--device", "abacus"],
         ["training", "--precision", "fp16"],
-        ["tutorial", "--data", "nowhere"],
+        ["articles", "--data", "nowhere"],
         ["training", "--out", "nowhere/lines.jsonl"],
     ],
 )
