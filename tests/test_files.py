@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from zoo.files import MARKER, draft_directory, remove_left, scratch_directory
+from zoo.files import draft_directory, scratch_directory
 
 KILLED = """
 import os, signal, sys
@@ -31,9 +30,9 @@ def left(tmp_path, monkeypatch) -> list[Path]:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     subprocess.run([sys.executable, "-c", KILLED], env=environment, check=False)
-    found = sorted(tmp_path.iterdir())
-    assert len(found) == 2
-    return found
+    directories = sorted(tmp_path.iterdir())
+    assert len(directories) == 2
+    return directories
 
 
 def test_directories_of_a_killed_process_are_removed_by_the_next(left):
@@ -44,46 +43,26 @@ def test_directories_of_a_killed_process_are_removed_by_the_next(left):
     assert [str(path) for path in Path().rglob("*")] == ["model", "model/file"]
 
 
-@pytest.mark.parametrize("name", ["process", "boot", "namespace", "name"])
-def test_a_directory_stays_whose_marker_is_of_a_living_process_or_of_elsewhere(name, left):
-    for path in left:
-        marker = json.loads((path / MARKER).read_text())
-        changes = {name: "another"}
-        if name == "process":
-            with scratch_directory(path) as living:
-                own = json.loads((living / MARKER).read_text())
-            changes = {each: own[each] for each in ("process", "started")}
-        (path / MARKER).write_text(json.dumps({**marker, **changes}))
-    with scratch_directory():
-        assert all((path / MARKER).exists() for path in left)
-
-
-def test_a_number_that_another_process_has_now_is_of_the_one_that_ended(left):
-    for path in left:
-        marker = json.loads((path / MARKER).read_text())
-        (path / MARKER).write_text(json.dumps({**marker, "process": os.getpid()}))
-    with scratch_directory():
-        assert not any(path.exists() for path in left)
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
-def test_a_marker_that_is_none_is_not_waited_for(tmp_path):
-    for name in ("zoo-tmp-pipe", "zoo-tmp-deep"):
-        (tmp_path / name).mkdir()
-    os.mkfifo(tmp_path / "zoo-tmp-pipe" / MARKER)
-    (tmp_path / "zoo-tmp-deep" / MARKER).write_text("[" * 100_000)
-    remove_left(tmp_path)
-    assert len(list(tmp_path.iterdir())) == 2
+def test_directories_of_a_living_process_stay(tmp_path):
+    program = (
+        "import sys; from pathlib import Path; from zoo.files import scratch_directory\n"
+        "with scratch_directory(Path(sys.argv[1])):\n"
+        "    pass\n"
+        "print([path.name for path in Path(sys.argv[1]).iterdir()])\n"
+    )
+    with scratch_directory(tmp_path) as living:
+        words = [sys.executable, "-c", program, str(tmp_path)]
+        printed = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+        assert printed == f"{[living.name]}\n"
 
 
 def test_a_users_directory_of_a_like_name_is_left(left):
-    """Also a copy of one of ours, with its marker."""
-    copy = shutil.copytree(left[-1], "zoo-tmp-mine")
-    for name in ("zoo-2024-results", "zoo-tmp-results", ".notes.draft"):
+    """Also a copy of one of ours, with its lock."""
+    shutil.copytree(left[-1], "zoo-tmp-mine")
+    for name in ("zoo-2024-results", "zoo-tmp-results"):
         Path(name).mkdir()
     Path("zoo-tmp-file").touch()
     with scratch_directory():
         pass
-    names = {".notes.draft", "zoo-2024-results", "zoo-tmp-file", "zoo-tmp-mine", "zoo-tmp-results"}
+    names = {"zoo-2024-results", "zoo-tmp-file", "zoo-tmp-mine", "zoo-tmp-results"}
     assert {path.name for path in Path().iterdir()} == names
-    assert Path(copy, MARKER).exists()

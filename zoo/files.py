@@ -1,21 +1,17 @@
 """Files and directories that are written whole or not at all, and what a kill leaves of them.
 
-A directory that is not finished has a marker: its own name, the process that writes it, when that
-began, the boot of the machine, and the namespace of the number. What has a marker of a process that
-has ended is removed by the next one that writes beside it; nothing else is, whatever its name.
+A directory that is not finished holds a file with its own name, which its process has locked. The
+system frees the lock when the process ends. The next process that writes beside it can then take
+the lock, and removes the directory.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import functools
-import json
 import os
-import platform
 import re
 import shutil
-import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +20,7 @@ from zoo.errors import WriteError, ZooError
 
 FULL = errno.ENOSPC, errno.EDQUOT
 WITHOUT_LOCKS = errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP
-PREFIX, DRAFT, MARKER = "zoo-tmp-", ".draft", ".zoo-marker.json"
+SCRATCH = "zoo-tmp-"  # the names of unfinished directories begin with it
 
 
 def system_error(error: BaseException) -> int:
@@ -93,19 +89,20 @@ def _in_words(size: int) -> str:
 
 
 @contextlib.contextmanager
-def scratch_directory(
-    within: Path | None = None, prefix: str = PREFIX, suffix: str = ""
-) -> Iterator[Path]:
+def scratch_directory(within: Path | None = None) -> Iterator[Path]:
     """A directory that is removed at the end; a killed process leaves it to the next one.
 
-    within: by default the system's folder of temporary files. But for the marker it is empty.
+    within: by default the system's folder of temporary files. But for its lock it is empty.
     """
     within = within or Path(tempfile.gettempdir())
     remove_left(within)
-    scratch = Path(tempfile.mkdtemp(prefix=prefix, suffix=suffix, dir=within))
+    scratch = Path(tempfile.mkdtemp(prefix=SCRATCH, dir=within))
+    unnamed = scratch / "lock"
     try:
-        (scratch / MARKER).write_text(json.dumps(_marker(scratch.name, os.getpid())))
-        yield scratch
+        with locked(unnamed):
+            with contextlib.suppress(FileNotFoundError):  # where there are no locks
+                unnamed.rename(_lock(scratch))  # locked already when others find it
+            yield scratch
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
@@ -117,8 +114,8 @@ def draft_directory(final: Path) -> Iterator[Path]:
     Its files are flushed to disk first. If the block raises, the draft is removed. Raises OSError
     where it cannot be written, or final is not empty.
     """
-    with scratch_directory(final.parent, f".{final.name}.", DRAFT) as scratch:
-        draft = scratch / "draft"  # without the marker, and with the usual permissions
+    with scratch_directory(final.parent) as scratch:
+        draft = scratch / "draft"  # without the lock, and with the usual permissions
         draft.mkdir()
         yield draft
         for file in draft.iterdir():
@@ -129,53 +126,18 @@ def draft_directory(final: Path) -> Iterator[Path]:
 
 def remove_left(folder: Path) -> None:
     """Remove the scratch directories and drafts in a folder that killed processes left there."""
-    user = getattr(os, "getuid", int)()
-    for path in folder.glob("*"):
-        if path.name.startswith(PREFIX) or path.suffix == DRAFT:
-            with contextlib.suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
-                about = (path / MARKER).lstat()
-                if about.st_uid != user or not stat.S_ISREG(about.st_mode):  # a pipe, say
-                    continue
-                there = json.loads((path / MARKER).read_text())
-                ours = _marker(path.name, there["process"])
-                # The start of a process tells it from an earlier one of the same number. One of
-                # another user may be hidden.
-                known = {**there, "started": ""} == {**ours, "started": ""}
-                if known and there != ours and path.stat().st_uid == user:
-                    shutil.rmtree(path)
+    from filelock import FileLock, Timeout
+
+    for path in folder.glob(f"{SCRATCH}*"):
+        if _lock(path).is_file():  # a copy under another name has none
+            with contextlib.suppress(OSError, NotImplementedError, Timeout):
+                with FileLock(_lock(path), blocking=False):
+                    pass
+                shutil.rmtree(path)
 
 
-def _marker(name: str, process: int) -> dict[str, str | int]:
-    """The marker of a directory of a process of this machine, which has it if it has not ended."""
-    return {"name": name, "process": process, "started": _started(process), **_machine()}
-
-
-@functools.cache
-def _machine() -> dict[str, str]:
-    """What a process's number is unique in: a boot of a machine, and there a container."""
-    boot, namespace = Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/pid")
-    if boot.exists() and namespace.is_symlink():
-        return {"boot": boot.read_text().strip(), "namespace": os.readlink(namespace)}
-    import psutil
-
-    return {"boot": str(psutil.boot_time()), "namespace": platform.node()}
-
-
-def _started(process: int) -> str:
-    """When a process began; empty where it has ended."""
-    if Path("/proc/self/stat").exists():  # in ticks, which no change of the clock alters
-        try:
-            about = Path(f"/proc/{process}/stat").read_text()
-        except OSError:
-            return ""
-        state, *fields = about.rpartition(")")[2].split()
-        return "" if state == "Z" else fields[18]
-    import psutil
-
-    try:
-        return str(psutil.Process(process).create_time())
-    except psutil.NoSuchProcess:
-        return ""
+def _lock(directory: Path) -> Path:
+    return directory / f"{directory.name}.lock"
 
 
 @contextlib.contextmanager
