@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from zoo.cli import main
+from zoo.config.flags import SETTINGS, flag
 from zoo.config.settings import Pretraining
-from zoo.config.usual_names import SETTINGS, flag
 
 PAGE = (Path(__file__).parents[2] / "docs" / "pretraining.md").read_text(encoding="utf-8")
 DATA = "newswire(train=60,test=30)"

@@ -18,7 +18,7 @@ from safetensors import safe_open
 
 import zoo as zoo_package
 from zoo.cli import main
-from zoo.config.usual_names import SETTINGS, flag
+from zoo.config.flags import SETTINGS, flag
 from zoo.execution.base import Event, ModelSpec
 from zoo.inference.requests import with_saved_encoders
 from zoo.registry import AXES

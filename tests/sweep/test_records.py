@@ -47,33 +47,6 @@ def test_records_are_read_back_as_they_were_written(tmp_path_factory, reasons, v
     assert file.read() == written
 
 
-def test_a_record_of_an_earlier_version_has_the_names_of_today(tmp_path):
-    config = {
-        "task": "classify",
-        "task_options": {"members": 2},
-        "sizes": {"dim": 8, "hidden": 16},
-        "training": {"clip": 0.5},
-    }
-    old = record(
-        config=config,
-        command="zoo bench --data 'a --dim 3' --hidden 16 --clip 0.5 --members 2 --whole-words "
-        "--no-compile --dim 8",
-    )
-    with (file := RecordFile(tmp_path)).lock():
-        file.append(old)
-    (read,) = file.read()
-    assert read.config == {
-        "task": "classify",
-        "task_options": {"ensemble": 2},
-        "sizes": {"dim": 8, "ffn_dim": 16},
-        "training": {"max_grad_norm": 0.5},
-    }
-    assert read.command == (
-        "zoo bench --data 'a --dim 3' --set ffn_dim=16 --set max_grad_norm=0.5 --set ensemble=2 "
-        "--set whole_words=yes --set compile=no --set dim=8"
-    )
-
-
 def test_an_unfinished_last_line_is_removed_and_reported(tmp_path):
     file = RecordFile(tmp_path)
     with file.lock():
@@ -190,7 +163,7 @@ def test_the_json_schema_of_a_record_is_that_of_the_models():
 
 
 def test_records_fit_the_json_schema(corpus, tmp_path):
-    """Those that are written now as they are, and those of an earlier zoo as they are read."""
+    """Those that are written now, and published ones."""
     schema = json.loads(stub.SCHEMA.read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from zoo import __version__
-from zoo.config.usual_names import flag
-from zoo.errors import DataError, StoppedError, ZooError, nearest, one_line
+from zoo.config.flags import flag
+from zoo.errors import DataError, StoppedError, ZooError, close_match, nearest, one_line
 from zoo.files import full_disk
 from zoo.registry.hookspecs import hookimpl
 
@@ -220,7 +220,6 @@ def _worded(error: click.ClickException) -> str:
     if not isinstance(error, click.NoSuchOption):
         return error.format_message()
     from zoo.cli.request_help import Setting
-    from zoo.config.usual_names import zoo_name
 
     context = error.ctx
     params = context.command.get_params(context) if context is not None else []
@@ -232,7 +231,7 @@ def _worded(error: click.ClickException) -> str:
         if isinstance(param.type, click.Choice) and asked in param.type.choices:
             known.setdefault(asked, f"{param.opts[0]} {asked}")
     name = asked if asked in known else asked.removeprefix("no_")
-    found = zoo_name(asked, known) if name not in known else name
+    found = close_match(asked, known) if name not in known else name
     every = "--help-all" if "help_all" in known else "--help"
     if found is None:
         return f"no option '{error.option_name}'; {every} lists them"

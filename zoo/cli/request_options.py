@@ -23,8 +23,8 @@ from zoo.cli.request_help import (
     section_of,
     write_options,
 )
+from zoo.config.flags import SETTINGS, flag
 from zoo.config.settings import TUNABLE
-from zoo.config.usual_names import SETTINGS, flag
 from zoo.errors import ZooError, one_line
 from zoo.registry import AXES
 

@@ -18,9 +18,9 @@ from pydantic import (
     ValidationError,
 )
 
+from zoo.config.flags import spelt
 from zoo.config.settings import Execution, InitialModel, Pretraining, Training
 from zoo.config.sizes import Sizes
-from zoo.config.usual_names import option_hint, spelt
 from zoo.errors import ZooError, nearest
 
 Phase = Literal["train", "cost"]
@@ -176,7 +176,7 @@ def validated(model: type[BaseModel], values: Mapping[str, Any]) -> Any:
         first = error.errors()[0]
         if first["type"] == "extra_forbidden":
             unknown = str(first["loc"][-1])
-            hint = option_hint(unknown, model.model_fields)
+            hint = nearest(unknown, model.model_fields)
             raise ZooError(f"no option '{unknown}'{hint}") from None
         name = next((str(p) for p in reversed(first["loc"]) if isinstance(p, str)), "request")
         wrong = spelt(name, f"{first['input']!r:.80}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from zoo.config.usual_names import flag
+from zoo.config.flags import flag
 from zoo.errors import ComponentError, ZooError
 from zoo.registry import Choice, Component, Register, Registry
 from zoo.registry.hookspecs import hookimpl

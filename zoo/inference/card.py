@@ -18,10 +18,10 @@ from pydantic import (
 )
 
 from zoo import __version__
+from zoo.config.flags import without_gone_options
 from zoo.config.metric_description import MetricDescription
 from zoo.config.settings import NO_PRETRAINING, Pretraining, Training
 from zoo.config.sizes import Sizes
-from zoo.config.usual_names import with_new_names
 from zoo.errors import ZooError
 from zoo.registry import AXES, BUILT_IN, Choice, Pattern, Registry
 from zoo.registry.cell import Cell
@@ -132,8 +132,8 @@ class Card(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _with_new_names(cls, value: Any) -> Any:
-        return with_new_names(value) if isinstance(value, dict) else value
+    def _without_gone_options(cls, value: Any) -> Any:
+        return without_gone_options(value) if isinstance(value, dict) else value
 
     def find_task(self, registry: Registry, *, allow_changed: bool = False) -> Task:
         """The task of the model; ZooError where it is missing or, unless allowed, has changed."""

@@ -12,12 +12,12 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from zoo.config.flags import SETTINGS, flag, spelt
 from zoo.config.places import portable
 from zoo.config.request import MOST_SEEDS, PARTS, Request, flat_fields, validated
 from zoo.config.settings import PRETRAIN, TUNABLE, Training
 from zoo.config.sizes import Sizes
-from zoo.config.usual_names import SETTINGS, flag, option_hint, spelt
-from zoo.errors import ZooError
+from zoo.errors import ZooError, nearest
 from zoo.execution.base import ModelSpec
 from zoo.registry import Registry
 from zoo.registry.catalog import split_list
@@ -182,7 +182,7 @@ def _unknown(name: str, task_name: str, task: Task, registry: Registry) -> str:
     if owners:
         return f"{flag(name)} is an option of --task {' or '.join(owners)}, and this is {task_name}"
     known = [*flat_fields(), *task.options.model_fields]
-    return f"no option '{name}'{option_hint(name, known)}"
+    return f"no option '{name}'{nearest(name, known)}"
 
 
 def _plain(name: str, value: Any) -> Any:

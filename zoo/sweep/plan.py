@@ -8,10 +8,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from zoo.config.flags import spelt
 from zoo.config.metric_description import ranked_by
 from zoo.config.request import Design, Request
 from zoo.config.settings import Training
-from zoo.config.usual_names import spelt
 from zoo.errors import ZooError, counted, nearest
 from zoo.execution.base import ModelSpec
 from zoo.registry import AXES, BUILT_IN, Choice, Pattern, Registry

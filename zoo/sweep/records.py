@@ -14,10 +14,10 @@ from typing import Annotated, Any, Final, Literal
 import filelock
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from zoo.config.flags import without_gone_options
 from zoo.config.metric_description import MetricDescription
 from zoo.config.reading import Division, Reading
 from zoo.config.request import PARTS, Seed
-from zoo.config.usual_names import with_new_flags, with_new_names
 from zoo.errors import WriteError, ZooError
 from zoo.files import FULL, write_error, writing
 
@@ -67,7 +67,7 @@ class Record(BaseModel):
     bidirectional: bool = False
     seed: Seed | None = None
     key: str
-    config: Annotated[dict[str, Any], AfterValidator(with_new_names)]
+    config: Annotated[dict[str, Any], AfterValidator(without_gone_options)]
     metrics: dict[str, Any] = {}
     metric_descriptions: tuple[MetricDescription, ...] = ()
     curve: list[dict[str, float]] = []
@@ -75,7 +75,7 @@ class Record(BaseModel):
     environment: dict[str, Any] = {}
     plugins: dict[str, str] = {}
     code: dict[str, str] = {}
-    command: Annotated[str, AfterValidator(with_new_flags)] = ""
+    command: str = ""
     started: str = ""
     traceback: str = ""
 

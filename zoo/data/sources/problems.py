@@ -8,8 +8,8 @@ from itertools import chain
 from statistics import mean
 from typing import Any, TypeVar
 
+from zoo.config.flags import flag
 from zoo.config.reading import TextReading
-from zoo.config.usual_names import flag
 from zoo.data.sources.splits import Advice
 from zoo.data.sources.tables import JSON_LINES, Placed, Row
 from zoo.data.sources.text_file import too_large

@@ -11,8 +11,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
+from zoo.config.flags import flag
 from zoo.config.reading import Division, Reading, TextReading, given_flags
-from zoo.config.usual_names import flag
 from zoo.data.sources.corpus import (
     IGNORED,
     TEST,

@@ -1,0 +1,41 @@
+"""Options as the command line has them: ``--max-length 64``, ``--set dim=128``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+# What a command takes as --set NAME=VALUE; every other option has a flag of its own.
+SETTINGS = frozenset(
+    (
+        *("dim", "layers", "heads", "ffn_dim", "vocab_size", "head_hidden"),
+        *("batch_size", "batching", "weight_decay", "schedule", "warmup", "max_grad_norm"),
+        *("dropout", "attention_dropout", "token_dropout", "token_deletion", "label_smoothing"),
+        *("embedding_std", "tuning_seeds", "tuning_share", "ensemble", "all_positions", "causal"),
+        *("masked", "whole_words", "beam"),
+        *("pretrain_epochs", "pretrain_lr", "pretrain_masked", "pretrain_whole_words"),
+        *("precision", "compile", "blocks", "timeout"),
+    )
+)
+# Options that are gone, with the value by which an earlier record says that it did without.
+GONE = {"pretrain_data": ""}
+
+
+def flag(option: str) -> str:
+    """An option as the command line has it: ``--max-length``, ``--set dim``."""
+    return f"--set {option}" if option in SETTINGS else f"--{option.replace('_', '-')}"
+
+
+def spelt(option: str, value: object) -> str:
+    """An option with its value: ``--max-length 64``, ``--set dim=128``."""
+    return f"{flag(option)}{'=' if option in SETTINGS else ' '}{value}"
+
+
+def without_gone_options(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The config of a record or a saved model without options that are gone."""
+    return {
+        part: {name: each for name, each in value.items() if GONE.get(name, ...) != each}
+        if isinstance(value, Mapping)
+        else value
+        for part, value in config.items()
+    }
