@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field, replace
-from inspect import isfunction, signature
 from typing import Any, Protocol
 
 from torch import Tensor, nn
 
 from zoo.components.pe.base import NO_POSITIONS, PositionalEncoding
 from zoo.components.tokens import Tokens
-from zoo.registry.component import wrong_arguments
 
 
 class Cache(Protocol):
@@ -100,17 +98,3 @@ class LayerContext:
         For a part that calls others of a kind that is already there, whose names would clash.
         """
         return replace(self, shared=self.shared.setdefault(name, {}), **changes)
-
-
-def refuse_other_arguments(part: type, module: str) -> None:
-    """TypeError where a part takes other arguments than the base classes in ``module`` pass.
-
-    Called when the class is defined, so that a part written for an earlier zoo is refused at once.
-    """
-    for base in part.__mro__[1:]:
-        for name, passed in vars(base).items() if base.__module__ == module else ():
-            own = vars(part).get(name)
-            if name != "__init__" and isfunction(own) and isfunction(passed):
-                wanted = list(signature(passed).parameters)[1:]
-                if refused := wrong_arguments(own, wanted):
-                    raise TypeError(f"{part.__name__}.{refused}")

@@ -47,7 +47,6 @@ from zoo.conformance.setup import (
     with_garbage,
 )
 from zoo.conformance.training import LITTLE_DROPOUT, agrees, many_times, mean_is_kept
-from zoo.models.key_value_cache import KeyValues
 from zoo.registry import Choice
 
 SHIFT = 7
@@ -259,27 +258,6 @@ def content_bias(setup: AttentionSetup) -> None:
         if causal:
             past = call(x[:, :3], tokens[:3], position=position)[real[:, :3]]
             close(past, out[:, :3][real[:, :3]], "rows 0 to 2 without a future")
-
-
-@check("attention")
-def undeclared(setup: AttentionSetup) -> None:
-    """It refuses a causal pass, a context or a cache that it does not declare."""
-    module = setup.build()
-    x, other = setup.normal(BATCH, 6, DIM), setup.normal(BATCH, 9, DIM, seed=1)
-    requests = {
-        "causal": lambda: attend(module, x, causal=True),
-        "cross": lambda: attend(module, x, context=other),
-        "cache": lambda: attend(module, x, causal=setup.can("causal"), cache=KeyValues()),
-    }
-    for capability, request in requests.items():
-        what = f"does not declare {capability!r}, yet accepts a call with it"
-        refused = setup.can(capability) or refusal(request) is not None
-        must(refused, f"{what}: declare it, or raise a ValueError")
-    if setup.can("causal-only"):
-        layer = LayerContext(Tokens.whole(6), ReferenceEncoding())
-        # Not by calling the module, whose hook makes the call causal.
-        error = refusal(lambda: module.forward(x, layer))
-        must(error is not None, "declares 'causal-only', yet accepts a call that is not causal")
 
 
 @check("attention")

@@ -8,7 +8,7 @@ import inspect
 import pkgutil
 import re
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.machinery import ModuleSpec
 from keyword import iskeyword
@@ -154,17 +154,10 @@ class Choice:
     def build(self, *args: Any, offered: Mapping[str, Any] | None = None, **kwargs: Any) -> Any:
         """Call the factory with the contract's arguments and the given parameters.
 
-        offered: further arguments by name; the factory gets those that ``takes``. What has an
-        attribute ``declared`` is told its capabilities, so that it can refuse everything else.
+        offered: further arguments by name; the factory gets those that ``takes``.
         """
         taken = {name: value for name, value in (offered or {}).items() if self.takes(name)}
-        built = self.component.resolve()(*args, **kwargs, **taken, **self.given)
-        if refused := old_ffn(self.component.kind, type(built)):
-            owner = self.component.owner
-            raise ComponentError(f"{self.component.kind} '{self}' of {owner}: {refused}")
-        if hasattr(built, "declared"):
-            built.declared = self.capabilities
-        return built
+        return self.component.resolve()(*args, **kwargs, **taken, **self.given)
 
     def takes(self, argument: str) -> bool:
         """Whether the factory has an argument of that name that is no parameter of its own."""
@@ -173,36 +166,6 @@ class Choice:
             return not own and argument in inspect.signature(self.component.resolve()).parameters
         except ValueError:  # a factory of C code has no signature
             return False
-
-
-def old_ffn(kind: str, part: type) -> str:
-    """Why a class is no feed-forward network of this zoo; empty where it is, or of another kind.
-
-    Attentions and blocks have base classes, which refuse such a subclass themselves.
-    """
-    forward = getattr(part, "forward", None)
-    if kind != "ffn" or forward is None:
-        return ""
-    refused = wrong_arguments(forward, ("x", "layer"))
-    return f"{part.__name__}.{refused}" if refused else ""
-
-
-def wrong_arguments(method: Callable[..., Any], wanted: Sequence[str]) -> str:
-    """What to write instead of a method that does not take these arguments; empty where it does.
-
-    method: a function as a class defines it, with ``self``. wanted: the contract's arguments, which
-    are passed by position.
-    """
-    given = inspect.signature(method).parameters.values()
-    by_place = [p.name for p in given if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)][1:]
-    fits = len(by_place) == len(wanted) and all(
-        name == own for name, own in zip(wanted, by_place, strict=True) if name == "layer"
-    )
-    fits = fits or any(p.kind is p.VAR_POSITIONAL for p in given)
-    if fits and not any(p.kind is p.KEYWORD_ONLY and p.default is p.empty for p in given):
-        return ""
-    name, taken = method.__name__, ", ".join(p.name for p in given if p.name != "self")
-    return f"{name}({taken}) is written for an earlier zoo: write {name}(self, {', '.join(wanted)})"
 
 
 class Register:

@@ -13,7 +13,7 @@ from pathlib import Path
 from zoo import __version__
 from zoo.errors import ZooError
 from zoo.registry import AXES, BUILT_IN, KINDS, Component, Owner, Register, Registry
-from zoo.registry.component import find_module, old_ffn
+from zoo.registry.component import find_module
 from zoo.registry.kinds import COMMAND
 from zoo.registry.plugins import (
     PluginError,
@@ -158,7 +158,6 @@ def _fault(registry: Registry, component: Component) -> str:
         torch_nn = sys.modules.get("torch.nn")
         if torch_nn is None or not issubclass(factory, torch_nn.Module):
             return f"{factory.__qualname__} is no torch.nn.Module"
-        return old_ffn(component.kind, factory)
     return ""
 
 

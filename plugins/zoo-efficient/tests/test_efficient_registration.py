@@ -42,30 +42,6 @@ def test_declared_parameters_are_those_of_the_factory(name):
     assert own == set(choice.component.parameters)
 
 
-UNDECLARED = [
-    (name, asked)
-    for name, can in CAPABILITIES.items()
-    for asked in ("causal", "cross", "cache", "rotate", "bias")
-    if asked not in can
-]
-
-
-@pytest.mark.parametrize(("name", "asked"), UNDECLARED)
-def test_what_is_not_declared_is_refused(name, asked):
-    _, attention = build(name)
-    x, tokens = batch([6, 4])
-    options = {
-        "causal": {"causal": True},
-        "cross": {"context": x.clone(), "context_tokens": tokens},
-        "cache": {"cache": object()},
-        "rotate": {},
-        "bias": {},
-    }[asked]
-    pe = {"rotate": "rope", "bias": "alibi"}.get(asked, "none")
-    with pytest.raises(ValueError, match=f"attention {name.title()} does not declare '{asked}'"):
-        attention(x, LayerContext(tokens, encoding(pe, attention), **options))
-
-
 @pytest.mark.parametrize("name", CAPABILITIES)
 def test_dropout_acts_in_training_alone(name):
     choice, _ = build(name)

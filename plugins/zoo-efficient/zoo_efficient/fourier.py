@@ -40,8 +40,7 @@ class Fourier(Attention):
         self.dropout, self.norm = dropout, norm
 
     def forward(self, x: Tensor, layer: LayerContext) -> Tensor:
-        """x (B, L, D) to (B, L, D); ValueError for anything but bidirectional self-attention."""
-        self.refuse_undeclared(x, layer)
+        """x (B, L, D) to (B, L, D)."""
         dtype = x.dtype
         x = x.float() if dtype in (torch.bfloat16, torch.float16) else x
         x = dropout(x, self.dropout, self.training)

@@ -46,7 +46,6 @@ class Window(ProjectedAttention):
 
     def weights(self, x: Tensor, layer: LayerContext) -> Tensor:
         """The attention map (B, H, L, L), which forward never computes; rows sum to one."""
-        self.refuse_undeclared(x, layer)
         q, k, _, _ = self.queries_keys_values(x, layer)
         index, places = torch.arange(x.shape[1], device=x.device), layer.tokens.positions
         mask = (index[:, None] - index).abs() <= self.size

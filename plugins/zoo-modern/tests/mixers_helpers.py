@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,8 +15,6 @@ from zoo.components.pe.base import PositionalEncoding
 from zoo.components.pe.rope import Rotary
 from zoo.components.tokens import Tokens
 from zoo.models.key_value_cache import KeyValues
-from zoo.registry import Registry
-from zoo.registry.loading import load
 
 DIM, HEADS = 16, 2
 CAUSAL_ONLY = ("short-conv", "retention", "gla", "deltanet", "gated-deltanet", "mamba2")
@@ -41,17 +38,6 @@ def build(kind: type[Attention], *, dim: int = DIM, heads: int = HEADS, **option
         for parameter in attention.parameters():
             parameter.add_(0.3 * torch.randn_like(parameter))
     return attention
-
-
-@functools.cache
-def registry() -> Registry:
-    """What is installed, this distribution included."""
-    return load().registry
-
-
-def declare(attention: Attention, name: str) -> None:
-    """Gives it the capabilities of this registered name; then it refuses what they lack."""
-    attention.declared = registry().choose("attention", name).capabilities
 
 
 def encoding(name: str, attention: Attention, dim: int = DIM) -> PositionalEncoding:

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 import torch
-from mixers_helpers import DIM, HEADS, agree, batch, build, declare, decode, encoding, near
+from mixers_helpers import DIM, HEADS, agree, batch, build, decode, encoding, near
 from zoo_modern.attention.deltanet import DeltaNet
 from zoo_modern.attention.gated_deltanet import GatedDeltaNet
 from zoo_modern.attention.gla import GatedLinear
@@ -142,7 +142,6 @@ EACH = pytest.mark.parametrize("name", MIXERS)
 def built(name):
     kind, _, options = MIXERS[name]
     mixer = build(kind, **options)
-    declare(mixer, name)
     return mixer, encoding("rope" if name == "retention" else "none", mixer)
 
 
@@ -190,7 +189,7 @@ def test_not_even_nan_leaves_the_padding(name):
 
 
 @EACH
-def test_what_is_not_declared_is_refused(name):
+def test_it_refuses_a_call_that_is_not_causal_or_reads_another_text(name):
     mixer, position = built(name)
     x, tokens = torch.randn(1, 4, DIM).double(), Tokens.whole(4)
     with pytest.raises(ValueError, match=f"attention '{name}' reads the text before each token"):
@@ -199,9 +198,6 @@ def test_what_is_not_declared_is_refused(name):
         mixer(
             x, LayerContext(tokens, position, causal=True, context=x.clone(), context_tokens=tokens)
         )
-    for pe, slot in [("alibi", "bias"), ("rope", "rotate")][: 1 if name == "retention" else 2]:
-        with pytest.raises(ValueError, match=f"does not declare '{slot}'"):
-            mixer(x, LayerContext(tokens, encoding(pe, mixer), causal=True))
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,10 @@ import math
 
 import pytest
 import torch
-from mixers_helpers import DIM, HEADS, agree, batch, build, declare, decode, encoding, near
+from mixers_helpers import DIM, HEADS, agree, batch, build, decode, encoding, near
 from zoo_modern.attention.latent import Latent
 
 from zoo.components.layer_context import LayerContext
-from zoo.components.pe.base import PositionalEncoding
 
 WIDTH, ROTATED = DIM // HEADS, DIM // HEADS // 2
 
@@ -77,17 +76,7 @@ def test_the_default_ranks_are_four_and_twelve_heads_at_most_half_the_model(dim,
     assert (project.kv_rank, project.q_down.out_features) == ranks
 
 
-class Content(PositionalEncoding):
-    def content_bias(self, q, k, q_positions, k_positions, mask):
-        return q @ k.mT
-
-
 def test_what_it_cannot_do_is_refused():
-    attention = build(Latent)
-    declare(attention, "mla")
-    x, tokens = batch([3])
-    with pytest.raises(ValueError, match="Latent does not declare 'content-bias'"):
-        attention(x, LayerContext(tokens, Content(dim=1, heads=1, head_dim=1, max_length=1)))
     with pytest.raises(ValueError, match="kv_rank must be a whole number of at least 1, not 0"):
         Latent(DIM, HEADS, kv_rank=0)
     with pytest.raises(ValueError, match="width 16 does not divide into 3 heads"):

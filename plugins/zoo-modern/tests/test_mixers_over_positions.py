@@ -6,7 +6,7 @@ import math
 
 import pytest
 import torch
-from mixers_helpers import DIM, HEADS, agree, batch, build, declare, decode, encoding, near
+from mixers_helpers import DIM, HEADS, agree, batch, build, decode, encoding, near
 from zoo_modern.attention.aft import AttentionFree
 from zoo_modern.attention.gmlp import GatedMLP
 
@@ -49,7 +49,6 @@ EACH = pytest.mark.parametrize("name", MIXERS)
 def built(name):
     kind, _, options = MIXERS[name]
     mixer = build(kind, max_length=LONGEST, **options)
-    declare(mixer, name)
     return mixer, encoding("none", mixer)
 
 
@@ -84,14 +83,11 @@ def test_few_positions_and_another_text(name):
 
 
 @EACH
-def test_what_it_cannot_do_is_refused(name):
+def test_a_longer_text_is_refused(name):
     mixer, position = built(name)
     x = torch.randn(1, LONGEST + 1, DIM).double()
     with pytest.raises(ValueError, match=f"'{name}' is built for {LONGEST} tokens at most"):
         mixer(x, LayerContext(Tokens.whole(LONGEST + 1), position))
-    for pe, slot in (("alibi", "bias"), ("rope", "rotate")):
-        with pytest.raises(ValueError, match=f"does not declare '{slot}'"):
-            mixer(x[:, :4], LayerContext(Tokens.whole(4), encoding(pe, mixer)))
 
 
 def test_far_apart_keys_of_aft_give_finite_means():

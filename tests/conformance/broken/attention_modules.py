@@ -49,18 +49,6 @@ class MapOfOneHead(Split):
         return super().weights(x, layer).mean(1, keepdim=True).expand(-1, 2, -1, -1)
 
 
-@broken.caught_by("undeclared", "'causal'", without=("causal", "cache"))
-class CausalDropped(Split):
-    def forward(self, x, layer):
-        return super().forward(x, replace(layer, causal=False))
-
-
-@broken.caught_by("undeclared", "'cross'", without=("cross",))
-class ContextDropped(Split):
-    def forward(self, x, layer):
-        return super().forward(x, replace(layer, context=None, context_tokens=None))
-
-
 @broken.caught_by("heads", "declares 'one-head'")
 class SecretlyOneHead(Split):
     def __init__(self, dim, heads, *, dropout=0.0):

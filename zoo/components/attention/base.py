@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Collection
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -14,7 +13,7 @@ from torch import Tensor, nn
 from zoo.components.attention.projections import CanonicalWeights, Projection
 from zoo.components.dropout import dropout as drop
 from zoo.components.layer_context import Cache as Cache
-from zoo.components.layer_context import LayerContext, refuse_other_arguments
+from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import may_attend
 
 
@@ -46,19 +45,11 @@ class Attention(nn.Module, ABC):
 
     heads, head_dim: how it splits the width; positional encodings are built with both.
     position_dim: the width of the queries and keys that it gives to encodings; None: head_dim.
-    declared: the capabilities of its registration; None where it is built without one, by its
-    class alone.
     """
 
     heads: int
     head_dim: int
     position_dim: int | None = None
-    declared: Collection[str] | None = None
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        """TypeError, one line, where a method does not take the arguments of the contract."""
-        super().__init_subclass__(**options)
-        refuse_other_arguments(cls, __name__)
 
     @abstractmethod
     def forward(self, x: Tensor, layer: LayerContext) -> Tensor:
@@ -67,40 +58,9 @@ class Attention(nn.Module, ABC):
         Returns (B, Lq, D).
         """
 
-    def refuse_undeclared(self, x: Tensor, layer: LayerContext) -> None:
-        """ValueError where a call with these arguments needs what the registration lacks.
-
-        The base classes below call it; a ``forward`` of one's own calls it with its arguments.
-        """
-        if self.declared is None:
-            return
-        who, position = f"attention {type(self).__name__}", layer.position
-        needed = {
-            "causal": layer.causal,
-            "cross": layer.context is not None and layer.context is not x,
-            "cache": layer.cache is not None,
-            "padding": layer.keys.attention_mask is not None,
-            "content-bias": position.reads_content,
-        }
-        one = layer.tokens.positions[..., :1]  # one position shows which slots an encoding uses
-        if "bias" not in self.declared:
-            needed["bias"] = position.bias(one, one) is not None
-        if "rotate" not in self.declared:
-            width = self.head_dim if self.position_dim is None else self.position_dim
-            sample = torch.zeros(1, 1, 1, width, device=one.device)
-            turned = position.rotate(sample, one), position.rotate_keys(sample, one)
-            needed["rotate"] = any(x is not sample for x in turned)
-        for capability, asked in needed.items():
-            if asked and capability not in self.declared:
-                raise ValueError(f"{who} does not declare '{capability}', which the call needs")
-        if "causal-only" in self.declared and not layer.causal:
-            raise ValueError(f"{who} declares 'causal-only', and the call is not causal")
-
 
 class ProjectedAttention(Attention):
     """Projections, heads, rotation and cache are done; a subclass implements ``mix``.
-
-    A call that needs what its registration does not declare is refused with a ValueError.
 
     MultiHead(Q, K, V) = Concat(head_1 .. head_H) W_o, head_i = Mix(Q W_q, K W_k, V W_v)
     (Vaswani et al. 2017, section 3.2.2). For variants that compare no (Lq, Lk) pairs and must
@@ -157,7 +117,6 @@ class ProjectedAttention(Attention):
         return out
 
     def forward(self, x: Tensor, layer: LayerContext) -> Tensor:
-        self.refuse_undeclared(x, layer)
         q, k, v, seen = self.queries_keys_values(x, layer)
         return self.output(self.mix(q, k, v, seen), x, layer)
 
@@ -214,7 +173,6 @@ class MultiHead(ProjectedAttention):
 
     def weights(self, x: Tensor, layer: LayerContext) -> Tensor:
         """The attention map (B, H, Lq, Lk); each row of softmax attention sums to one."""
-        self.refuse_undeclared(x, layer)
         q, k, _, layer = self.queries_keys_values(x, layer)
         return softmax_weights(q, k, *self.mask_and_bias(q, k, layer))
 

@@ -14,7 +14,7 @@ from zoo.components.tokens import may_attend, only_causal
 class TorchMultiHead(Attention):
     """softmax(Q Kᵀ / √Dh) V by ``torch.nn.MultiheadAttention``.
 
-    It gives encodings no access to q and k.
+    It projects inside, so that an encoding can neither rotate nor read queries and keys.
     """
 
     def __init__(self, dim: int, heads: int, *, dropout: float = 0.0) -> None:
@@ -38,8 +38,6 @@ class TorchMultiHead(Attention):
         """The output, and the attention map where it is wanted."""
         if layer.cache is not None:
             raise ValueError("attention 'torch' keeps no cache")
-        # It projects inside, so that queries and keys can be neither rotated nor read.
-        self.refuse_undeclared(x, layer)
         context = x if layer.context is None else layer.context
         tokens, keys = layer.tokens, layer.keys
         mask = may_attend(tokens, keys, layer.causal)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from torch import Tensor, nn
 
 from zoo.components.attention.base import Attention
 from zoo.components.dropout import dropout
 from zoo.components.layer_context import LayerContext as LayerContext
-from zoo.components.layer_context import refuse_other_arguments
 from zoo.components.pe.base import NO_POSITIONS
 
 Sublayer = Callable[[Tensor], Tensor]
@@ -28,11 +27,6 @@ class Block(nn.Module):
 
     final_norm: ClassVar[bool] = False
     normed: ClassVar[bool] = True
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        """TypeError, one line, where a method does not take the arguments of the contract."""
-        super().__init_subclass__(**options)
-        refuse_other_arguments(cls, __name__)
 
     def __init__(
         self,

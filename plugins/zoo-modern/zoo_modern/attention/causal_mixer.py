@@ -36,7 +36,6 @@ class CausalMixer(Attention):
     def forward(self, x: Tensor, layer: LayerContext) -> Tensor:
         if not layer.causal or layer.context is not None:
             raise ValueError(f"attention '{self.name}' reads the text before each token alone")
-        self.refuse_undeclared(x, layer)
         if layer.tokens.attention_mask is not None:
             x = x.masked_fill(~layer.tokens.attention_mask[..., None], 0)
         return self.mix_tokens(x, layer, layer.state(self))

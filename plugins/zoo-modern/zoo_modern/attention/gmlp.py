@@ -36,7 +36,6 @@ class GatedMLP(Attention):
         self.bias = nn.Parameter(torch.ones(max_length, 1))
 
     def forward(self, x: Tensor, layer: LayerContext) -> Tensor:
-        self.refuse_undeclared(x, layer)
         tokens, keys = layer.tokens, layer.keys
         first, second = F.gelu(self.inner(x)).chunk(2, dim=-1)
         if layer.context is not None:
