@@ -71,7 +71,7 @@ def _task(profile: Profile, data: DataSet, page: str) -> list[str]:
         said.append(f"Too few seeds to rank rows: {_rows(profile, data, ordered)}.")
     said += [f"{text}." for text in _effects(profile, data)]
     if (gap := data.run.verdicts.visible()) is not None:
-        metric, seen = data.metric, data.metric.format_difference(gap).lstrip("+")
+        metric, seen = data.metric, data.metric.format_size(gap)
         if gap > _range(metric):
             said.append("Seeds differ so much that no difference shows in 4 of 5 such runs.")
         else:
@@ -118,7 +118,7 @@ def _effects(profile: Profile, data: DataSet) -> list[str]:
             continue
         gain = data.metric.better(difference.mean) > 0
         names = (component, against) if gain else (against, component)
-        size = data.metric.format_difference(abs(difference.mean), difference.half).lstrip("+")
+        size = data.metric.format_size(difference.mean, difference.half)
         text = f"{code(names[0])} is better than {code(names[1])} by {size}"
         found.append((abs(difference.mean), text))
     return [text for _, text in sorted(found, key=lambda one: -one[0])[:EFFECTS]]

@@ -164,7 +164,7 @@ def cost_section(component: Component, up: str) -> str:
             continue
         rows = []
         for row in of_one_change(report.rows, report.reference, component):
-            shown = report.shown.iloc[report.position[row.name]]
+            shown = report.table.shown.iloc[report.position[row.name]]
             label = report.metric.label
             values = {head: line(shown[head]) for head in (label, *COSTS) if head in shown}
             rows.append({"row": code(report.short_name(row))} | values)

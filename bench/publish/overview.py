@@ -25,7 +25,7 @@ seeds. A rank of 1= means that no row is significantly better, and that there ar
 each run says how ranks were decided and how speeds were measured."""
 BEST = 5  # cells of a run that the overview shows
 PROFILE_FILES = (("page", "README.md"), ("interactive", "report.html"), ("CSV", "profile.csv"))
-LEFT_OUT = ("train_seconds", "latency_ms", "front", "seeds")
+LEFT_OUT = ("train_seconds", "latency_ms", "seeds")
 NO_GPU = "On a GPU: not yet measured."
 
 SIMULATED = """\
@@ -59,7 +59,7 @@ def overview(
     for name, group in itertools.groupby(runs, lambda run: _group(run.place)):
         parts.append(f"## {line(name)}")
         # The largest tables first: those of one cell answer smaller questions.
-        members = sorted(group, key=lambda run: -len(run.report.table))
+        members = sorted(group, key=lambda run: -len(run.report.rows))
         texts = [run.published.data.strip() for run in members if run.published]
         parts += [escaped(text) for text in dict.fromkeys(texts) if text]
         for run in members:
@@ -78,7 +78,7 @@ def _group(place: str) -> str:
 
 
 def _run(run: Run) -> list[str]:
-    place, table = run.place, run.report.table
+    place, table = run.place, run.report.table.frame
     cells = table[table["baseline"] == ""]
     seeds = (cells if len(cells) else table)["seeds"]
     number = from_to(int(seeds.min()), int(seeds.max()))
@@ -100,19 +100,19 @@ def _run(run: Run) -> list[str]:
 
 def _best(run: Run) -> str:
     """The best rows and the baselines, in the most important columns."""
-    table, columns = run.report.table, run.report.columns
+    table, texts = run.report.table.frame, run.report.table.texts
     cells = table[(table["baseline"] == "") & (table["status"] == "ok")]
     shown_rows = [*cells.head(BEST).index, *table[table["baseline"] != ""].index]
     left_out = {*LEFT_OUT, *(f"{metric.name}_mean" for metric in run.report.metrics[1:])}
     kept = [
         column
-        for key, column in columns.items()
-        if key not in left_out and any(column.values[number] for number in shown_rows)
+        for column in run.report.table.readable
+        if column.key not in left_out and any(texts[column.key][number] for number in shown_rows)
     ]
     axes = [column.head for column in kept if column.key in run.report.axis_names]
     sizes, rows = _sizes(run.report.typical), []
     for number in shown_rows:
-        shown = {column.head: line(column.values[number]) for column in kept}
+        shown = {column.head: line(texts[column.key][number]) for column in kept}
         chosen = {head: shown.pop(head) for head in axes}
         of_row = "" if table["baseline"][number] else sizes
         rows.append({**chosen, "layers × width": of_row, **shown})

@@ -21,7 +21,6 @@ from zoo.report.rows import Row, class_scores
 from zoo.report.run_report import RunReport
 from zoo.report.stats.intervals import Interval
 from zoo.report.stats.scores import Scores, row_intervals
-from zoo.report.tables.columns import table_text
 from zoo.report.tables.effects_text import sentence
 from zoo.report.tables.text import bullets, code, escaped, line
 from zoo.report.write import NAMES, PLOTS
@@ -66,7 +65,7 @@ def page(run: Run) -> str:
         _files(run),
         *_effects(report),
         "## Results",
-        table_text(report, "github"),
+        report.table.text("github"),
         currency(used, {row.name: code(report.short_name(row)) for row in report.rows}),
         line(" ".join(report.answer)),
         bullets([line(note) for note in report.notes]),
@@ -144,18 +143,18 @@ def _figures(run: Run) -> list[str]:
 
 
 def _figures_table(figures: Sequence[Figure], metric: MetricDescription) -> str:
-    first, value = figures[0], f"{{:.{metric.digits}f}}"
+    first, digits = figures[0], metric.digits
     ours = [f.seconds.mean if f.seconds else None for f in figures]
     return grid(
         [
             {
                 "published as": line(one.published.name),
                 "here": code(one.cell),
-                "published": _shown(one.published.value, value),
-                "ours": _shown(one.ours, value),
-                "published s": _shown(one.published.seconds, "{:,.0f}"),
+                "published": _shown(one.published.value, digits),
+                "ours": _shown(one.ours, digits),
+                "published s": _shown(one.published.seconds, 0),
                 "× published": _ratio(one.published.seconds, first.published.seconds),
-                "our s": _shown(one.seconds, "{:,.1f}"),
+                "our s": _shown(one.seconds, 1),
                 "× ours": _ratio(seconds, ours[0]),
                 "source": line(one.published.source),
             }
@@ -231,7 +230,7 @@ def _classes(report: RunReport) -> list[str]:
     shares = _share_intervals(rows, scores, support)
 
     def cell(name: str, label: int, kind: int) -> str:
-        return _shown(shares[name, label, kind], "{:.3f}")
+        return _shown(shares[name, label, kind], 3)
 
     kinds = ("precision", "recall", "F1")
     return [
@@ -275,10 +274,10 @@ def _share_intervals(
     return found
 
 
-def _shown(value: Interval | float | None, form: str) -> str:
+def _shown(value: Interval | float | None, digits: int) -> str:
     if value is None:
         return ""
-    return value.text(form) if isinstance(value, Interval) else form.format(value)
+    return value.text(digits) if isinstance(value, Interval) else f"{value:,.{digits}f}"
 
 
 def _ratio(value: float | None, first: float | None) -> str:

@@ -14,7 +14,6 @@ from zoo.report.profile import Profile
 from zoo.report.rows import Row
 from zoo.report.run_report import RunReport
 from zoo.report.stats.effects import Effect
-from zoo.report.tables.answer import by_score, plain_score
 from zoo.report.tables.effects_text import sentence
 from zoo.report.tables.text import code
 
@@ -96,7 +95,7 @@ def best_of(axis: str) -> Callable[[RunReport], str]:
         if not rows:
             return UNMEASURED
         best = max(rows, key=lambda choice: better(rows[choice].mean))
-        score = f"{code(best)} has the best {run.metric.label}, {run.score_text(rows[best])}"
+        score = f"{code(best)} has the best {run.metric.label}, {run.score_text(rows[best].name)}"
         verdicts = {c: run.verdicts.verdict(r.name, rows[best].name) for c, r in rows.items()}
         worse = [code(choice) for choice, verdict in verdicts.items() if verdict == -1]
         tied = [code(c) for c, verdict in verdicts.items() if verdict == 0 and c != best]
@@ -135,7 +134,7 @@ def whether(better: bool, axis: str, one: str, other: str) -> Callable[[RunRepor
             return f"No, they are equal: {_said(effect)}."
         if not found.real:
             gap = run.verdicts.visible("effect")
-            seen = run.metric.format_difference(gap).lstrip("+") if gap else ""
+            seen = run.metric.format_size(gap) if gap else ""
             more = f"; {seen} would have shown in 4 of 5 such runs" if seen else ""
             return f"Undecided: {_said(effect)}{more}."
         yes = (run.metric.better(found.mean) > 0) == better
@@ -158,13 +157,13 @@ def costs_of(axis: str, one: str, other: str) -> Callable[[RunReport], str]:
 
 
 def beats_baselines(run: RunReport) -> str:
-    cells, baselines = by_score(run, baseline=False), by_score(run, baseline=True)
+    cells, baselines = run.by_score(baseline=False), run.by_score(baseline=True)
     if not cells or not baselines:
         return UNMEASURED
     verdicts = [run.verdicts.verdict(row.name, baselines[0].name) for row in cells]
     better, worse = verdicts.count(1), verdicts.count(-1)
     cell, baseline = (
-        f"{code(run.short_name(row))} with {plain_score(run, row)}"
+        f"{code(run.short_name(row))} with {run.score_text(row.name)}"
         for row in (cells[0], baselines[0])
     )
     many = better if better else worse

@@ -38,7 +38,7 @@ def test_the_row_of_the_answer_has_its_settings_and_all_the_data(run, tmp_path, 
     report = RunReport(RecordFile(run).read())
     best = report.best
     assert told.startswith(f"{best.name}, seed 0: trained on all the data of corpus")
-    score = report.shown.iloc[report.position[best.name]]["accuracy"]
+    score = report.table.shown.iloc[report.position[best.name]]["accuracy"]
     assert f"In the run: {report.short_name(best)}: accuracy {score}" in told
     model: Any = zoo.load(save)
     config = best.trained[0].config

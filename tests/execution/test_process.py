@@ -34,7 +34,7 @@ import zoo
 report = zoo.bench("fused", "sin", data="newswire(train=24,test=8)", epochs=1, dim=16, heads=2,
     layers=1, max_length=24, device="cpu", threads=1, baseline="none", phases="train", seeds=1,
     out="out")
-print(len(report.table), report.table["status"][0])
+print(len(report.rows), report.lines[0]["status"])
 """
 
 

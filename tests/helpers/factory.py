@@ -13,7 +13,6 @@ from zoo.config.metric_description import MetricDescription
 from zoo.measure.turns import batch_of
 from zoo.report.compare_runs import compare as compare_runs
 from zoo.report.run_report import RunReport
-from zoo.report.tables.columns import table_text
 from zoo.sweep.keys import digest
 from zoo.sweep.records import Record, RecordFile, Status
 
@@ -135,7 +134,6 @@ def cost_record(
             "train_tokens_per_s": float(np.median(speed)) * 1000,
             "infer_tokens_per_s": float(np.median(speed)) * 3000,
             "latency_ms": 1.0,
-            "latency_p95_ms": 2.0,
             "peak_memory_mib": memory,
             "kernels": ["a_kernel"],
         },
@@ -264,17 +262,17 @@ def expected(odds: float, hardness: np.ndarray, spread: float = 0.1, shared: flo
 
 def make_table(records, reference=""):
     """The table of these records."""
-    return RunReport(records, reference).table
+    return RunReport(records, reference).table.frame
 
 
 def readable(records):
     """The same as a person reads it."""
-    return RunReport(records).shown
+    return RunReport(records).table.shown
 
 
 def printed(records):
     """The same as text."""
-    return table_text(RunReport(records))
+    return RunReport(records).table.text()
 
 
 def caption(records):

@@ -17,7 +17,7 @@ from zoo.report.plots.plot import styled
 from zoo.report.profile import DataSet, Profile, read_profile
 from zoo.report.profile_text import MARKS, profile_answer, profile_notes
 from zoo.report.run_report import RunReport
-from zoo.report.tables.columns import group_table
+from zoo.report.tables.table import group_table
 from zoo.report.write import report_text, write_report, write_tables
 from zoo.sweep.records import Record
 
@@ -56,7 +56,9 @@ def test_every_mean_is_in_the_table_and_in_how_many_seeds_each_task_is_solved(pr
 def test_ties_are_those_of_each_data_sets_own_report(profile):
     for data in profile.data_sets:
         ranks = dict(
-            zip((row.cell["pe"] for row in data.run.rows), data.run.table["rank"], strict=True)
+            zip(
+                (row.cell["pe"] for row in data.run.rows), data.run.table.frame["rank"], strict=True
+            )
         )
         for name, score in data.scores.items():
             pe = next(row.cell["pe"] for row in data.run.rows if row.name == name)
@@ -78,9 +80,9 @@ def simulated(name: str, examples: int = 300, seeds: int = 5) -> DataSet:
 def test_with_three_seeds_a_task_that_is_solved_or_not_has_no_verdict():
     """Two equal rows, each solved by luck in half of its seeds: one has it in all, one in none."""
     three = RunReport(records_of("luck", (0.99, 0.70, 0.70), seeds=3))
-    assert three.table["rank"].isna().all()
+    assert three.table.frame["rank"].isna().all()
     assert not any("significantly" in line for line in three.answer)
-    assert three.next_step.endswith("would allow a test; run with --seeds 5.")
+    assert three.answer[-1].endswith("would allow a test; run with --seeds 5.")
     assert any(line.startswith("Not ranked: a task that is solved or not") for line in three.notes)
     profile = Profile([DataSet("luck", "luck", three)])
     assert profile.effects == {}
@@ -89,7 +91,7 @@ def test_with_three_seeds_a_task_that_is_solved_or_not_has_no_verdict():
     assert "=" not in printed
     assert "Too few seeds to say which rows differ: at least 5 are needed (--seeds 5)." in printed
     five = RunReport(records_of("luck", (0.99, 0.70, 0.70)))
-    assert list(five.table["rank"]) == [1, 2, 2]
+    assert list(five.table.frame["rank"]) == [1, 2, 2]
     assert Profile([DataSet("luck", "luck", five)]).effects
 
 
@@ -160,7 +162,7 @@ def test_with_one_seed_a_tagger_is_at_chance_by_its_error_over_texts():
 def test_without_seeds_and_error_the_chance_level_is_not_judged():
     run = RunReport([tagged("rope", 0.55, None), tagged("none", 0.45, None)])
     notes = " ".join(run.notes)
-    assert "not better than it: none; cannot be said of rope: neither an interval" in notes
+    assert "not better than it: none; neither an interval nor a sampling error: rope." in notes
     three = RunReport([tagged("rope", 0.55 + seed / 100, None, seed) for seed in range(3)])
     assert "every row is better" in " ".join(three.notes)
 

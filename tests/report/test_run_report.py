@@ -24,7 +24,7 @@ def disagreements(run: RunReport) -> list[str]:
     """Everything that is said of a difference of two rows and is not said elsewhere."""
     found, verdicts = [], run.verdicts
     rows = {row.name: row for row in verdicts.rows}
-    shown = dict(zip([row.name for row in run.rows], run.shown.get("rank", []), strict=False))
+    shown = dict(zip([row.name for row in run.rows], run.table.shown.get("rank", []), strict=False))
     ranks, tied = verdicts.ranks(), verdicts.tied()
     for one, other in itertools.combinations(rows, 2):
         verdict = verdicts.verdict(one, other)
@@ -38,7 +38,7 @@ def disagreements(run: RunReport) -> list[str]:
         if not shown[row].startswith(str(rank)):
             found.append(f"{row}: rank {rank}, shown as {shown[row]}")
     effects = run.effects
-    for effect in [*effects.main, *effects.interactions] if effects else []:
+    for effect in effects.main if effects else []:
         if effect.difference is None or effect.difference.adjusted is None:
             continue
         difference = effect.difference
@@ -78,7 +78,7 @@ def disagreements(run: RunReport) -> list[str]:
 def _pair_of(effect, run) -> set[str] | None:
     """The two rows that an effect compares, where it is not an average."""
     averaged = run.effects.about.startswith("Averaged") and len(run.effects.axes) > 1
-    if effect.other or averaged:
+    if averaged:
         return None
     base = next(row for row in run.recorded_rows if row.name == run.reference)
     choices = effect.component, effect.against

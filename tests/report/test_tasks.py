@@ -5,13 +5,10 @@ import json
 import pytest
 from factory import (
     CONFIG,
-    LM,
     caption,
     cell,
-    cost_record,
     lm,
     make_table,
-    name,
     printed,
     record,
     train_record,
@@ -104,16 +101,6 @@ def test_fewer_bits_rank_first_and_equal_ones_tie():
     assert "Lower bits/byte is better." in notes
     assert "McNemar" not in notes
     assert "Test set" not in notes
-
-
-def test_the_front_of_bits_and_speed_has_the_lower_and_the_faster():
-    records = [*bits(NONE, 2.5), *bits(SIN, 2.0), *bits(ROPE, 2.2)]
-    for row, speed in ((NONE, 1.0), (SIN, 2.0), (ROPE, 1.0)):
-        blocks = [speed * noise for noise in (1.0, 1.001, 0.999, 1.002, 0.998, 1.0)] * 2
-        fields = {"config": {**CONFIG, "task": "lm"}, "metric_descriptions": LM}
-        records.append(cost_record(row, blocks, name(pe="none"), **fields))
-    table = make_table(records).set_index("pe")
-    assert dict(table["pareto_speed"]) == {"sin": "front", "rope": "dominated", "none": "dominated"}
 
 
 def test_what_is_scored_has_the_name_it_has_in_its_task():

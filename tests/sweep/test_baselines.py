@@ -21,7 +21,6 @@ from tokenizers import Tokenizer
 
 from zoo.data.cache import cache_directory
 from zoo.report.run_report import RunReport
-from zoo.report.tables.columns import table_text
 from zoo.sweep.records import Record, RecordFile
 from zoo.sweep.run import Run
 
@@ -169,7 +168,7 @@ def test_a_deterministic_fit_is_made_once_and_called_that(outcome):
     # It does not say that the seed changes nothing, and is fitted with each; its predictions do.
     assert trained["last-word"] == 3
     report = RunReport(outcome.records)
-    shown = report.shown.set_index("attention")
+    shown = report.table.shown.set_index("attention")
     assert shown["accuracy"]["tfidf-logreg(whole=True)"] == "1.000 (deterministic fit)"
     assert "deterministic fit" in shown["accuracy"]["last-word"]
     (row,) = (row for row in report.rows if row.name == "majority")
@@ -243,7 +242,7 @@ def test_the_metric_that_ranks_can_be_chosen(outcome, said, refused_command):
         cell = next(row for row in rows if not row["baseline"])
         assert cell[f"{metric}_low"] <= cell[f"{metric}_mean"] <= cell[f"{metric}_high"]
         assert ("accuracy_low" in rows[0]) == (metric == "accuracy")
-    assert table_text(RunReport(outcome.records, metric="macro_f1")).split()[2:6] == [
+    assert RunReport(outcome.records, metric="macro_f1").table.text().split()[2:6] == [
         "rank", "macro", "F1", "accuracy",
     ]  # fmt: skip
     both = [outcome.directory] * 2
@@ -262,4 +261,4 @@ def test_no_cost_is_measured_where_every_training_failed(data, tmp_path):
         assert (cost.status, cost.reason) == ("skipped", "every training of it failed")
         assert found.measured == 0
     assert sum(r.kind == "cost" for r in RecordFile(tmp_path / "out").read()) == 1
-    assert RunReport(found.records).table["status"].tolist() == ["crashed"]
+    assert RunReport(found.records).table.frame["status"].tolist() == ["crashed"]

@@ -117,7 +117,7 @@ def test_a_hybrid_is_a_row_like_any_other(tmp_path, small):
     assert alone.exact
     assert record.metrics["errors"] == alone.metrics["errors"]
     assert record.key != alone.key
-    table = RunReport(outcome.records).table
+    table = RunReport(outcome.records).table.frame
     assert set(table.attention) == {"fused/naive", "fused"}
     assert set(table.pe) == {"rope(base=100.0)/none"}
     words = shlex.split(record.command)

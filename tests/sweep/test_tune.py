@@ -16,7 +16,6 @@ from zoo.report.compare_runs import compare
 from zoo.report.html.report_page import report_page
 from zoo.report.profile import DataSet, Profile
 from zoo.report.run_report import RunReport
-from zoo.report.tables.columns import table_text
 from zoo.report.write import report_text
 from zoo.sweep.complete import read_run
 from zoo.sweep.make_request import make_request
@@ -177,9 +176,9 @@ def test_a_row_none_of_whose_trials_ends_well_says_so(corpus, tmp_path):
 
 def test_the_table_has_the_chosen_values_and_a_note_how_they_were_chosen(records):
     report = RunReport(records)
-    chosen = dict(zip(report.table["attention"], report.table["lr"], strict=True))
+    chosen = dict(zip(report.table.frame["attention"], report.table.frame["lr"], strict=True))
     assert chosen["fused"] in VALUES
-    assert "lr" in report.shown
+    assert "lr" in report.table.shown
     note = next(note for note in report.notes if "was trained with lr of 1e-07, 0.01" in note)
     assert "25% of the training split" in note
     assert f"{2 * len(VALUES)} tuning trials" in report_page(report, [])
@@ -199,24 +198,22 @@ def test_a_row_that_was_tuned_and_not_trained_is_visible_with_what_is_missing(
     options = {**TUNED, "data": str(corpus), "seeds": 2}
     tried = f"{len(there)} of {len(VALUES)} tuning trials"
     run = RunReport(read_run(tmp_path))
-    by_name = dict(zip(run.table["attention"], run.lines, strict=True))
+    by_name = dict(zip(run.table.frame["attention"], run.lines, strict=True))
     assert (by_name["naive"]["status"], by_name["naive"]["reason"]) == ("not trained", tried)
     assert {by_name[n]["status"] for n in by_name if n != "naive"} == {"ok"}
-    assert f"not trained: {tried}" in table_text(run)
-    note = next(note for note in run.notes if note.startswith("Not trained: naive+"))
-    assert tried in note
+    assert tried in run.table.text()
     page = report_page(run, [])
     assert tried in page.partition('id="incomplete"')[2].partition("</details>")[0]
     (found,) = compare(*(RunReport(one) for one in (left, records))).rows[1:2]
     assert (found.cell["attention"], found.verdict) == ("naive", "not comparable")
     again = bench(tmp_path, options)
     assert again.trained == len(trials) - len(there) + 2  # seeds
-    assert "not trained" not in table_text(RunReport(again.records))
+    assert "not trained" not in RunReport(again.records).table.text()
 
 
 def test_trials_alone_are_a_table_of_rows_that_are_not_trained(records):
     run = RunReport([r for r in records if r.kind == "tune"])
-    assert run.table["status"].tolist() == ["not trained"] * 2
+    assert run.table.frame["status"].tolist() == ["not trained"] * 2
     assert not any("held out" in note for note in run.notes)
     assert "Incomplete rows" in report_page(run, [])
     profile = report_text(Profile([DataSet("corpus", "corpus", run)]))

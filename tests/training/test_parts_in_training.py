@@ -195,7 +195,7 @@ def test_a_bench_reports_an_auxiliary_loss_as_a_column_of_its_own(tmp_path, monk
             assert 0.9 < record.metrics["auxiliary"]["balance"] < 2.0
             assert record.curve[-1]["auxiliary: balance"] == record.metrics["auxiliary"]["balance"]
     report = RunReport(outcome.records)
-    shown = report.shown
+    shown = report.table.shown
     losses = dict(zip(shown["ffn"], shown["balance loss"], strict=True))
     assert losses["gelu"] == ""
     assert 0.9 < float(losses["experts(experts=2)"]) < 2.0

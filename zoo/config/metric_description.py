@@ -50,8 +50,11 @@ class MetricDescription(BaseModel):
 
     def format_difference(self, difference: float, half_width: float | None = None) -> str:
         """A difference in the metric's unit, with half its interval: ``+0.4 ± 0.3 points``."""
-        sign = "+" if difference >= 0 else "-"
-        text = f"{sign}{abs(self.scale * difference):.{self.unit_digits}f}"
+        return f"{'+' if difference >= 0 else '-'}{self.format_size(difference, half_width)}"
+
+    def format_size(self, difference: float, half_width: float | None = None) -> str:
+        """The size of a difference, without its sign: ``0.4 ± 0.3 points``."""
+        text = f"{abs(self.scale * difference):.{self.unit_digits}f}"
         if half_width is not None:
             text += f" ± {self.scale * half_width:.{self.unit_digits}f}"
         return f"{text} {self.unit}"

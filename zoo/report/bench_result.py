@@ -14,10 +14,6 @@ from zoo.report.profile_text import profile_answer, scores_table
 from zoo.report.run_report import RunReport
 from zoo.report.write import report_text
 
-SHOWN_FIRST = (
-    *("seeds", "params", "train_tokens_per_s", "peak_memory_mib", "train_seconds"),
-    *("infer_tokens_per_s", "latency_ms", "status"),
-)
 COLUMNS = 10  # of the short table
 WHOLE = 1_000  # characters of a name
 
@@ -29,9 +25,9 @@ class BenchResult:
     table: one line for each row, or for each row on each data set, in the ten columns that most
     readers want. details: the same with every column of ``table.csv``; what is unknown is NaN.
     answer: what the table says, in at most four lines. notes: what the numbers mean. directory: of
-    records and tables. best: the cell that the answer calls the best, by the name that
-    the answer has for it; empty where there is none, or where the run is on several data sets.
-    text: what a terminal shows; shown: the table in it.
+    records and tables. best: the cell that the answer calls the best, by the name that the answer
+    has for it; empty where there is none, or where the run is on several data sets. text: what a
+    terminal shows; shown: the table in it.
     """
 
     table: pd.DataFrame
@@ -56,17 +52,19 @@ class BenchResult:
                 text=report_text(report),
                 shown=pd.DataFrame(rows, columns=heads),
             )
-        details = _short_first(report)
-        told = details.loc[:, details.notna().any()]
+        details = report.table.frame
+        unknown = [name for name in details if details[name].isna().all()]
+        details = details.astype(dict.fromkeys(unknown, float))
+        wanted = sorted(report.table.readable, key=lambda column: column.priority)[:COLUMNS]
         return cls(
-            table=told.iloc[:, :COLUMNS],
+            table=details[[c.key for c in report.table.readable if c in wanted]],
             details=details,
             answer="\n".join(report.answer),
             directory=directory,
             notes=report.notes,
             best=report.short_name(report.best, WHOLE) if report.best else "",
             text=report_text(report),
-            shown=report.shown,
+            shown=report.table.shown,
         )
 
     def __repr__(self) -> str:
@@ -82,17 +80,3 @@ class BenchResult:
             f"<details><summary>Notes</summary><ul>{notes}</ul></details>"
             f"<p>Records and tables: <code>{html.escape(str(self.directory))}</code></p>"
         )
-
-
-def _short_first(report: RunReport) -> pd.DataFrame:
-    """The table with the columns first that a reader wants: names, score, size and speed."""
-    table, names = report.table, report.axis_names
-    varying = [axis for axis in names if axis == names[0] or axis in report.axes]
-    score = [f"{report.metric.name}_{part}" for part in ("mean", "low", "high")]
-    failed = ["status"] if (table["status"] != "ok").any() else []
-    others = [f"{metric.name}_mean" for metric in report.metrics[1:]]
-    wanted = dict.fromkeys([*varying, *score, *failed, *others, "rank", *SHOWN_FIRST])
-    first = [column for column in wanted if column in table.columns]
-    found = table[[*first, *(column for column in table.columns if column not in wanted)]]
-    unknown = [name for name in found if found[name].dtype == object and found[name].isna().all()]
-    return found.astype(dict.fromkeys(unknown, float))

@@ -13,7 +13,7 @@ from zoo.report.compare_costs import REFERENCE, Change
 from zoo.report.compare_runs import ComparedRow, Comparison
 from zoo.report.rows import varying
 from zoo.report.stats.intervals import Interval
-from zoo.report.tables.text import bullets, line, plain, ratio, tabulated
+from zoo.report.tables.text import bullets, line, plain, ratio_text, tabulated
 from zoo.report.tables.words import said
 
 HEADS = {"train speed": "× train", "inference speed": "× infer", "memory": "× memory"}
@@ -78,7 +78,7 @@ def _line(
         (f"{metric.label} before", scored.before, scored.before_half),
         ("after", scored.after, scored.after_half),
     ):
-        interval = Interval(mean, half).text(f"{{:.{metric.digits}f}}") if mean is not None else ""
+        interval = Interval(mean, half).text(metric.digits) if mean is not None else ""
         shown[head] = interval
     shown["change"] = difference_text(metric, scored)
     for quantity, head in HEADS.items():
@@ -102,7 +102,7 @@ def difference_text(metric: MetricDescription, change: Change) -> str:
 def _ratio(change: Change) -> str:
     if change.value is None:
         return "reference" if change.why == REFERENCE else ""
-    return ratio(change.value, change.verdict in ("better", "worse"))
+    return ratio_text(change.value, change.verdict in ("better", "worse"))
 
 
 def _notes(comparison: Comparison) -> list[str]:

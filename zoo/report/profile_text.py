@@ -158,8 +158,7 @@ def visible_notes(profile: Profile) -> list[str]:
         of_unit = [(gap * d.metric.scale, gap, d) for gap, d in known if d.metric.unit == unit]
         ends = [min(of_unit, key=lambda one: one[0]), max(of_unit, key=lambda one: one[0])]
         named = [
-            f"{data.metric.format_difference(gap).lstrip('+')} ({plain(data.name, 60)})"
-            for _, gap, data in ends
+            f"{data.metric.format_size(gap)} ({plain(data.name, 60)})" for _, gap, data in ends
         ]
         parts.append(" to ".join(dict.fromkeys(named)))
     if not parts:

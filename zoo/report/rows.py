@@ -20,6 +20,7 @@ from zoo.sweep.records import Record
 
 # Where no record says what its task's metrics are, because nothing was trained.
 NO_METRIC = MetricDescription(name="score", label="score")
+NOT_TRAINED = "not trained"  # the status of a row that has tuning trials alone
 
 
 @dataclass(frozen=True)
@@ -182,6 +183,13 @@ class Row:
     def only_tuned(self) -> bool:
         """Whether its settings were tried and no training with the chosen ones followed."""
         return bool(self.trials) and not self.trained and not self.failed
+
+    @property
+    def status(self) -> str:
+        """``ok``, ``not trained``, or the status of the first of its failures."""
+        if self.only_tuned:
+            return NOT_TRAINED
+        return self.bad.status if self.bad else "ok"
 
     @property
     def tried(self) -> str:

@@ -22,8 +22,8 @@ from zoo.report.profile_text import (
     visible_notes,
 )
 from zoo.report.run_report import RunReport
-from zoo.report.tables.columns import group_text, latex_table, table_text
 from zoo.report.tables.effects_text import effects_data
+from zoo.report.tables.table import group_text
 from zoo.report.tables.text import bullets, line
 from zoo.sweep.records import Record
 
@@ -46,7 +46,7 @@ def report_text(report: RunReport | Profile, width: int | None = None) -> str:
     if isinstance(report, Profile):
         parts = [as_text(scores_table(report)), as_text(effects_table(report))]
     else:
-        parts = [table_text(report, width=width), group_text(report)]
+        parts = [report.table.text(width=width), group_text(report)]
     return "\n\n".join(filter(None, [*parts, answer_text(report)]))
 
 
@@ -56,7 +56,7 @@ def scores_text(report: RunReport) -> str:
     Columns are left out where stderr, where it is shown, is a terminal without room for them.
     """
     is_terminal = sys.stderr is not None and sys.stderr.isatty()
-    table = table_text(report, width=shutil.get_terminal_size().columns if is_terminal else None)
+    table = report.table.text(width=shutil.get_terminal_size().columns if is_terminal else None)
     return "\n".join(["", table, "", *report.answer[:2], "Speed and memory follow.", ""])
 
 
@@ -137,9 +137,9 @@ def write_tables(report: RunReport | Profile, directory: Path) -> Path:
         write_file(directory / "profile.csv", _csv(report.table))
         return write_file(directory / "profile.md", "\n\n".join(parts) + "\n")
     answer, notes = line(" ".join(report.answer)), bullets([line(note) for note in report.notes])
-    parts = [table_text(report, "github"), group_text(report, "github"), answer, notes]
-    write_file(directory / "table.csv", _csv(report.table))
-    write_file(directory / "table.tex", latex_table(report))
+    parts = [report.table.text("github"), group_text(report, "github"), answer, notes]
+    write_file(directory / "table.csv", _csv(report.table.frame))
+    write_file(directory / "table.tex", report.table.latex([*report.answer, *report.notes]))
     return write_file(directory / "table.md", "\n\n".join(filter(None, parts)) + "\n")
 
 

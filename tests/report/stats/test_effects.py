@@ -57,7 +57,6 @@ def test_each_choice_is_compared_with_the_references_averaged_over_the_rest():
         ("pe", "rope", "sin"): pytest.approx(0.005),
         ("pe", "rope", "none"): pytest.approx(0.04),
     }
-    assert [e.difference.mean for e in found.interactions] == pytest.approx([0, 0], abs=1e-12)
 
 
 @pytest.mark.slow
@@ -82,24 +81,8 @@ def test_real_effects_are_found_and_absent_ones_are_ties(generator):
         found = effects(simulated(generator, AXES, lambda c: WORTH[c["pe"]]))
         real += main(found)["pe", "rope", "none"].difference.real
         wrong += main(found)["attention", "fused", "naive"].difference.real
-        wrong += any(effect.difference.real for effect in found.interactions)
     assert at_least(real, repeats, 0.95)
-    assert at_most(wrong, 2 * repeats, 0.05)
-
-
-def test_an_interaction_is_a_difference_of_differences():
-    """sin gets 10 more examples wrong with fused, and 30 more with naive."""
-    more = {"fused": 10, "naive": 30}
-    records = grid(
-        SQUARE, lambda c, seed: range(10 + seed + (c["pe"] == "sin") * more[c["attention"]])
-    )
-    found = effects(records)
-    (interaction,) = found.interactions
-    assert main(found)["pe", "rope", "sin"].difference.mean == pytest.approx(0.020)
-    names = interaction.component, interaction.against, interaction.other, interaction.other_against
-    assert names == ("fused", "naive", "rope", "sin")
-    assert interaction.difference.mean == pytest.approx(0.010 - 0.030)
-    assert sentence(interaction).startswith("fused against naive, with rope rather than sin: -2.0")
+    assert at_most(wrong, repeats, 0.05)
 
 
 def test_exact_variants_that_agree_are_a_tie_and_count_an_example_once():
@@ -131,8 +114,6 @@ def test_speeds_are_geometric_means_and_memory_too():
     assert fused.speed["train"].value == pytest.approx((1 / 0.5 * 1.25 / 0.5) ** 0.5)
     assert fused.memory == pytest.approx(100 / 150)
     assert main(found)["pe", "rope", "sin"].memory == pytest.approx(1)
-    (interaction,) = found.interactions
-    assert interaction.speed["train"].value == pytest.approx((1 / 0.5) / (1.25 / 0.5))
 
 
 def test_one_line_states_the_effect_of_rope():
@@ -147,7 +128,6 @@ def test_one_line_states_the_effect_of_rope():
         "rope against sin: +4.1 ± 0.5 points, 0.93 × the speed (0.92 to 0.94), "
         "0.93 × in inference (0.92 to 0.94), ~1.00 × the memory"
     )
-    assert len(effects_data(found)["interactions"]) == 1
     assert effects_data(found)["seeds"] == [0, 1, 2, 3, 4]
 
 
@@ -167,7 +147,6 @@ def test_cost_alone_and_training_alone_are_enough():
     assert {e.speed["train"] for e in only_accuracy.main} == {None}
     for found in (only_speed, only_accuracy):
         assert [len(choices) for choices in found.axes.values()] == [2, 2]
-        assert effects_data(found)["interactions"]
 
 
 def test_the_reference_decides_what_is_compared_with_what():
@@ -183,7 +162,6 @@ def test_a_skipped_cell_leaves_one_factor_at_a_time_and_is_named():
     records += [r for r in grid(axes, lambda c, seed: 10) if r.cell != broken]
     found = effects(records, name())
     assert set(main(found)) == {("attention", "fused", "naive"), ("pe", "rope", "sin")}
-    assert found.interactions == []
     assert f"With everything else as in the reference, {name()}." in found.about
     assert effects_data(found)["missing"] == {"linformer+rope": "skipped: cannot rotate"}
 

@@ -52,12 +52,12 @@ def test_fewer_than_three_seeds_have_a_mean_and_no_interval(scores):
     ],
 )
 def test_both_ends_are_written_where_they_are_not_equally_far(mean, half, ends, text):
-    assert Interval(mean, half, ends=ends).text("{:.3f}") == text
+    assert Interval(mean, half, ends=ends).text(3) == text
 
 
 def test_no_interval_goes_beyond_the_limits_of_the_metric():
     records = [*seeds(cell(pe="none"), [0, 10, 0]), *seeds(cell(pe="sin"), [1000, 990, 1000])]
-    table = RunReport(records).table.set_index("pe")
+    table = RunReport(records).table.frame.set_index("pe")
     assert 0.999 < table.loc["none", "accuracy_high"] <= 1.0
     assert 0.0 <= table.loc["sin", "accuracy_low"] < 0.001
     assert over_seeds([1.0, 0.99, 1.0]).high > 1

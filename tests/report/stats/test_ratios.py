@@ -45,9 +45,8 @@ def test_a_machine_that_others_use_makes_intervals_wider_and_not_wrong(generator
         found = measured.ratio("train", SIN, REFERENCE)
         covered += found.low <= 1.2 <= found.high
         apart += measured.ratio("train", NONE, REFERENCE).verdict != 0
-        apart += measured.against_itself("train")[0].verdict != 0
     assert at_least(covered, repeats, 0.95)
-    assert at_least(2 * repeats - apart, 2 * repeats, 0.95)
+    assert at_least(repeats - apart, repeats, 0.95)
 
 
 @pytest.mark.parametrize(
@@ -118,8 +117,6 @@ def test_rates_are_ratios_times_one_rate_of_the_reference():
     assert measured.rate("train", NONE) == pytest.approx(750)
     assert measured.rate("infer", NONE) == pytest.approx(2250)
     assert measured.rate("train_threads", NONE) is None
-    assert measured.phases == ["train", "infer"]
-    assert len(measured.against_itself("train")) == 2
     assert measured.reached(SIN)
 
 
@@ -148,7 +145,7 @@ def test_what_older_versions_measured_in_rounds_has_no_ratio():
         part["rounds"] = [{"train": [1.0]}]
         del part["turns"]
     found = speeds(old)
-    assert (found.base, found.measured, found.phases) == ("", {}, [])
+    assert (found.base, found.measured) == ("", {})
     assert found.ratio("train", SIN, REFERENCE) is None
 
 

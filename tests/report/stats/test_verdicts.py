@@ -16,10 +16,8 @@ def test_a_baseline_that_varies_is_a_row_like_others():
     records = [train_record(cell(), s, 50 + s) for s in range(4)]
     records += [train_record("words", s, 200 + 3 * s) for s in range(4)]
     run = RunReport(records)
-    assert "deterministic" not in run.shown["accuracy"].iloc[-1]
-    assert run.table["rank"].tolist() == [1, 2]
-    assert run.answer[0].startswith("Use fused+rope: accuracy 0.948 ± ")
-    assert run.answer[0].endswith(". Best baseline: 0.796 ± 0.005 (words).")
+    assert run.table.frame["rank"].tolist() == [1, 2]
+    assert run.lines[1]["accuracy_low"] < 0.796 < run.lines[1]["accuracy_high"]
 
 
 def test_twins_are_equal_and_count_once():
@@ -34,8 +32,6 @@ def test_twins_are_equal_and_count_once():
     assert run.verdicts.pair(name(), name(attention="naive")).equal
     assert run.verdicts.ranks() == {name(): 1, name(attention="naive"): 1,
                                     name(attention="linear"): 3}  # fmt: skip
-    assert "The same results with every seed" in "\n".join(run.notes)
-    assert "The same results with every seed: fused and naive." in run.answer
 
 
 def test_equal_accuracies_with_other_errors_are_no_twins():
@@ -56,40 +52,30 @@ def test_what_could_have_been_seen_holds_for_pairs_that_are_no_effects(generator
 def test_an_interval_of_perfect_rows_has_a_width_and_ends_at_one():
     records = [train_record(cell(pe=pe), s, 0) for pe in ("rope", "sin") for s in range(5)]
     run = RunReport(records)
-    assert run.table["accuracy_high"].tolist() == [1.0, 1.0]
-    assert 0.99 < run.table["accuracy_low"][0] < 1.0
+    assert run.table.frame["accuracy_high"].tolist() == [1.0, 1.0]
+    assert 0.99 < run.table.frame["accuracy_low"][0] < 1.0
     (interval, _) = row_intervals(run.verdicts.scores)
     assert interval.low < interval.mean == interval.high == 1.0
 
 
 def test_interval_of_an_unbounded_metric_is_a_t_interval():
     bits = [2.501, 2.498, 2.5005, 2.5015, 2.499]
-    table = RunReport(lm(cell(), bits)).table
+    table = RunReport(lm(cell(), bits)).table.frame
     low, high = stats.ttest_1samp(bits, 0).confidence_interval(0.95)
     found = table[["bits_per_byte_low", "bits_per_byte_high"]].iloc[0]
     assert list(found) == pytest.approx([low, high])
 
 
-def test_a_noisy_row_with_a_worse_mean_and_a_better_rank_is_explained():
+def test_a_noisy_row_with_a_worse_mean_may_have_a_better_rank():
     """Steady rows one point apart, and a noisy one whose mean lies below both."""
     wrong = {
         "rope": [100, 102, 98, 101, 99],
         "sin": [141, 139, 140, 142, 138],
         "none": [60, 260, 150, 80, 200],
     }
-
-    def notes(names):
-        run = RunReport(
-            [train_record(cell(pe=pe), s, wrong[pe][s]) for s in range(5) for pe in names]
-        )
-        return run.verdicts.ranks(), [n for n in run.notes if n.startswith("Ranks do not follow")]
-
-    ranks, said = notes(wrong)
-    by_encoding = {row.split("+")[1]: rank for row, rank in ranks.items()}
-    assert by_encoding == {"rope": 1, "sin": 2, "none": 1}
-    assert len(said) == 1
-    assert "sin has a better mean than none and a worse rank" in said[0]
-    assert notes(["rope", "sin"])[1] == []
+    records = [train_record(cell(pe=pe), s, wrong[pe][s]) for s in range(5) for pe in wrong]
+    ranks = RunReport(records).verdicts.ranks()
+    assert ranks == {name(): 1, name(pe="sin"): 2, name(pe="none"): 1}
 
 
 def test_more_seeds_show_less(generator):

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo.errors import counted
-from zoo.report.rows import Row, class_scores
+from zoo.report.rows import NOT_TRAINED, Row, class_scores
 from zoo.report.run_report import RunReport
-from zoo.report.tables.columns import KEPT, Column
-from zoo.report.tables.table import NOT_TRAINED
+from zoo.report.tables.columns import ALWAYS, Column
+from zoo.report.tables.text import ends as ratio_ends
 from zoo.report.tables.text import plain
 
 LONGEST = 120  # characters of a row's name
@@ -33,22 +33,21 @@ def heads_of(run: RunReport) -> list[dict[str, Any]]:
     ``first``: the order in which the first click sorts. ``choice``: whether the column can be
     switched off; ``order``: when it is left out where the page is narrow, from 0.
     """
-    fixed = {*run.axis_names, f"{run.metric.name}_mean"}
-    others = [key for key in run.columns if key not in fixed and key not in KEPT]
-    order = [*others, *reversed(KEPT)]
+    columns = run.table.readable
+    order = sorted((c for c in columns if c.priority != ALWAYS), key=lambda c: -c.priority)
     return [
         {
             "text": column.head,
             "place": place,
             "number": bool(column.better),
             "first": "descending" if column.better > 0 else "ascending",
-            "choice": key not in fixed,
-            "order": order.index(key) if key in order else -1,
+            "choice": column in order,
+            "order": order.index(column) if column in order else -1,
             "classes": _classes(
-                number=bool(column.better), axis=bool(place) and key in run.axis_names
+                number=bool(column.better), axis=bool(place) and column.key in run.axis_names
             ),
         }
-        for place, (key, column) in enumerate(run.columns.items())
+        for place, column in enumerate(columns)
     ]
 
 
@@ -64,8 +63,9 @@ def lines_of(run: RunReport) -> list[dict[str, Any]]:
     best = (run.verdicts.tied() or [""])[0]
 
     def cell(number: int, column: Column) -> dict[str, Any]:
-        key, text, line = column.key, column.values[number], run.lines[number]
-        value = line.get(key)
+        key, line = column.key, run.lines[number]
+        text, value = run.table.texts[key][number], line[key]
+        interval = ratio_ends(line.get(f"{key}_low"), line.get(f"{key}_high"))
         sorts_by = text if not column.better else "" if value is None else repr(float(value))
         classes = _classes(
             number=bool(column.better),
@@ -76,7 +76,7 @@ def lines_of(run: RunReport) -> list[dict[str, Any]]:
         return {
             "text": text,
             "key": sorts_by,
-            "title": column.intervals[number] if column.intervals else "",
+            "title": interval,
             "whisker": whiskers[number] if key == score else None,
             "classes": classes,
         }
@@ -89,7 +89,7 @@ def lines_of(run: RunReport) -> list[dict[str, Any]]:
             {
                 "number": number,
                 "name": run.short_name(row, LONGEST),
-                "cells": [cell(number, column) for column in run.columns.values()],
+                "cells": [cell(number, column) for column in run.table.readable],
                 "facets": {axis: row.cell[axis] for axis in run.axes if not row.baseline},
                 "baseline": bool(row.baseline),
                 "ok": ok,
@@ -121,9 +121,9 @@ def _whiskers(run: RunReport) -> list[list[float] | None]:
     The scale is that of the cells: a baseline that is far off is drawn at the edge.
     """
     columns = [f"{run.metric.name}_{part}" for part in ("low", "mean", "high")]
-    ends = run.table[columns].to_numpy(dtype=float, copy=True)
+    ends = run.table.frame[columns].to_numpy(dtype=float, copy=True)
     ends[np.isnan(ends).any(axis=1)] = np.nan
-    cells = ends[run.table["baseline"] == ""]
+    cells = ends[run.table.frame["baseline"] == ""]
     if np.isnan(cells).all():
         return [None] * len(ends)
     least, most = np.nanmin(cells), np.nanmax(cells)

@@ -26,8 +26,8 @@ from zoo.report.plots.plot import DARK, HUES, INK, MUTED, PAPER, RULE, SMALL, WI
 from zoo.report.profile import Profile
 from zoo.report.profile_text import effects_table, profile_answer, profile_notes, scores_table
 from zoo.report.run_report import MOST_DRAWN, RunReport
-from zoo.report.tables.columns import group_table
 from zoo.report.tables.notes import made_on
+from zoo.report.tables.table import group_table
 from zoo.report.tables.text import plain
 
 NAMED = 3  # choices of an axis, or rows, in a title

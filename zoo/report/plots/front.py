@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -75,12 +75,18 @@ def front_plots(run: RunReport) -> list[Plot]:
 def _front_plot(run: RunReport, plot: str, column: str, label: str, cost: str) -> Plot | None:
     """column: of the table, with ``_low`` and ``_high`` its interval; less memory is better."""
     more = cost != "memory"
-    found = (_point(run, n, column, plot) for n, row in enumerate(run.rows) if not row.baseline)
+    found = (_point(run, n, column) for n, row in enumerate(run.rows) if not row.baseline)
     known = [point for point in found if point]
     if len(known) < 2:
         return None
-    stairs, drawn = _stairs(known, run.metric, more), set(run.drawn)
-    points = [point for point in known if point.number in drawn or point in stairs]
+    drawn = set(run.drawn)
+    best = {point.number for point in _stairs(known, run.metric, more)}
+    points = [
+        replace(point, on_front=point.number in best)
+        for point in known
+        if point.number in drawn or point.number in best
+    ]
+    stairs = _stairs(points, run.metric, more)
     style, columns = _styles(run.axes)
     longest = max(map(len, columns), default=0)
     figure = Figure(figsize=(WIDTH, 3.4 + LINE * longest), layout="constrained")
@@ -137,21 +143,20 @@ def _about(run: RunReport, points: Sequence[Point], stairs: Sequence[Point], mor
         front = "Best in both means, significant or not"
     names = ", ".join(run.short_name(run.rows[p.number]) for p in stairs[:NAMED])
     return (
-        f"{front}: {names}. Filled markers are on the front if ties count: no other cell is "
-        "significantly better on one axis and at least tied on the other. Bars are 95% intervals: "
+        f"{front}: {names}. Bars are 95% intervals: "
         f"vertical, of the mean over seeds; {across}."
         f"{f' {run.drawn_note} So are all cells on that front.' if run.drawn_note else ''}"
     )
 
 
-def _point(run: RunReport, number: int, column: str, plot: str) -> Point | None:
+def _point(run: RunReport, number: int, column: str) -> Point | None:
     line, name = run.lines[number], run.metric.name
     x, y = line[column], line[f"{name}_mean"]
     if x is None or y is None:
         return None
     ends: list[Any] = [(line.get(f"{c}_low"), line.get(f"{c}_high")) for c in (column, name)]
     xs, ys = (None if None in pair else pair for pair in ends)
-    return Point(number, float(x), float(y), xs, ys, line[plot.replace("-", "_")] == "front")
+    return Point(number, float(x), float(y), xs, ys, on_front=False)
 
 
 def _draw(axes: Axes, point: Point, hue: str, marker: str, crowd: bool) -> None:

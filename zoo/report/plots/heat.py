@@ -14,6 +14,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from zoo.report.evaluated_run import SOLVED
 from zoo.report.plots.plot import (
     INK,
     MUTED,
@@ -27,7 +28,7 @@ from zoo.report.plots.plot import (
 )
 from zoo.report.profile import Profile
 from zoo.report.profile_text import brief, cell_text, mark_notes
-from zoo.report.run_report import SOLVED, RunReport
+from zoo.report.run_report import RunReport
 from zoo.report.tables.text import plain
 
 LINE, FRAME = 0.3, 0.75  # inches: of a row, and of an axis with its labels and title

@@ -6,9 +6,6 @@ Every seed gives one such average, so what is known of it is correct however str
 seed are correlated. Speeds are combined in the same way as logs, block by block, and memory as a
 geometric mean. Verdicts are those of the whole report (``verdicts``).
 
-An interaction is a difference of such differences: how much larger the effect is with one choice
-on another axis than with another choice. Interactions of three axes are not computed.
-
 Where the grid is not full, because one factor was varied at a time or a cell failed, each choice
 is compared with the reference alone, with everything else as in the reference: an average over the
 cells that happen to exist would compare each choice with different companions.
@@ -35,8 +32,6 @@ Pair = tuple[Row, Row, float]
 class Effect:
     """The effect of ``component`` compared with ``against``.
 
-    In an interaction ``other`` and ``other_against`` are two choices on another axis, and the
-    numbers say how much larger the effect is with the first than with the second.
     pairs: of cells that it is the average of, with the weight of each pair. difference: of the
     metric. speed: by phase. memory: a ratio of peak memory in training.
     """
@@ -45,9 +40,6 @@ class Effect:
     component: str
     against: str
     pairs: tuple[Pair, ...]
-    other_axis: str = ""
-    other: str = ""
-    other_against: str = ""
     difference: Difference | None = None
     speed: dict[str, Ratio | None] = field(default_factory=dict)
     memory: float | None = None
@@ -83,29 +75,24 @@ class Effect:
 
 @dataclass(frozen=True)
 class Effects:
-    """Main effects in the order of the axes; interactions in that of the grid.
+    """Main effects in the order of the axes.
 
-    about: a sentence that says what the main effects are averages over. axes: those compared, with
-    their choices, the reference's first. seeds: those of the full grid. lacking: how many cells the
-    grid lacks where it is not full; then one factor is varied at a time, and there are no
-    interactions. missing: the first of them, and why.
+    about: a sentence that says what they are averages over. axes: those compared, with their
+    choices, the reference's first. seeds: those of the full grid. lacking: how many cells the grid
+    lacks where it is not full; then one factor is varied at a time. missing: the first of them, and
+    why.
     """
 
     about: str
     axes: dict[str, tuple[str, ...]]
     main: list[Effect]
-    interactions: list[Effect] = field(default_factory=list)
     seeds: tuple[int, ...] = ()
     lacking: int = 0
     missing: dict[str, str] = field(default_factory=dict)
 
     def estimated(self, verdicts: Verdicts, speeds: Speeds) -> Effects:
         """The same with differences, speeds and memory."""
-        main, interactions = (
-            [effect.estimated(verdicts, speeds) for effect in effects]
-            for effects in (self.main, self.interactions)
-        )
-        return replace(self, main=main, interactions=interactions)
+        return replace(self, main=[effect.estimated(verdicts, speeds) for effect in self.main])
 
 
 def find_effects(rows: Sequence[Row], reference: str) -> Effects | None:
@@ -125,49 +112,42 @@ def find_effects(rows: Sequence[Row], reference: str) -> Effects | None:
     missing = (("+".join(c), why) for c in whole if (why := lacks.get(c, "not run")))
     if named := dict(itertools.islice(missing, NAMED)):
         size = math.prod(map(len, axes.values()))
-        found = _one_at_a_time(cells, base, axes)
+        effects = _one_at_a_time(cells, base, axes)
         lacking = size - sum(not why for why in lacks.values())
-        return replace(found, lacking=lacking, missing=named) if found else None
+        return replace(effects, lacking=lacking, missing=named) if effects else None
 
-    def pairs(plus: dict[str, str], minus: dict[str, str], sign: int = 1) -> list[Pair]:
-        """Two choices in every combination of the axes that they do not fix."""
-        free = [[plus[axis]] if axis in plus else axes[axis] for axis in axes]
+    def pairs(axis: str, component: str, against: str) -> list[Pair]:
+        """Two choices in every combination of the other axes."""
+        free = [[component] if name == axis else axes[name] for name in axes]
         of = [dict(zip(axes, choices, strict=True)) for choices in itertools.product(*free)]
         return [
-            (known[tuple(c.values())], known[tuple((c | minus).values())], sign / len(of))
+            (known[tuple(c.values())], known[tuple((c | {axis: against}).values())], 1 / len(of))
             for c in of
         ]
 
     main = [
-        Effect(axis, first, other, tuple(pairs({axis: first}, {axis: other})))
+        Effect(axis, first, other, tuple(pairs(axis, first, other)))
         for axis, (first, *others) in axes.items()
         for other in others
     ]
-    interactions = []
-    for axis, second in itertools.combinations(axes, 2):
-        (one, *ones), (two, *twos) = axes[axis], axes[second]
-        for against, other in itertools.product(ones, twos):
-            both = pairs({axis: one, second: two}, {axis: against, second: two})
-            both += pairs({axis: one, second: other}, {axis: against, second: other}, -1)
-            interactions.append(Effect(axis, one, against, tuple(both), second, two, other))
     shape = " × ".join(f"{len(choices)} {axis}" for axis, choices in axes.items())
     seeds = tuple(sorted({seed for row in cells for seed in row.values}))
-    return Effects(f"Averaged over the full grid of {shape}.", axes, main, interactions, seeds)
+    return Effects(f"Averaged over the full grid of {shape}.", axes, main, seeds)
 
 
 def _one_at_a_time(
     cells: Sequence[Row], base: Row, axes: dict[str, tuple[str, ...]]
 ) -> Effects | None:
     """Each choice with all else as in the reference, of the cells that have all that it has."""
-    found = []
+    effects = []
     for row in cells:
         differing = [axis for axis in base.cell if row.cell[axis] != base.cell[axis]]
         if len(differing) == 1 and not any(_lacks([base, row]).values()):
             choices = base.cell[differing[0]], row.cell[differing[0]]
-            found.append(Effect(differing[0], *choices, ((base, row, 1.0),)))
-    found.sort(key=lambda one: list(base.cell).index(one.axis))
+            effects.append(Effect(differing[0], *choices, ((base, row, 1.0),)))
+    effects.sort(key=lambda effect: list(base.cell).index(effect.axis))
     about = f"With everything else as in the reference, {base.name}."
-    return Effects(about, axes, found) if found else None
+    return Effects(about, axes, effects) if effects else None
 
 
 def _lacks(cells: Sequence[Row]) -> dict[str, str]:

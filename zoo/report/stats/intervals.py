@@ -31,10 +31,9 @@ from __future__ import annotations
 
 import functools
 import math
-import re
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,20 +76,28 @@ class Interval:
             return self.ends[1]
         return None if self.half is None else self.mean + self.half
 
-    def text(self, form: str) -> str:
-        """``0.943 ± 0.008``, each number formatted by ``form``.
+    def text(self, digits: int) -> str:
+        """``0.943 ± 0.008``, with so many decimals.
 
         ``0.999 (0.991 to 1.000)`` where one side is much longer than the other.
         """
-        mean = form.format(self.mean)
+        mean = f"{self.mean:.{digits}f}"
         if self.half is None:
             return mean
         if self.ends:
-            sides = [form.format(abs(end - self.mean)) for end in self.ends]
-            one, other = (int(re.sub(r"\D", "", side)) for side in sides)
-            if abs(one - other) > max(1, max(one, other) / 3):
-                return f"{mean} ({' to '.join(map(form.format, self.ends))})"
-        return f"{mean} ± {form.format(self.half)}"
+            low, high = self.ends
+            below, above = (round(abs(end - self.mean) * 10**digits) for end in self.ends)
+            if abs(below - above) > max(1, max(below, above) / 3):
+                return f"{mean} ({low:.{digits}f} to {high:.{digits}f})"
+        return f"{mean} ± {self.half:.{digits}f}"
+
+    def within(self, lowest: float | None, highest: float | None) -> Interval:
+        """The same without what lies outside of the values that there can be."""
+        if self.low is None or self.high is None:
+            return self
+        low = self.low if lowest is None else max(self.low, lowest)
+        high = self.high if highest is None else min(self.high, highest)
+        return replace(self, half=max(self.mean - low, high - self.mean), ends=(low, high))
 
 
 def t_half(sd: float, count: int) -> float:

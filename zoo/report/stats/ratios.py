@@ -2,8 +2,7 @@
 
 A machine that slows down slows all models of a block alike, so each block gives one log ratio of a
 row's speed to the reference's (``zoo.measure.turns``). Their Hodges-Lehmann centre has an interval
-that one disturbed block makes hardly wider, and that counts what processes differ by. The reference
-against itself is measured in the same blocks: a check that these intervals hold 1.
+that one disturbed block makes hardly wider, and that counts what processes differ by.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ import numpy as np
 
 from zoo.errors import ZooError
 from zoo.measure.turns import CONTENDED as MOST_CONTENTION
+from zoo.measure.turns import PHASES as PHASES
 from zoo.measure.turns import (
-    LATENCY,
     Logs,
     Z,
     centre_and_error,
@@ -32,7 +31,6 @@ from zoo.measure.turns import (
     ratios_of,
     seconds,
 )
-from zoo.measure.turns import PHASES as PHASES
 from zoo.report.rows import Row, find_row
 from zoo.sweep.records import Record
 
@@ -97,8 +95,7 @@ class Speeds:
     """The speeds of all rows that were measured against the same base.
 
     base: name of the row that took part in every session; "" where nothing was measured. measured:
-    row name to its samples. phases: those that any row was measured in; threads: of those that end
-    in ``_threads``.
+    row name to its samples. clock: ``cpu`` or ``wall``, of the latest measurement.
     """
 
     def __init__(self, rows: Sequence[Row], reference: str = "") -> None:
@@ -108,11 +105,8 @@ class Speeds:
             against = (r for r in reversed(row.cost_records) if _base_of(r) == self.base)
             if self.base and row.measured and (record := next(against, None)):
                 self.measured[row.name] = {"session": record.key, **record.samples}
-        found = (phase for samples in self.measured.values() for phase in samples["turns"])
-        self.phases = [phase for phase in dict.fromkeys(found) if phase != LATENCY]
-        # Of the latest: cpu or wall.
-        self.clock = next((one["clock"] for one in reversed(self.measured.values())), "")
-        self.threads = max((one.get("threads", 0) for one in self.measured.values()), default=0)
+        clocks = [samples["clock"] for samples in self.measured.values()]
+        self.clock = clocks[-1] if clocks else ""
         self._contention = {name: contention(one) for name, one in self.measured.items()}
 
     def ratio(self, phase: str, one: str, other: str) -> Ratio | None:
@@ -140,16 +134,6 @@ class Speeds:
             found.setdefault(one["session"], []).append((weight, logs))
         return [_product(parts) for parts in found.values()]
 
-    def against_itself(self, phase: str) -> list[Ratio]:
-        """The reference over a second copy of it, of each session: 1 but for chance."""
-        twins = {
-            one["session"]: (one["reference"], one["reference"] | one["twin"])
-            for one in self.measured.values()
-            if "twin" in one
-        }
-        found = (log_ratios(twin, base, phase) for base, twin in twins.values())
-        return [combined([Session(logs)]) for logs in found if any(map(len, logs))]
-
     def rate(self, phase: str, name: str) -> float | None:
         """Real tokens/s of a row: its ratio to the base times the base's rate of the whole run."""
         base = self._base_rates.get(phase)
@@ -164,7 +148,7 @@ class Speeds:
         bases = {one["session"]: one["reference"] for one in self.measured.values()}
         found = {
             phase: [rate(one, phase) for one in bases.values() if one["turns"].get(phase)]
-            for phase in self.phases
+            for phase in PHASES
         }
         return {phase: statistics.median(rates) for phase, rates in found.items() if rates}
 

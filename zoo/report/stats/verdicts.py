@@ -1,19 +1,16 @@
 """Every verdict of a report, from one model, so that no two places of it disagree.
 
-Every pair of rows, baselines included, the main effect of every choice, and the interactions are
-one family. Holm's correction over it keeps the chance that anything is wrongly called different
-below 5%. Main effects are averages over many cells and answer what was asked, so half of the level
-is divided among them at first; pairs and interactions share the other half, and what one test does
-not need passes on to the rest. Without effects the pairs have all of it.
+Every pair of rows, baselines included, and the main effect of every choice are one family. Holm's
+correction over it keeps the chance that anything is wrongly called different below 5%. Main effects
+are averages over many cells and answer what was asked, so half of the level is divided among them
+at first; pairs share the other half, and what one test does not need passes on to the rest. Without
+effects the pairs have all of it.
 
 A difference that is both an effect and a pair has one verdict. Rows with the same results are one
 row here: they are equal, and their differences from others count once.
 
-The pairs of very many rows would be millions. Above MOST_RANKED rows only those with the best cell,
-the best baseline or the reference are tested. Which row is best the scores say themselves, so that
-the pairs with it share their part of the level with all pairs that are not tested: each of these
-could have been the largest. The reference was chosen beforehand: the pairs with it have the other
-half of the level, together with the interactions.
+The pairs of very many rows would be millions. Only the first MOST_RANKED rows by score are ranked.
+These were picked by their scores, so we correct as if every pair of all rows had been tested.
 """
 
 from __future__ import annotations
@@ -35,83 +32,78 @@ from zoo.report.stats.scores import row_intervals, scores_of
 Weights = Mapping[str, float]  # row name to its weight in a sum of rows
 Key = tuple[tuple[int, float], ...]
 EFFECTS = 0.5  # of the level, divided among the main effects at first
-CHOSEN = 0.5  # of the rest, for pairs with a row that was chosen by its score, where not all count
-MOST_RANKED = 200  # rows, of which all pairs are tested
+MOST_RANKED = 200  # rows
 
 
 class Verdicts:
     """What is known of every difference between these rows.
 
-    main, interactions: the effects, as weights of rows. reference: the cell that others are
-    compared with. enough: how many seeds a verdict needs. known: the rows that have a score. rows:
-    those that are ranked. A row that lost a seed to a crash or a divergence is not: the seeds that
-    remain are those that went well. Where no cell can be ranked, nothing is. rivals: the ranked
-    rows that all others are compared with. limited: whether these are not all. pairs, main: the
-    differences that were tested. tests: how many differences are corrected for.
+    effects: the main effects, as weights of rows. enough: how many seeds a verdict needs. known:
+    the rows that have a score. rows: those that are ranked. A row that lost a seed to a crash or a
+    divergence is not: the seeds that remain are those that went well. Where no cell can be ranked,
+    nothing is. limited: whether more rows could be ranked than are. pairs, main: the differences
+    that were tested. tests: how many differences are corrected for.
     """
 
     def __init__(
-        self,
-        rows: Sequence[Row],
-        main: Sequence[Weights] = (),
-        interactions: Sequence[Weights] = (),
-        reference: str = "",
-        enough: int = ENOUGH,
+        self, rows: Sequence[Row], effects: Sequence[Weights] = (), enough: int = ENOUGH
     ) -> None:
         self.enough = enough
         self.known = [row for row in rows if row.values]
         self.scores = replace(scores_of(self.known), enough=enough) if self.known else None
         self._place = {row.name: number for number, row in enumerate(self.known)}
         self._first: list[int] = self.scores.duplicates().tolist() if self.scores else []
-        fixed: list[bool] = self.scores.fixed.tolist() if self.scores else []
-        self.rows = [
-            row
-            for row, same in zip(self.known, fixed, strict=True)
-            if not row.failed and (same or len(row.values) >= enough)
-        ]
+        self.rows = self._rankable()
         # Deterministic baselines alone would rank above cells that have too few seeds.
         if all(row.baseline for row in self.rows) and not all(row.baseline for row in rows):
             self.rows = []
+        possible = math.comb(len(self._distinct()), 2)
+        self.limited = len(self.rows) > MOST_RANKED
+        if self.limited:
+            by_score = sorted(self.rows, key=lambda row: -row.metric.better(row.mean))
+            first = {row.name for row in by_score[:MOST_RANKED]}
+            self.rows = [row for row in self.rows if row.name in first]
         self._ranked = {row.name for row in self.rows}
-        ranked = sorted({self._first[self._place[row.name]] for row in self.rows})
-        self.limited = len(ranked) > MOST_RANKED
-        self.rivals = self._rivals(reference) if self.limited else self.rows
-        families = [
-            self._test(self._key(one)[0] for one in main),
-            self._test(self._key(one)[0] for one in interactions),
-            self._test(self._pairs(ranked)),
-        ]
-        self.main, others, self.pairs = (
-            {key: found for key, found in family.items() if found.p is not None}
+        ranked = self._distinct()
+        pairs = (((a, 1.0), (b, -1.0)) for a, b in itertools.combinations(ranked, 2))
+        families = self._test(self._key(weights)[0] for weights in effects), self._test(pairs)
+        self.main, self.pairs = (
+            {key: difference for key, difference in family.items() if difference.p is not None}
             for family in families
         )
-        chosen: dict[Key, Difference] = {}
-        if self.limited:
-            base = self._first[self._place[reference]] if reference in self._ranked else None
-            chosen = {key: d for key, d in self.pairs.items() if base not in dict(key)}
-        planned = [key for key in others | self.pairs if key not in chosen]
-        # Every pair without the reference could have been one with the best row.
-        possible = math.comb(len(ranked), 2) - len(self.pairs) + len(chosen) if chosen else 0
         level = 1 - EFFECTS if self.main else 1.0
-        part = (CHOSEN if planned else 1.0) if chosen else 0.0
+        untested = possible - math.comb(len(ranked), 2)
         self._share: dict[Key, float] = {}
         self._divide(EFFECTS, self.main, len(self.main))
-        self._divide((1 - part) * level, planned, len(planned))
-        each = self._divide(part * level, chosen, possible)
-        untested = possible - len(chosen)
+        each = self._divide(level, self.pairs, len(self.pairs) + untested)
         self._untested = each * untested
         self.tests = len(self._share) + untested
         # A pair that is an effect too is tested as a pair: there its family is larger.
-        tests = families[0] | families[1] | families[2]
+        tests = families[0] | families[1]
         shares = [self._share.get(key, 0.0) for key in tests]
-        found = judged(list(tests.values()), shares, self._untested)
-        self._found = dict(zip(tests, found, strict=True))
+        differences = judged(list(tests.values()), shares, self._untested)
+        self._difference = dict(zip(tests, differences, strict=True))
+
+    def _rankable(self) -> list[Row]:
+        fixed: list[bool] = self.scores.fixed.tolist() if self.scores else []
+        return [
+            row
+            for row, same in zip(self.known, fixed, strict=True)
+            if not row.failed and (same or len(row.values) >= self.enough)
+        ]
+
+    def _distinct(self) -> list[int]:
+        """The places of the ranked rows; of equal rows only the first."""
+        return sorted({self._first[self._place[row.name]] for row in self.rows})
 
     @cached_property
     def intervals(self) -> dict[str, Interval | None]:
         """Row name to its mean with the interval, of the rows that have a score."""
-        found = row_intervals(self.scores) if self.scores else []
-        return dict(zip(self._place, found, strict=True))
+        intervals = row_intervals(self.scores) if self.scores else []
+        return {
+            row.name: known.within(row.metric.lowest, row.metric.highest) if known else None
+            for row, known in zip(self.known, intervals, strict=True)
+        }
 
     def _divide(self, level: float, among: Iterable[Key], count: int) -> float:
         """Divide a part of the level among so many differences, of which these are tested."""
@@ -119,21 +111,6 @@ class Verdicts:
         for key in among:
             self._share[key] = self._share.get(key, 0.0) + each
         return each
-
-    def _rivals(self, reference: str) -> list[Row]:
-        """The best cell, the best baseline and the reference, of those that are ranked."""
-        cells, baselines = ([r for r in self.rows if bool(r.baseline) == b] for b in (False, True))
-        given = [row for row in self.rows if row.name == reference]
-        found = [self.best_of(cells), self.best_of(baselines), *given]
-        return list({row.name: row for row in found if row}.values())
-
-    def _pairs(self, ranked: Sequence[int]) -> Iterable[Key]:
-        """Of ranked rows, in their order: all, or those with a rival."""
-        pairs: Iterable[Sequence[int]] = itertools.combinations(ranked, 2)
-        if self.limited:
-            rivals = [self._first[self._place[row.name]] for row in self.rivals]
-            pairs = (sorted((a, b)) for b in rivals for a in ranked if a != b)
-        return (((a, 1.0), (b, -1.0)) for a, b in pairs)
 
     def _test(self, sums: Iterable[Key]) -> dict[Key, Difference]:
         keys = [key for key in dict.fromkeys(sums) if key]
@@ -159,8 +136,8 @@ class Verdicts:
     def difference(self, weights: Weights) -> Difference | None:
         """A sum of rows in the family of this report; None where a row has no value.
 
-        One that is not in the family is tested at the level of a single one; a pair that was left
-        out of it, because there are very many, is None.
+        One that is not in the family is tested at the level of a single one. A pair with a row that
+        is not among the first MOST_RANKED is None.
         """
         if self.scores is None or any(name not in self._place for name in weights):
             return None
@@ -169,14 +146,14 @@ class Verdicts:
             places = [self._place[name] for name in weights]
             seeds = int((~np.isnan(self.scores.values[places]).any(axis=0)).sum())
             return Difference(0.0, 0.0, seeds=seeds, p=1.0, adjusted=1.0, equal=True)
-        if key not in self._found:
+        if key not in self._difference:
             if self.limited and len(key) == 2:
                 return None
-            (self._found[key],) = judged(list(self._test([key]).values()))
-        found = self._found[key]
-        if not found.seeds:
+            (self._difference[key],) = judged(list(self._test([key]).values()))
+        difference = self._difference[key]
+        if not difference.seeds:
             return None
-        return found if sign > 0 else replace(found, mean=-found.mean)
+        return difference if sign > 0 else replace(difference, mean=-difference.mean)
 
     def pair(self, one: str, other: str) -> Difference | None:
         """The first row minus the second."""
@@ -188,10 +165,12 @@ class Verdicts:
             return 0
         if not {one, other} <= self._ranked:
             return None
-        found = self.pair(one, other)
-        if found is None or found.adjusted is None:
+        difference = self.pair(one, other)
+        if difference is None or difference.adjusted is None:
             return None
-        return (1 if self.known[0].metric.better(found.mean) > 0 else -1) if found.real else 0
+        if not difference.real:
+            return 0
+        return 1 if self.known[0].metric.better(difference.mean) > 0 else -1
 
     def best_of(self, rows: Sequence[Row]) -> Row | None:
         """The row with the best mean of those that are ranked; None where there is none."""
@@ -200,9 +179,9 @@ class Verdicts:
 
     @cached_property
     def _better(self) -> dict[str, list[Row]]:
-        """Row to the rivals that are significantly better."""
+        """Row to the rows that are significantly better."""
         return {
-            row.name: [one for one in self.rivals if self.verdict(row.name, one.name) == -1]
+            row.name: [rival for rival in self.rows if self.verdict(row.name, rival.name) == -1]
             for row in self.rows
         }
 

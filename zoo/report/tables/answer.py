@@ -1,83 +1,99 @@
-"""What fills the answer under a table: which row to use, as far as the report's verdicts tell.
-
-The sentences are in ``words/answer.txt`` and ``words/next_step.txt``.
-"""
+"""The answer under a table: which row to use, as far as the report's verdicts tell."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
+from zoo.errors import counted, listed
+from zoo.report.evaluated_run import EvaluatedRun
 from zoo.report.rows import Row
-from zoo.report.stats.effects import Effects
+from zoo.report.stats.effects import Effect
 from zoo.report.stats.intervals import ALPHA
 from zoo.report.stats.paired import p_of_models
 from zoo.report.stats.ratios import Ratio
-from zoo.report.tables.words import said
+from zoo.report.tables.text import ends, plain
 
-if TYPE_CHECKING:
-    from zoo.report.run_report import RunReport
-
+LINES = 4  # of the answer
 FEW = 50  # texts, below which the answer begins with how many there are
 NAMED = 3  # rows of a list that are named
 
 
-def by_score(run: RunReport, *, baseline: bool) -> list[Row]:
-    """The cells, or the baselines, that have a score, the best mean first."""
-    rows = [row for row in run.rows if row.values and bool(row.baseline) == baseline]
-    return sorted(rows, key=lambda row: -run.metric.better(row.mean))
-
-
-def tied_cells(run: RunReport) -> list[Row]:
-    """The best cell and those that cannot be distinguished from it, the best mean first."""
-    ties = set(run.verdicts.tied())
-    return [row for row in by_score(run, baseline=False) if row.name in ties]
-
-
-def findings(run: RunReport) -> list[str]:
-    """At most four lines, the conclusion first.
+def answer_of(run: EvaluatedRun) -> list[str]:
+    """At most four lines, the conclusion first; where there is room, what to do next.
 
     They say which row to use, and which axes are undecided; which choices make a difference; which
     cells compute the same; and which cell is the fastest. Where there are few texts, that is the
     first line.
     """
-    cells, baselines = by_score(run, baseline=False), by_score(run, baseline=True)
-    values: dict[str, Any] = {"run": run, "cells": cells, "few": few_texts(run), "NAMED": NAMED}
-    if not cells:
-        return said("answer", **values)
-    tied = tied_cells(run)
-    best, verdicts = (tied or cells)[0], run.verdicts
-    others = [row for row in cells if row is not best]
-    same = _same(run)
-    equal = [[row for row in of if not row.baseline] for of in verdicts.equal_rows()]
-    return said(
-        "answer",
-        **values,
-        baseline=baselines[0] if baselines else None,
-        standing=_standing(run, best, cells, baselines) if baselines else None,
-        tied=tied,
-        best=best,
-        choices=_choices(run.effects),
-        undecided=_undecided(run.effects),
-        visible=verdicts.visible("effect"),
-        significantly_best=bool(others)
-        and all(verdicts.verdict(best.name, row.name) == 1 for row in others),
-        same=same,
-        # Groups of cells with the same results, of which the line does not say that they must.
-        alike=[of for of in equal if of[1:] and not (same and _one_function(of))],
-        fastest=_fastest(run, tied or cells),
-        plain_score=lambda row: plain_score(run, row),
-    )
+    few = few_texts(run)
+    lines = [
+        f"Only {' and '.join(few)}: this may not hold for other {run.metric.scored}." if few else ""
+    ]
+    cells = run.by_score(baseline=False)
+    if cells:
+        same = _same_computation(run)
+        lines += [
+            f"{_conclusion(run, cells)} {_undecided_axes(run)}",
+            _choices(run),
+            _same_text(run, same) if same else "",
+            _alike(run, bool(same)),
+            _fastest(run, cells),
+            _next_step(run, cells),
+        ]
+    elif run.recorded_rows:
+        lines.append(f"No cell has a value of {run.metric.label}.")
+    return [plain(line) for line in lines if line.strip()][:LINES]
 
 
-def few_texts(run: RunReport) -> list[str]:
+def few_texts(run: EvaluatedRun) -> list[str]:
     """How many texts there are to train on, and to score, where these are few."""
-    data, what = run.typical.config["data"] if run.records else {}, run.metric.scored
+    data = run.typical.config["data"] if run.records else {}
     counts = {"train on": data.get("train"), "score": data.get("test")}
-    return [f"{n} {what} to {use}" for use, n in counts.items() if n is not None and n < FEW]
+    return [
+        f"{count} {run.metric.scored} to {use}"
+        for use, count in counts.items()
+        if count is not None and count < FEW
+    ]
 
 
-def _standing(run: RunReport, best: Row, cells: Sequence[Row], baselines: Sequence[Row]) -> int:
+def _conclusion(run: EvaluatedRun, cells: Sequence[Row]) -> str:
+    """Which row to use, and what ties with it."""
+    baselines, best = run.by_score(baseline=True), run.best or cells[0]
+    others = run.tied_cells()[1:]
+    name, score = run.short_name(best), f"{run.metric.label} {run.score_text(best.name)}"
+    ties = ""
+    if others:
+        ties = f" Not told apart from {name}: {listed(run.short_names(others), NAMED)}."
+    if not baselines:
+        if not cells[1:]:
+            return f"{name} has {score}."
+        if not run.tied_cells():
+            return f"Undecided: {name} has the best {score}."
+        return f"Use {name}: {score}{_better_than(run, best, cells)}.{ties}"
+    baseline, its_score = run.short_name(baselines[0]), run.score_text(baselines[0].name)
+    standing = _standing(run, best, cells, baselines)
+    if standing == -1:
+        more = f"; {len(others)} more {'tie' if others[1:] else 'ties'} with it" if others else ""
+        return (
+            f"Use the baseline {baseline}: {run.metric.label} {its_score}. "
+            f"Best transformer: {run.score_text(best.name)} ({name}{more})."
+        )
+    if standing == 0:
+        return f"Undecided: {name} has {score}, the baseline {baseline} {its_score}.{ties}"
+    better = _better_than(run, best, cells)
+    return f"Use {name}: {score}{better}. Best baseline: {its_score} ({baseline}).{ties}"
+
+
+def _better_than(run: EvaluatedRun, best: Row, cells: Sequence[Row]) -> str:
+    """That a cell is better than all others; empty where it is not."""
+    others = [row for row in cells if row is not best]
+    if not others or any(run.verdicts.verdict(best.name, row.name) != 1 for row in others):
+        return ""
+    return f", better than {f'the {len(others)} other cells' if others[1:] else 'the other cell'}"
+
+
+def _standing(run: EvaluatedRun, best: Row, cells: Sequence[Row], baselines: Sequence[Row]) -> int:
     """1 where a cell is better than the best baseline, -1 where the best cell is worse, else 0."""
     baseline, better = baselines[0], run.metric.better
     verdicts = [run.verdicts.verdict(row.name, baseline.name) for row in [best, *cells]]
@@ -91,103 +107,139 @@ def _standing(run: RunReport, best: Row, cells: Sequence[Row], baselines: Sequen
     return 1 if better(cells[0].mean) > better(baseline.mean) else -1
 
 
-def plain_score(run: RunReport, row: Row) -> str:
-    """The score without a remark."""
-    return run.score_text(row).removesuffix(" (deterministic fit)")
-
-
-def _choices(effects: Effects | None) -> list[str]:
-    """The main effects that are real, the largest first."""
-    found = [(e, e.difference) for e in effects.main if e.difference] if effects else []
-    parts = []
-    for effect, difference in sorted(found, key=lambda pair: -abs(pair[1].mean)):
-        metric, names = effect.metric, [effect.component, effect.against]
-        if metric.better(difference.mean) < 0:
-            names.reverse()
-        gap = metric.format_difference(abs(difference.mean), difference.half).lstrip("+")
-        if difference.real:
-            parts.append(f"{names[0]} is better than {names[1]} by {gap}")
-    return parts
-
-
-def _undecided(effects: Effects | None) -> list[str]:
+def _undecided_axes(run: EvaluatedRun) -> str:
     """The axes on which choices have different scores, and no effect is real."""
-    found: dict[str, list[bool]] = {}
-    for effect in effects.main if effects else []:
+    real: dict[str, list[bool]] = {}
+    for effect in run.effects.main if run.effects else []:
         if effect.difference and not effect.difference.equal:
-            found.setdefault(effect.axis, []).append(effect.difference.real)
-    return [axis for axis, real in found.items() if not any(real)]
+            real.setdefault(effect.axis, []).append(effect.difference.real)
+    axes = [axis for axis, effects in real.items() if not any(effects)]
+    return f"{', '.join(axes)}: undecided." if axes else ""
 
 
-def _same(run: RunReport) -> dict[str, Any] | None:
-    """The exact attentions that the reference's is compared with: these cells compute the same.
+def _choices(run: EvaluatedRun) -> str:
+    """The effects that are real, the largest first; without any, what would have shown."""
+    effects = run.effects.main if run.effects else []
+    known = [(effect, effect.difference) for effect in effects if effect.difference]
+    parts = []
+    for effect, difference in sorted(known, key=lambda pair: -abs(pair[1].mean)):
+        names = effect.component, effect.against
+        better, worse = names if run.metric.better(difference.mean) > 0 else names[::-1]
+        if difference.real:
+            size = run.metric.format_size(difference.mean, difference.half)
+            parts.append(f"{better} is better than {worse} by {size}")
+    if parts and run.effects:
+        how = "Exchanged one at a time" if run.effects.missing else "Averaged over the grid"
+        more, matter = len(parts) - NAMED, "matters" if len(parts) == NAMED + 1 else "matter"
+        rest = f"; {counted(more, 'more choice')} {matter}" if more > 0 else ""
+        return f"{how}, {'; '.join(parts[:NAMED])}{rest}."
+    visible = run.verdicts.visible("effect")
+    if visible is None or not _undecided_axes(run):
+        return ""
+    return f"An effect of {run.metric.format_size(visible)} would have shown in 4 of 5 such runs."
 
-    names: the attentions, the reference's first. gap: the largest difference of two of these cells
-    with one seed. speeds: of each other attention, the one of the two that trains faster, the other
-    one, and how many times as fast.
-    """
-    found = [
+
+def _same_computation(run: EvaluatedRun) -> list[Effect]:
+    """The effects of exact attentions: their cells compute the same as the reference's."""
+    effects = run.effects.main if run.effects else []
+    return [
         effect
-        for effect in (run.effects.main if run.effects else [])
-        if all(_one_function([one, other]) for one, other, _ in effect.pairs)
+        for effect in effects
+        if all(_one_function([plus, minus]) for plus, minus, _ in effect.pairs)
     ]
-    if not found:
-        return None
-    gaps = [
-        abs(value - other.values[seed])
-        for effect in found
-        for one, other, _ in effect.pairs
-        for seed, value in one.values.items()
-        if seed in other.values
-    ]
-    speeds = []
-    for effect in found:
-        ratio, names = effect.speed["train"], [effect.component, effect.against]
-        if ratio and ratio.verdict == -1:
-            names.reverse()
-            ratio = run.speeds.contrast("train", {n: -w for n, w in effect.weights.items()})
-        speeds.append((*names, ratio))
-    return {
-        "names": [found[0].component, *(effect.against for effect in found)],
-        "gap": run.metric.format_difference(max(gaps)).lstrip("+") if any(gaps) else "",
-        "speeds": [one for one in speeds if one[2]],
-    }
 
 
 def _one_function(rows: Sequence[Row]) -> bool:
     """Whether these cells differ in exact attentions alone, and so compute the same."""
     rest = [(row.chosen, {**row.cell, "attention": ""}) for row in rows]
-    return all(row.exact for row in rows) and all(one == rest[0] for one in rest)
+    return all(row.exact for row in rows) and all(other == rest[0] for other in rest)
 
 
-def _fastest(run: RunReport, rows: Sequence[Row]) -> dict[str, Any]:
-    """Of these rows the fastest in training; empty where that is not known.
+def _same_text(run: EvaluatedRun, effects: Sequence[Effect]) -> str:
+    """Which attentions compute the same, how far their scores are apart, and which are faster."""
+    pairs = itertools.chain(*(effect.pairs for effect in effects))
+    gaps = [
+        abs(value - minus.values[seed])
+        for plus, minus, _ in pairs
+        for seed, value in plus.values.items()
+        if seed in minus.values
+    ]
+    names = [effects[0].component, *(effect.against for effect in effects)]
+    scores = ": equal scores with every seed, as they should be"
+    if any(gaps):
+        size = run.metric.format_size(max(gaps))
+        scores = f", and with one seed their scores differ by at most {size}"
+    speeds = [text for effect in effects if (text := _speed_text(run, effect))][:NAMED]
+    return f"{'; '.join([f'{listed(names, NAMED + 1)} compute the same{scores}', *speeds])}."
 
-    slower: those that it is told apart from, and how many times as fast as each it is, the fastest
-    first. close: the others.
-    """
 
-    def ratio(one: Row, other: str) -> Ratio | None:
-        return Ratio(1.0) if one.name == other else run.speeds.ratio("train", one.name, other)
+def _speed_text(run: EvaluatedRun, effect: Effect) -> str:
+    """Which of two choices trains faster, and how many times as fast."""
+    ratio, fast, slow = effect.speed["train"], effect.component, effect.against
+    if ratio and ratio.verdict == -1:
+        fast, slow = slow, fast
+        weights = {name: -weight for name, weight in effect.weights.items()}
+        ratio = run.speeds.contrast("train", weights)
+    if ratio is None:
+        return ""
+    interval = f" ({ends(ratio.low, ratio.high)})" if ratio.low else ""
+    if ratio.verdict == 1:
+        return f"{fast} trains {ratio.value:.2f} times as fast as {slow}{interval}"
+    return f"{fast} and {slow} are not told apart in training speed{interval}"
+
+
+def _alike(run: EvaluatedRun, same: bool) -> str:
+    """Cells with the same results; same: the answer says of exact attentions that they must."""
+    groups = [[row for row in rows if not row.baseline] for rows in run.verdicts.equal_rows()]
+    groups = [rows for rows in groups if rows[1:] and not (same and _one_function(rows))]
+    if not groups:
+        return ""
+    more = f"; and {counted(len(groups) - 1, 'more group')}" if groups[1:] else ""
+    names = listed(run.short_names(groups[0]), NAMED)
+    return f"The same results with every seed: {names}{more}."
+
+
+def _fastest(run: EvaluatedRun, cells: Sequence[Row]) -> str:
+    """Which of the cells that tie trains fastest; of all cells where none is ranked."""
+    tied = run.tied_cells()
+    rows = tied or cells
+
+    def ratio(row: Row, other: str) -> Ratio | None:
+        return Ratio(1.0) if row.name == other else run.speeds.ratio("train", row.name, other)
 
     timed = [(row, known.value) for row in rows if (known := ratio(row, run.speeds.base))]
     if not timed[1:] or _one_function(rows):
-        return {}
+        return ""
     fastest, *others = (row for row, _ in sorted(timed, key=lambda pair: -pair[1]))
     against = [(row, ratio(fastest, row.name)) for row in others]
     slower = [(row, known) for row, known in against if known and known.verdict == 1]
     close = [row for row, known in against if not known or known.verdict != 1]
-    return {"row": fastest, "slower": slower, "close": close}
+    which = "Of the cells that tie" if tied else "Of all cells"
+    if not slower:
+        return f"{which}, none trains measurably faster than the others."
+    second, known = slower[0]
+    rest = f"; not told apart from it: {listed(run.short_names(close), NAMED)}" if close else ""
+    return (
+        f"{which}, {run.short_name(fastest)} trains fastest: {known.value:.2f} times as fast as "
+        f"{run.short_name(second)} ({ends(known.low, known.high)}){rest}."
+    )
 
 
-def next_step(run: RunReport) -> str:
-    """What to do next; empty where nothing suggests itself."""
-    cells, baselines = by_score(run, baseline=False), by_score(run, baseline=True)
-    if not cells:
+def _next_step(run: EvaluatedRun, cells: Sequence[Row]) -> str:
+    """More seeds where nothing could be tested, other data where a baseline is as good."""
+    baselines, enough = run.by_score(baseline=True), run.verdicts.enough
+    lacking = 0 if run.verdicts.pairs else enough - len(cells[0].values)
+    if lacking > 0:
+        if not cells[1:] and not baselines:  # there is nothing to test
+            return ""
+        seeds = "One more seed" if lacking == 1 else f"{NUMBERS[lacking]} more seeds"
+        return f"{seeds} would allow a test; run with --seeds {enough}."
+    if not baselines:
         return ""
-    enough, alone = run.verdicts.enough, not cells[1:] and not baselines
-    lacking = 0 if run.verdicts.pairs else max(0, enough - len(cells[0].values))
-    beaten = [run.verdicts.verdict(row.name, one.name) for row in cells for one in baselines[:1]]
-    unbeaten = not lacking and 1 not in beaten and any(one is not None for one in beaten)
-    lacking = 0 if alone else lacking  # there is nothing to test
-    return " ".join(said("next_step", lacking=lacking, enough=enough, unbeaten=unbeaten))
+    verdicts = {run.verdicts.verdict(row.name, baselines[0].name) for row in cells}
+    if 1 in verdicts or verdicts == {None}:
+        return ""
+    return "Try a task on which the order of words decides, longer texts, or more data."
+
+
+NUMBERS = ("No", "One", "Two", "Three", "Four")

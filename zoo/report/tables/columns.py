@@ -1,215 +1,374 @@
-"""The table as a person reads it: rounded, with units in the heads."""
+"""The columns of a report's table: what each one is called, holds and means, in one list.
+
+Terminal, ``table.csv``, Markdown, LaTeX, page and documentation are all made from this list.
+"""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from zoo.config.metric_description import MetricDescription
-from zoo.errors import counted
-from zoo.report.rows import Row
-from zoo.report.stats.intervals import Interval, over_seeds
-from zoo.report.tables.table import phases_of
-from zoo.report.tables.text import ends, plain, ratio, tabulated
-from zoo.report.tables.text import line as markdown
+from zoo.report.evaluated_run import EvaluatedRun
+from zoo.report.rows import Row, trained_on_one_kind_of_machine
+from zoo.report.stats.intervals import Interval, over_seeds, sampling_error
+from zoo.report.stats.ratios import PHASES, Ratio
+from zoo.report.tables.text import plain, ratio_text
 
-if TYPE_CHECKING:
-    from zoo.report.run_report import RunReport
-
-REASON, SHORT_REASON = 90, 24  # characters of a status with its reason; the whole is in table.csv
-# Where there is little room, other columns are left out first, and then these from the end.
-# Name, score, speed in training and memory stay on the narrowest terminal.
-KEPT = (
-    *("train_tokens_per_s", "peak_memory_mib", "status", "contended", "rank", "train_ratio"),
-    *("front", "infer_tokens_per_s", "seeds", "train_seconds", "params", "latency_ms"),
-)
-_FRONTS = {"front": "{}", "tied": "({})"}
+Line: TypeAlias = Mapping[str, Any]  # the values of one row by the keys of the columns
+REASON = 80  # characters of a reason; table.csv has the whole
+ALWAYS = 0  # the priority of a column that every terminal shows
+RARELY = 9
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column of the readable table.
+    """One column of the table.
 
-    key: the column of ``table.csv`` that it shows; ``front`` shows both fronts. values: a text for
-    each row. better: 1 where a higher number is better, -1 where a lower one is, 0 for words.
-    right: whether it is aligned to the right. intervals: what is known of each value besides,
-    where there is room for it; empty where nothing is.
+    key: its name in ``table.csv``. head: its name for a reader; empty where only ``table.csv`` has
+    it. help: what it holds. value: of a row; None where it is unknown. text: what a reader sees of
+    a row's line; empty where there is nothing to see. better: 1 where a higher number is better,
+    -1 where a lower one is, 0 for words. priority: where there is little room, columns with the
+    highest priority are left out first, and those with priority 0 never.
     """
 
     key: str
     head: str
-    values: list[str]
+    help: str
+    value: Callable[[Row], Any]
+    text: Callable[[Line], str]
     better: int = 0
-    right: bool = False
-    intervals: Sequence[str] = ()
-
-    @property
-    def texts(self) -> list[str]:
-        """The values with what is known besides: ``1.25 (1.22 to 1.28)``."""
-        known = zip(self.values, self.intervals or [""] * len(self.values), strict=True)
-        return [f"{value} ({interval})" if interval else value for value, interval in known]
+    priority: int = RARELY
 
 
-def columns_of(run: RunReport) -> list[Column]:
-    """All columns that have a value; of the axes, those on which cells differ."""
-    table, lines, metric, known = run.table, run.lines, run.metric, run.axis_names
-    # The first axis is always there: its column has the names of baselines.
-    axes = [axis for axis in known if axis == known[0] or axis in (run.axes or known[:2])]
-    found = [Column(axis, axis, list(table[axis])) for axis in axes]
-
-    def words(key: str, values: list[str], head: str = "", better: int = 0) -> None:
-        found.append(Column(key, head or key, values, better))
-
-    def numbers(key: str, head: str, form: str, better: int = -1, right: bool = True) -> None:
-        if key in table:
-            values = ["" if one[key] is None else form.format(one[key]) for one in lines]
-            found.append(Column(key, head, values, better, right))
-
-    if any(one["status"] != "ok" for one in lines):
-        words("status", [_status(one) for one in lines])
-    words("contended", ["yes" if one["contended"] else "" for one in lines])
-    ranks = Counter(one["rank"] for one in lines)
-    marks = {rank: "=" if count > 1 else "" for rank, count in ranks.items()}
-    ranked = ["" if (r := one["rank"]) is None else f"{r}{marks[r]}" for one in lines]
-    found.append(Column("rank", "rank", ranked, -1, right=True))
-    words(f"{metric.name}_mean", [_value(o, metric) for o in lines], metric.label, metric.direction)
-    for other in run.metrics[1:]:
-        numbers(f"{other.name}_mean", other.label, f"{{:.{other.digits}f}}", other.direction)
-    for name in run.auxiliary:
-        numbers(f"{name}_loss", f"{name} loss", "{:.4g}")
-    for name in run.tuned:
-        numbers(name, name.replace("_", " "), "{:g}", right=False)
-    if any(one[f"{metric.name}_mean"] is not None for one in lines):
-        seeds = ["" if one["deterministic"] else str(one["seeds"]) for one in lines]
-        found.append(Column("seeds", "seeds", seeds, -1, right=True))
-    numbers("params", "params", "{:,.0f}")
-    for phase in phases_of(run):
-        what = phase.replace("_threads", f", {run.speeds.threads} threads")
-        numbers(f"{phase}_tokens_per_s", f"{what} tok/s", "{:,.0f}", 1)
-        ratios = [_ratio(run, number, phase) for number in range(len(lines))]
-        key = f"{phase}_ratio"
-        intervals = [ends(one[f"{key}_low"], one[f"{key}_high"]) for one in lines]
-        found.append(Column(key, f"× {what}", ratios, 1, intervals=intervals))
-    numbers("latency_ms", "latency ms", "{:.2f}")
-    numbers("peak_memory_mib", "memory MiB", "{:,.0f}")
-    numbers("held_memory_mib", "held MiB", "{:,.0f}")
-    numbers("train_seconds", "train s", "{:.1f}")
-    numbers("pretrain_seconds", "pretrain s", "{:.1f}")
-    words("front", [_fronts(one) for one in lines])
-    return [column for column in found if column.key in axes or any(column.values)]
-
-
-def _status(one: Mapping[str, Any]) -> str:
-    return "ok" if one["status"] == "ok" else plain(f"{one['status']}: {one['reason']}", REASON)
-
-
-def _value(one: Mapping[str, Any], metric: MetricDescription) -> str:
-    mean, low, high = (one[f"{metric.name}_{part}"] for part in ("mean", "low", "high"))
-    if mean is None:
-        return ""
-    if low is None or high is None:
-        return f"{metric.format(mean)}{' (deterministic fit)' if one['deterministic'] else ''}"
-    interval = Interval(mean, max(mean - low, high - mean), ends=(low, high))
-    return interval.text(f"{{:.{metric.digits}f}}")
-
-
-def _ratio(run: RunReport, number: int, phase: str) -> str:
-    one = run.lines[number]
-    value, tie = one[f"{phase}_ratio"], one[f"{phase}_tie"]
-    if value is not None and run.rows[number].name == run.reference:
-        return "reference"
-    return ratio(value, tie is False)
-
-
-def _fronts(one: Mapping[str, Any]) -> str:
-    standing = {cost: one[f"pareto_{cost}"] for cost in ("speed", "memory")}
-    return " ".join(_FRONTS[at].format(cost) for cost, at in standing.items() if at in _FRONTS)
-
-
-def table_text(run: RunReport, style: str = "simple", width: int | None = None) -> str:
-    """The table in a style of tabulate's, each row on one line.
-
-    width: of a terminal, in characters; columns that do not fit are left out and counted. Name,
-    score, speed in training and memory are always there. Intervals of ratios stand only on a
-    terminal that has room for all.
-    """
-    columns = list(run.columns.values())
-    if style == "simple":
-        text = _laid_out([replace(one, values=one.texts) for one in columns], style)
-        if width is None or _width(text) <= width:
-            return text
-    text = _laid_out(columns, style)
-    if width is None or _width(text) <= width:
-        return text
-    for place, column in enumerate(columns):
-        if column.key == "status":
-            cut = [plain(value, SHORT_REASON) for value in column.values]
-            columns[place] = replace(column, values=cut)
-    first = {*run.axis_names, f"{run.metric.name}_mean", *KEPT[:4]}
-    kept = [column for column in columns if column.key in first]
-    for key in dict.fromkeys([*KEPT, *run.columns]):
-        wider = [column for column in columns if column in kept or column.key == key]
-        if _width(_laid_out(wider, style)) <= width:
-            kept = wider
-    left_out = len(columns) - len(kept)
-    more = f"\n({counted(left_out, 'column')} more: --wide)" if left_out else ""
-    return _laid_out(kept, style) + more
-
-
-def _laid_out(columns: list[Column], style: str) -> str:
-    rows = list(zip(*(column.values for column in columns), strict=True))
-    align = ["right" if column.right else "left" for column in columns]
-    return tabulated(rows, [column.head for column in columns], style, align)
-
-
-def _width(text: str) -> int:
-    return max(map(len, text.splitlines()))
-
-
-def latex_table(run: RunReport) -> str:
-    """A ``tabular`` to ``\\input`` into a float of one's own, after answer and notes as comments.
-
-    It needs ``\\usepackage{booktabs}`` and an engine that reads UTF-8.
-    """
-    # After \\ a bracket or a star would be an argument of the line break.
-    body = re.sub(r"(?m)^(\s*)(?=[\[*])", r"\1{}", table_text(run, "latex_booktabs"))
-    comments = [f"% {plain(note)}" for note in [*run.answer, *run.notes]]
-    return "\n".join([r"% needs \usepackage{booktabs}", *comments, body, ""])
-
-
-def group_table(run: RunReport) -> tuple[list[str], list[list[str]]]:
-    """Scores per group of test examples, such as ranges of length: heads, and a line for each row.
-
-    A score is the mean over seeds with its 95% t-interval. Without groups there are no lines.
-    """
-    groups = list(dict.fromkeys(name for row in run.rows for name in row.groups))
-    counts = [next((n for row in run.rows if (n := row.examples_of(name))), 0) for name in groups]
-    named = zip(groups, counts, strict=True)
-    heads = ["row", *(f"{name} ({count:,} {run.metric.scored})" for name, count in named)]
-    lines = [
-        [run.short_name(row), *(_group_score(run.metric, row, name) for name in groups)]
-        for row in run.rows
-        if row.groups
+def columns_of(run: EvaluatedRun) -> list[Column]:
+    """All columns of a run's table, in their order."""
+    return [
+        *_axes(run),
+        *_outcome(run),
+        *_scores(run),
+        *_settings(run),
+        *_speeds(run),
+        *_costs(run),
+        *_facts(run),
     ]
-    return heads, lines
 
 
-def group_text(run: RunReport, style: str = "simple") -> str:
-    """That table under a title; empty without groups."""
-    heads, lines = group_table(run)
-    if not lines:
-        return ""
-    label = (markdown if style == "github" else plain)(run.metric.label)
-    return f"By group of test examples, {label}:\n\n{tabulated(lines, heads, style)}"
+def _hidden(key: str, help: str, value: Callable[[Row], Any]) -> Column:
+    """A column of ``table.csv`` alone."""
+    return Column(key, "", help, value, lambda line: "")
 
 
-def _group_score(metric: MetricDescription, row: Row, group: str) -> str:
-    interval = over_seeds(list(row.groups.get(group, {}).values()))
-    if interval is None:
-        return ""
-    if row.deterministic:  # the same fit with every seed
-        return metric.format(interval.mean)
-    return interval.text(f"{{:.{metric.digits}f}}")
+def _number(
+    key: str,
+    head: str,
+    help: str,
+    value: Callable[[Row], Any],
+    form: str,
+    better: int = -1,
+    priority: int = RARELY,
+) -> Column:
+    """form: of the number, as ``str.format`` reads it."""
+
+    def text(line: Line) -> str:
+        return "" if line[key] is None else form.format(line[key])
+
+    return Column(key, head, help, value, text, better, priority)
+
+
+def _axes(run: EvaluatedRun) -> list[Column]:
+    """A reader sees the axes on which cells differ, and the first, which names baselines."""
+    first, *others = run.axis_names
+    shown = {first, *(run.axes or [first, *others[:1]])}
+
+    def column(axis: str) -> Column:
+        def value(row: Row) -> str:
+            return row.baseline if row.baseline and axis == first else row.cell.get(axis, "")
+
+        head = axis if axis in shown else ""
+        about = f"The cell's choice of {axis}."
+        if axis == first:
+            about = f"The cell's choice of {axis}, or the name of a baseline."
+        return Column(axis, head, about, value, lambda line: str(line[axis]), priority=ALWAYS)
+
+    return [column(axis) for axis in run.axis_names]
+
+
+def _outcome(run: EvaluatedRun) -> list[Column]:
+    ranks, tied = run.verdicts.ranks(), set(run.verdicts.tied())
+    rows_of = Counter(ranks.values())
+
+    def reason(row: Row) -> str:
+        bad = row.bad
+        text = bad.reason if bad else ""
+        if bad is not None and bad.status != "skipped":
+            text = f"{'cost' if bad.kind == 'cost' else f'seed {bad.seed}'}: {text}"
+        return "; ".join(filter(None, [row.tried, text])) if row.only_tuned else text
+
+    def tie(row: Row) -> bool | None:
+        return None if row.name not in ranks else len(tied) > 1 and row.name in tied
+
+    def rank_text(line: Line) -> str:
+        rank = line["rank"]
+        return "" if rank is None else f"{rank}{'=' if rows_of[rank] > 1 else ''}"
+
+    return [
+        Column(
+            "status",
+            "status",
+            "How the row failed; empty where it is ok.",
+            value=lambda row: row.status,
+            text=lambda line: "" if line["status"] == "ok" else line["status"],
+            priority=3,
+        ),
+        Column(
+            "reason",
+            "reason",
+            "What made the row fail, or why it was skipped.",
+            value=reason,
+            text=lambda line: plain(line["reason"], REASON),
+        ),
+        Column(
+            "rank",
+            "rank",
+            "1 + the number of rows that are significantly better.",
+            value=lambda row: ranks.get(row.name),
+            text=rank_text,
+            better=-1,
+            priority=5,
+        ),
+        _hidden("tie", "Whether the row ties with the best cell, and that one is not alone.", tie),
+    ]
+
+
+def _scores(run: EvaluatedRun) -> list[Column]:
+    metric, name = run.metric, run.metric.name
+
+    def interval(row: Row) -> Interval | None:
+        return run.verdicts.intervals.get(row.name)
+
+    def error(row: Row) -> float | None:
+        known = interval(row)
+        return sampling_error(known.mean, row.effective_examples) if known else None
+
+    def part(which: str) -> Callable[[Row], Any]:
+        return lambda row: getattr(interval(row), which, None)
+
+    def mean_of(other: MetricDescription) -> Callable[[Row], float | None]:
+        return lambda row: _mean(list(row.values_of(other.name).values()))
+
+    worth = "higher" if metric.higher_is_better else "lower"
+    return [
+        Column(
+            f"{name}_mean",
+            metric.label,
+            f"The mean over seeds with its 95% interval; {worth} is better.",
+            value=part("mean"),
+            text=lambda line: run.score_text(line["name"]),
+            better=metric.direction,
+            priority=ALWAYS,
+        ),
+        _hidden(f"{name}_std", "The standard deviation over seeds.", part("sd")),
+        _hidden(f"{name}_low", "The lower end of the 95% interval of the mean.", part("low")),
+        _hidden(f"{name}_high", "The upper end of that interval.", part("high")),
+        _hidden(
+            f"{name}_sampling_error",
+            "How far one model's score may be off on another test set of this size (95%).",
+            error,
+        ),
+        *(
+            _number(
+                f"{other.name}_mean",
+                other.label,
+                "The mean over seeds of another metric.",
+                value=mean_of(other),
+                form=f"{{:.{other.digits}f}}",
+                better=other.direction,
+                priority=8,
+            )
+            for other in run.metrics[1:]
+        ),
+    ]
+
+
+def _settings(run: EvaluatedRun) -> list[Column]:
+    def loss(name: str) -> Callable[[Row], float | None]:
+        return lambda row: row.auxiliary.get(name)
+
+    def setting(name: str) -> Callable[[Row], float | None]:
+        return lambda row: row.chosen.get(name)
+
+    def seeds_text(line: Line) -> str:
+        scored = line[f"{run.metric.name}_mean"] is not None
+        return str(line["seeds"]) if scored and not line["deterministic"] else ""
+
+    return [
+        *(
+            _number(
+                f"{name}_loss",
+                f"{name} loss",
+                "What a part of the model adds to the loss of the task in training: the mean in "
+                "the last epoch, before its weight.",
+                value=loss(name),
+                form="{:.4g}",
+            )
+            for name in run.auxiliary
+        ),
+        *(
+            _number(
+                name,
+                name.replace("_", " "),
+                "The value that was chosen for this row.",
+                value=setting(name),
+                form="{:g}",
+                priority=8,
+            )
+            for name in run.tuned
+        ),
+        Column(
+            "seeds",
+            "seeds",
+            "How many trainings the score is the mean of.",
+            value=lambda row: len({record.seed for record in row.trained.values()}),
+            text=seeds_text,
+            better=-1,
+            priority=7,
+        ),
+        _number(
+            "params",
+            "params",
+            "The parameters of the model.",
+            value=lambda row: row.parameters or None,
+            form="{:,.0f}",
+            priority=8,
+        ),
+    ]
+
+
+def _speeds(run: EvaluatedRun) -> list[Column]:
+    """Speeds are the ratio times the reference's rate, so that no two columns disagree."""
+    speeds, reference = run.speeds, run.reference
+
+    def of_phase(phase: str, priority: int) -> list[Column]:
+        key, what = f"{phase}_ratio", {"train": "training", "infer": "inference"}[phase]
+
+        def ratio(row: Row) -> Ratio | None:
+            if row.name not in speeds.measured:
+                return None
+            itself = Ratio(1.0) if row.name == reference else None
+            return speeds.ratio(phase, row.name, reference) or itself
+
+        def part(which: str) -> Callable[[Row], Any]:
+            return lambda row: getattr(ratio(row), which, None)
+
+        def tie(row: Row) -> bool | None:
+            verdict = part("verdict")(row)
+            return None if verdict is None else verdict == 0
+
+        def text(line: Line) -> str:
+            if line["name"] == reference and line[key] is not None:
+                return "reference"
+            return ratio_text(line[key], apart=line[f"{phase}_tie"] is False)
+
+        return [
+            _number(
+                f"{phase}_tokens_per_s",
+                f"{phase} tok/s",
+                f"Real tokens a second in {what}, padding not counted.",
+                value=lambda row: run.rate(phase, row),
+                form="{:,.0f}",
+                better=1,
+                priority=priority,
+            ),
+            Column(
+                key,
+                f"× {phase}",
+                f"The speed in {what} divided by the reference's in the same blocks; "
+                "~: not told apart from 1.",
+                value=part("value"),
+                text=text,
+                better=1,
+                priority=max(6, priority),
+            ),
+            _hidden(f"{key}_low", "The lower end of the 95% interval of the ratio.", part("low")),
+            _hidden(f"{key}_high", "The upper end of that interval.", part("high")),
+            _hidden(f"{phase}_tie", "Whether the ratio is not told apart from 1.", tie),
+        ]
+
+    def contended(row: Row) -> bool | None:
+        return speeds.contended(row.name) if row.name in speeds.measured else None
+
+    priorities = dict(zip(PHASES, (ALWAYS, 7), strict=True))
+    return [
+        *(column for phase, priority in priorities.items() for column in of_phase(phase, priority)),
+        Column(
+            "contended",
+            "contended",
+            "Whether other work had the cores while it was timed.",
+            value=contended,
+            text=lambda line: "yes" if line["contended"] else "",
+            priority=4,
+        ),
+    ]
+
+
+def _costs(run: EvaluatedRun) -> list[Column]:
+    def cost(name: str) -> Callable[[Row], float | None]:
+        return lambda row: row.cost.get(name)
+
+    def memory_ratio(row: Row) -> float | None:
+        own = row.cost.get("peak_memory_mib")
+        other = run.reference_row.cost.get("peak_memory_mib") if run.reference_row else None
+        return own / other if own and other else None
+
+    alike = trained_on_one_kind_of_machine(run.recorded_rows)
+
+    def seconds(row: Row) -> float | None:
+        trained = [record.metrics for record in row.trained.values()]
+        values = [metrics["train_seconds"] for metrics in trained if "train_seconds" in metrics]
+        return _mean(values) if alike else None
+
+    return [
+        _number(
+            "latency_ms",
+            "latency ms",
+            "The milliseconds until one text is answered.",
+            value=cost("latency_ms"),
+            form="{:.2f}",
+        ),
+        _number(
+            "peak_memory_mib",
+            "memory MiB",
+            "The peak memory in training, measured once.",
+            value=cost("peak_memory_mib"),
+            form="{:,.0f}",
+            priority=ALWAYS,
+        ),
+        _hidden("memory_ratio", "That memory divided by the reference's.", memory_ratio),
+        _number(
+            "train_seconds",
+            "train s",
+            "The seconds of one whole training, the mean over seeds; empty where trainings ran on "
+            "machines that differ.",
+            value=seconds,
+            form="{:.1f}",
+        ),
+    ]
+
+
+def _facts(run: EvaluatedRun) -> list[Column]:
+    return [
+        _hidden("name", "The whole name of the row.", lambda row: row.name),
+        _hidden("reference", "The row that ratios are to.", lambda row: run.reference),
+        _hidden("baseline", "The name of a baseline; empty for a cell.", lambda row: row.baseline),
+        _hidden(
+            "deterministic", "Whether no seed changes the model.", lambda row: row.deterministic
+        ),
+    ]
+
+
+def _mean(values: list[float]) -> float | None:
+    interval = over_seeds(values)
+    return interval.mean if interval else None

@@ -8,8 +8,7 @@ from typing import Any
 from zoo.errors import counted
 from zoo.report.stats.effects import Effect, Effects
 from zoo.report.stats.ratios import memory_verdict
-from zoo.report.tables.text import ends, plain
-from zoo.report.tables.text import ratio as ratio_text
+from zoo.report.tables.text import ends, plain, ratio_text
 
 
 def sentence(effect: Effect, name: Callable[[object], str] = plain) -> str:
@@ -18,8 +17,6 @@ def sentence(effect: Effect, name: Callable[[object], str] = plain) -> str:
     name: how a component is written; in Markdown as ``code``.
     """
     names = f"{name(effect.component)} against {name(effect.against)}"
-    if effect.other:
-        names += f", with {name(effect.other)} rather than {name(effect.other_against)}"
     parts = []
     if found := effect.difference:
         text = effect.metric.format_difference(found.mean, found.half)
@@ -40,21 +37,18 @@ def sentence(effect: Effect, name: Callable[[object], str] = plain) -> str:
 
 
 def effects_data(effects: Effects) -> dict[str, Any]:
-    """All effects and interactions as plain values, for JSON."""
+    """All effects as plain values, for JSON."""
     return {
         "grid": {axis: list(choices) for axis, choices in effects.axes.items()},
         "lacking": effects.lacking,
         "missing": dict(effects.missing),
         "seeds": list(effects.seeds),
         "effects": [_data(effect) for effect in effects.main],
-        "interactions": [_data(effect) for effect in effects.interactions],
     }
 
 
 def _data(effect: Effect) -> dict[str, Any]:
     names = ["axis", "component", "against"]
-    if effect.other:
-        names += ["other_axis", "other", "other_against"]
     data: dict[str, Any] = {name: getattr(effect, name) for name in names}
     if found := effect.difference:
         shown = {name: getattr(found, name) for name in ("mean", "low", "high", "p", "equal")}

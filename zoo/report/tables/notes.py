@@ -1,68 +1,221 @@
-"""What fills the notes under a table: what its marks and intervals mean, and what it was made on.
-
-The sentences are in ``words/notes.txt``.
-"""
+"""The notes under a table: what its marks and intervals mean, and what it was made on."""
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zoo.config.metric_description import MetricDescription
-from zoo.errors import counted
-from zoo.report.rows import Row
-from zoo.report.stats.ratios import PHASES
+from zoo.errors import counted, listed
+from zoo.measure.turns import CONTENDED as MOST_CONTENTION
+from zoo.measure.turns import NARROW
+from zoo.report.evaluated_run import EvaluatedRun
+from zoo.report.stats.intervals import ENOUGH
+from zoo.report.stats.ratios import CONTENDED, UNDECIDED
 from zoo.report.stats.verdicts import MOST_RANKED
-from zoo.report.tables.answer import few_texts
-from zoo.report.tables.table import at_chance
-from zoo.report.tables.words import said
+from zoo.report.tables.columns import Line
+from zoo.report.tables.table import Table
+from zoo.report.tables.text import from_to, plain
 from zoo.sweep.records import Record, shared_part
 
-if TYPE_CHECKING:
-    from zoo.report.run_report import RunReport
-
 UNBALANCED = 2.0  # times the mean of the other classes, from which on the largest one is a finding
-MUCH_CUT = 0.1  # of the test texts
 CAUTIONS = 2
+NAMED = 6  # rows at chance that are named
 EQUAL = 20  # groups of equal rows that are named, and rows of one
 
 
-def notes_of(run: RunReport) -> list[str]:
+def notes_of(run: EvaluatedRun, table: Table) -> list[str]:
     """All notes of a report, in the order in which they are printed."""
     if not run.records:
         return ["No records."]
-    last, metric = run.typical, run.metric
+    notes = [
+        _seeds(run),
+        _rank(run),
+        _sampling_error(run, table),
+        _speed(run),
+        _visible(run),
+        _equal_rows(run),
+        _chance(run, table),
+        _tuning(run),
+        *remarks_of(run.typical.config["data"]),
+        made_on(run.typical, run.metric),
+        *mixed([record for row in run.recorded_rows for record in row.used]),
+    ]
+    return [plain(note) for note in notes if note]
+
+
+def _seeds(run: EvaluatedRun) -> str:
     trained = [row for row in run.rows if row.trained]
     cells = [row for row in trained if not row.baseline] or trained
-    errors = [line[f"{metric.name}_sampling_error"] for line in run.lines]
-    costs = [row.cost for row in run.rows if row.cost.get("peak_memory_mib")]
-    ways = Counter(str(cost["memory_how"]) for cost in costs if cost.get("memory_how"))
-    chosen = {r.name: dict.fromkeys(r.recorded("note")) for r in run.rows if r.recorded("note")}
-    chance: dict[bool | None, list[str]] = {True: [], False: [], None: []}
-    for row, line in zip(run.rows, run.lines, strict=True):
-        if line[f"{metric.name}_mean"] is not None:
-            chance[at_chance(line, metric, run.chance)].append(run.short_name(row))
-    found = said(
-        "notes",
-        run=run,
-        seeds=[len({record.seed for record in row.trained.values()}) for row in cells],
-        examples=max((row.examples for row in run.rows), default=0),
-        errors=[error for error in errors if error is not None],
-        **_speeds(run),
-        held=any(cost.get("held_memory_mib") for cost in costs),
-        ways=ways,
-        MOST_RANKED=MOST_RANKED,
-        EQUAL=EQUAL,
-        disordered=_disordered(run),
-        chosen=chosen,
-        at_chance=(chance[True], chance[None]),
-        pretrained=shared_part(last.config, "pretraining"),
-        tuned=_tuned(run.rows),
+    counts = [len({record.seed for record in row.trained.values()}) for row in cells]
+    if not counts:
+        return ""
+    note = f"Seeds: {from_to(min(counts), max(counts))} per row"
+    if max(counts) < ENOUGH:
+        note += f": too few for an interval (at least {ENOUGH}); nothing is ranked."
+    else:
+        note += ", paired across rows. ± is the 95% interval of the mean over seeds"
+        note += f"; with fewer than {ENOUGH} seeds there is none." if min(counts) < ENOUGH else "."
+        note += " The variances of all rows are shrunk towards each other."
+    if any(row.deterministic for row in run.rows):
+        note += " A deterministic fit is the same with every seed, and has no interval."
+    if not run.metric.higher_is_better:
+        note += f" Lower {run.metric.label} is better."
+    return note
+
+
+def _rank(run: EvaluatedRun) -> str:
+    verdicts, metric = run.verdicts, run.metric
+    if not verdicts.ranks():
+        seeds = max((len(row.values) for row in run.rows), default=0)
+        if ENOUGH <= seeds < verdicts.enough:
+            return (
+                f"Not ranked: a task that is solved or not needs at least {verdicts.enough} seeds. "
+                "With fewer, chance alone often divides equal rows."
+            )
+        return ""
+    if not verdicts.tests:
+        return "Rank: all ranked rows have the same results with every seed. Nothing was tested."
+    examples = any(row.examples for row in run.rows)
+    votes = f" and McNemar's test over the {metric.scored} on which two rows disagree"
+    note = (
+        "Rank: 1 + the number of rows that are significantly better (paired t-test over seeds"
+        f"{votes if examples else ''}; 5% level, Holm's correction for "
+        f"{counted(verdicts.tests, 'comparison')}: every pair of rows and every effect). Trained "
+        "again with new seeds and scored on this test set, they would be better again. "
+        "1=: no row is better, and several rows have this rank."
     )
-    used = [record for row in run.recorded_rows for record in row.used]
-    return [*found, *remarks_of(last.config["data"]), made_on(last, metric), *mixed(used)]
+    if verdicts.limited:
+        note += f" Only the first {MOST_RANKED} rows by score are ranked."
+    return note
+
+
+def _sampling_error(run: EvaluatedRun, table: Table) -> str:
+    metric = run.metric
+    errors = [line[f"{metric.name}_sampling_error"] for line in table.lines]
+    if not (known := [error for error in errors if error is not None]):
+        return ""
+    examples = max(row.examples for row in run.rows)
+    size = f"Test set: {examples} {metric.scored}. " if examples else ""
+    parts = "" if examples else f"; the {metric.scored} of one text are not independent"
+    return (
+        f"{size}On another test set of this size from the same source, a model's {metric.label} "
+        f"may differ by up to {metric.format_size(max(known))} (95%, Wilson{parts}); ± does not "
+        "include this."
+    )
+
+
+def _speed(run: EvaluatedRun) -> str:
+    speeds = run.speeds
+    if not speeds.measured:
+        return ""
+    blocks = [speeds.blocks(name) for name in speeds.measured]
+    clock = "CPU time at one thread" if speeds.clock == "cpu" else "wall time"
+    note = (
+        f"×: speed divided by that of the reference, {run.reference}, in the same blocks "
+        f"({from_to(min(blocks), max(blocks))} of them), in {clock}. ~: not told apart from the "
+        "reference, because the 95% interval contains 1 or is unknown, or because the ratio is "
+        f"within {UNDECIDED:.0%} of 1."
+    )
+    if unreached := sum(not speeds.reached(name) for name in speeds.measured):
+        note += (
+            f" Of {counted(unreached, 'row')} an interval reaches more than {NARROW:.0%} to a "
+            "side, and the blocks ended at their limit."
+        )
+    if speeds.contended(*speeds.measured):
+        note += (
+            " contended: other work had the cores while the row was timed, so that its turns took "
+            f"more than {MOST_CONTENTION} times their CPU time; then ~ reaches to {CONTENDED:.0%}."
+        )
+    timed = sum(run.rate("train", row) is not None for row in run.rows)
+    if others := timed - len(blocks):
+        note += f" {counted(others, 'row')} measured against another reference: no ratio."
+    return note
+
+
+def _visible(run: EvaluatedRun) -> str:
+    pair, effect = run.verdicts.visible(), run.verdicts.visible("effect")
+    if pair is None:
+        return ""
+    effects = f", and effects of {run.metric.format_size(effect)} or more" if effect else ""
+    return (
+        f"Differences of {run.metric.format_size(pair)} or more between two rows would have shown "
+        f"in 4 of 5 such runs{effects}."
+    )
+
+
+def _equal_rows(run: EvaluatedRun) -> str:
+    groups = run.verdicts.equal_rows()
+    if not groups:
+        return ""
+    named = [listed(run.short_names(rows), EQUAL) for rows in groups[:EQUAL]]
+    more = [f"and {counted(len(groups) - EQUAL, 'more group')}"] if groups[EQUAL:] else []
+    return (
+        "The same results with every seed, and so one row in every comparison: "
+        f"{'; '.join([*named, *more])}."
+    )
+
+
+def _chance(run: EvaluatedRun, table: Table) -> str:
+    if run.chance is None:
+        return ""
+    names: dict[bool | None, list[str]] = {True: [], False: [], None: []}
+    for row, line in zip(table.rows, table.lines, strict=True):
+        if row.values:
+            names[at_chance(line, run.metric, run.chance)].append(run.short_name(row))
+    parts = []
+    if names[True]:
+        parts.append(f"not better than it: {listed(names[True], NAMED)}")
+    if names[None]:
+        parts.append(f"neither an interval nor a sampling error: {listed(names[None], NAMED)}")
+    about = "; ".join(parts) or "every row is better"
+    return f"Chance level of {run.metric.label}: {run.metric.format(run.chance)}; {about}."
+
+
+def at_chance(line: Line, metric: MetricDescription, chance: float | None) -> bool | None:
+    """Whether a table's line is no better than chance, over seeds or over other test sets.
+
+    None where there is no chance level or no score, and for a score above chance that has neither
+    an interval over seeds nor a sampling error.
+    """
+    mean, direction = line[f"{metric.name}_mean"], metric.direction
+    if chance is None or mean is None:
+        return None
+    ends = [line[f"{metric.name}_{'low' if direction > 0 else 'high'}"]]
+    if (error := line[f"{metric.name}_sampling_error"]) is not None:
+        ends.append(mean - direction * error)
+    known = [end for end in ends if end is not None]
+    if not known and direction * mean > direction * chance:
+        return None
+    return bool(min(direction * end for end in [mean, *known]) <= direction * chance)
+
+
+def _tuning(run: EvaluatedRun) -> str:
+    """Which settings were tried, on what, and which rows were not trained with the chosen ones."""
+    sentences = []
+    first = next((row for row in run.recorded_rows if row.chosen and row.trials), None)
+    if first is not None:
+        config = first.trials[0].config
+        tuning = config["tuning"]
+        settings = [
+            f"{name.replace('_', ' ')} of {', '.join(f'{value:g}' for value in values)}"
+            for name, values in tuning["values"].items()
+        ]
+        part = "the validation split"
+        if not config["data"].get("validation"):
+            part = f"{tuning['share']:.0%} of the training split"
+        sentences.append(
+            f"Each row was trained with {' and '.join(settings)} and scored on {part} "
+            f"({counted(tuning['seeds'], 'seed')}). The first value within a standard error of the "
+            "best is in the table, and was then trained on the whole training split."
+        )
+    if untrained := [f"{row.name} ({row.tried})" for row in run.rows if row.only_tuned]:
+        sentences.append(
+            f"Not trained with the chosen values: {', '.join(untrained)}; the same command goes on "
+            "from there."
+        )
+    return " ".join(sentences)
 
 
 def remarks_of(data: Mapping[str, Any]) -> list[str]:
@@ -76,86 +229,28 @@ def remarks_of(data: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def cautions_of(run: RunReport) -> list[str]:
-    """Remarks that a conclusion depends on: that much is cut off, that classes are unbalanced.
-
-    There are few, and fewer where the answer begins with how many texts there are.
-    """
-    data = run.typical.config["data"]
-    cut, reading = data.get("cut", {}), f"Reading the data: {data.get('notes', {}).get('reading')}."
-    remarks = [remark for remark in remarks_of(data) if remark != reading]
-    if any(split["texts"] for split in cut.values()):  # of which the first remark is
-        little = cut["test"]["texts"] < MUCH_CUT * data.get("test", 0)
-        remarks = remarks[1:] if little else remarks
-    return remarks[: CAUTIONS - bool(few_texts(run))]
-
-
-def _speeds(run: RunReport) -> dict[str, Any]:
-    """How the speeds were measured; itself: whether each interval of a check contains 1."""
-    speeds, names = run.speeds, run.speeds.measured
-    checks = [ratio for phase in PHASES for ratio in speeds.against_itself(phase)]
-    return {
-        "blocks": [speeds.blocks(name) for name in names],
-        "contended": speeds.contended(*names),
-        "unreached": sum(not speeds.reached(name) for name in names),
-        "itself": [r.low <= 1 <= r.high for r in checks if r.low and r.high],
-    }
-
-
-def _disordered(run: RunReport) -> tuple[str, str] | None:
-    """Two rows whose ranks do not follow their means, the one with the better mean first."""
-    ranks, better = run.verdicts.ranks(), run.metric.better
-    ranked = [row for row in run.verdicts.rows if row.name in ranks]
-    ranked.sort(key=lambda row: better(row.mean), reverse=True)
-    # The best rank from each row on: where it is no better, none of them is looked at.
-    after = [*itertools.accumulate((ranks[row.name] for row in reversed(ranked)), min)][::-1]
-    for place, above in enumerate(ranked):
-        for below in ranked[place + 1 :] if after[place] < ranks[above.name] else ():
-            if ranks[above.name] > ranks[below.name] and better(above.mean) > better(below.mean):
-                return run.short_name(above), run.short_name(below)
-    return None
-
-
-def _tuned(rows: Sequence[Row]) -> dict[str, Any]:
-    """Which settings were tried, and how; empty: none were."""
-    first = next((row for row in rows if row.chosen and row.trials), None)
-    if first is None:
-        return {}
-    config = first.trials[0].config
-    tuning = config["tuning"]
-    named = [
-        f"{name.replace('_', ' ')} of {', '.join(f'{value:g}' for value in values)}"
-        for name, values in tuning["values"].items()
-    ]
-    part = "the validation split"
-    if not config["data"].get("validation"):
-        part = f"{tuning['share']:.0%} of the training split"
-    return {"settings": " and ".join(named), "part": part, "seeds": tuning["seeds"]}
+def cautions_of(run: EvaluatedRun) -> list[str]:
+    """The first remarks on the data, as the answer may depend on them."""
+    return remarks_of(run.typical.config["data"])[:CAUTIONS]
 
 
 def made_on(record: Record, metric: MetricDescription) -> str:
     """Data, model and machine of a record, in three sentences."""
     config, data = record.config, record.config["data"]
     sizes, training = config.get("sizes", {}), config.get("training", {})
-    options = config.get("task_options", {})
-    ensemble, beam = options.get("ensemble", 1), options.get("beam")
+    options, validation = config.get("task_options", {}), data.get("validation")
     model = [
         counted(sizes["layers"], "layer") if "layers" in sizes else "",
         f"width {sizes['dim']}" if "dim" in sizes else "",
         counted(sizes["heads"], "head") if "heads" in sizes else "",
         f"{sizes['max_length']} tokens" if "max_length" in sizes else "",
-        f"ensembles of {ensemble} members" if ensemble > 1 else "",
-    ]
-    work = [
         counted(training["epochs"], "epoch") if "epochs" in training else "",
-        counted(beam, "beam") if beam else "",
+        _pretraining(shared_part(config, "pretraining")),
     ]
-    described = "; ".join(filter(None, [", ".join(filter(None, part)) for part in (model, work)]))
     size = str(data.get("summary") or "").rstrip(".")
-    validation = data.get("validation")
     if not size and "train" in data and "test" in data:
-        size = f"{data['train']} training{f', {validation} validation' if validation else ''}"
-        size += f" and {data['test']} test {metric.scored}"
+        held_out = f", {validation} validation" if validation else ""
+        size = f"{data['train']} training{held_out} and {data['test']} test {metric.scored}"
         if (duplicates := data.get("duplicates")) is not None:
             dropped = duplicates and not options.get("keep_duplicates", True)
             size += f", {duplicates} in both{' (dropped from training)' if dropped else ''}"
@@ -165,10 +260,18 @@ def made_on(record: Record, metric: MetricDescription) -> str:
         split = f"{share:.0%} of the training {metric.scored}, held out from it"
         split = f"the validation split, {validation} {metric.scored}" if validation else split
         about += f"; scored on {split}"
+    described = ", ".join(filter(None, model))
     return (
         f"Data: {about}. {f'Model: {described}. ' if described else ''}"
         f"Machine: {machine_summary(record.environment)}."
     )
+
+
+def _pretraining(stage: Mapping[str, Any]) -> str:
+    """Where the weights of every cell came from; empty where they were drawn."""
+    if stage.get("init") == "pretrain":
+        return f"pretrained for {counted(stage['pretrain_epochs'], 'epoch')} on the training texts"
+    return f"begun with the encoder of {plain(stage['init'], 60)}" if stage.get("init") else ""
 
 
 def machine_summary(environment: Mapping[str, Any]) -> str:
@@ -193,9 +296,12 @@ def mixed(records: Sequence[Record]) -> list[str]:
     done = [record for record in records if record.status == "ok"]
     states = Counter(module for module, _ in {pair for r in done for pair in r.code.items()})
     code = sorted(module for module, count in states.items() if count > 1)
-    code += ["an earlier zoo"] * (len({bool(record.code) for record in done}) > 1)
+    if len({bool(record.code) for record in done}) > 1:
+        code.append("an earlier zoo")
     machines = dict.fromkeys(
         machine_summary({**record.environment, "threads": None, "nice": None}) for record in done
     )
-    lines = [f"Made by several states of the code: {', '.join(code)}."] if code else []
-    return lines + ([f"Made on several machines: {'; '.join(machines)}."] * (len(machines) > 1))
+    notes = [f"Made by several states of the code: {', '.join(code)}."] if code else []
+    if len(machines) > 1:
+        notes.append(f"Made on several machines: {'; '.join(machines)}.")
+    return notes

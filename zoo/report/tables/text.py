@@ -42,7 +42,7 @@ def percent(share: float) -> str:
     return f"{share:.0%}" if share >= 0.1 else f"{share:.1%}"
 
 
-def ratio(value: float | None, apart: object) -> str:
+def ratio_text(value: float | None, apart: object) -> str:
     """A ratio as ``1.25``, or ``~1.02`` where it is not told apart from 1; empty where unknown."""
     return "" if value is None else f"{'' if apart else '~'}{value:.2f}"
 

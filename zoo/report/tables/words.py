@@ -9,9 +9,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from zoo.errors import counted, listed
-from zoo.measure.turns import CONTENDED as MOST_CONTENTION
-from zoo.measure.turns import NARROW
-from zoo.report.stats.intervals import ENOUGH
 from zoo.report.stats.ratios import CONTENDED, MEMORY_TIE, UNDECIDED
 from zoo.report.tables.text import ends, from_to, percent, plain
 
@@ -34,10 +31,7 @@ def words(name: str) -> Template:
         "listed": listed,
         "percent": percent,
         "plain": plain,
-        "ENOUGH": ENOUGH,
         "MEMORY_TIE": MEMORY_TIE,
-        "MOST_CONTENTION": MOST_CONTENTION,
-        "NARROW": NARROW,
         "UNDECIDED": UNDECIDED,
         "CONTENDED": CONTENDED,
     }

@@ -1,0 +1,49 @@
+"""Whole reports as people read them, held against text that was read and approved.
+
+After a change that is meant, write them anew and read the difference before it is committed:
+
+    ZOO_APPROVE=1 pytest tests/report/test_approved.py; git diff tests/report/approved
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from situations import SITUATIONS
+
+from zoo.report.profile import Profile
+from zoo.report.run_report import RunReport
+from zoo.report.write import report_text, write_tables
+
+APPROVED = Path(__file__).parent / "approved"
+LONG = 40  # lines of a file, from which on its middle is left out
+
+
+def shown(report: RunReport | Profile, directory: Path) -> str:
+    """A terminal, one of 80 columns, and the files of tables."""
+    write_tables(report, directory)
+    parts = {"terminal": report_text(report), "80 columns": report_text(report, 80)}
+    parts |= {file.name: file.read_text("utf-8") for file in sorted(directory.glob("*.[cm]*"))}
+    return "\n".join(f"==== {name}\n{_shortened(text)}" for name, text in parts.items())
+
+
+def _shortened(text: str) -> str:
+    lines = text.splitlines()
+    if len(lines) > LONG:
+        lines[LONG // 2 : -LONG // 2] = [f"[{len(lines) - LONG} more lines]"]
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_a_report_is_the_approved_one(name, tmp_path):
+    report, file = SITUATIONS[name](), APPROVED / f"{name}.txt"
+    text = shown(report, tmp_path)
+    if os.environ.get("ZOO_APPROVE"):
+        file.write_text(text, "utf-8")
+    assert text == file.read_text("utf-8")
+
+
+def test_every_approved_report_has_its_situation():
+    assert {file.stem for file in APPROVED.iterdir()} == set(SITUATIONS)

@@ -1,0 +1,163 @@
+"""What the records of one run say, evaluated once: rows, verdicts, speeds and effects."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Sequence
+from functools import cached_property
+
+from zoo.config.metric_description import MetricDescription
+from zoo.report.rows import NO_METRIC, Row, axes_of, make_rows, varying_axes
+from zoo.report.stats.effects import Effects, find_effects
+from zoo.report.stats.intervals import ENOUGH, ENOUGH_SOLVED, ROUNDING
+from zoo.report.stats.ratios import Speeds, find_reference
+from zoo.report.stats.verdicts import Verdicts
+from zoo.report.tables.text import plain
+from zoo.sweep.records import Record
+
+SOLVED = 0.9  # of the way from chance to the best possible score
+
+
+class EvaluatedRun:
+    """The rows of one run and everything that is known of their differences.
+
+    wanted: the reference cell to use, by name or by some of its choices; by default the one that
+    the latest cost measurement was made against. metric: the one that ranks rows; by default the
+    task's first. Raises ZooError where there is no such cell or metric.
+    """
+
+    def __init__(self, records: Sequence[Record], wanted: str = "", metric: str = "") -> None:
+        self.records = records
+        self.recorded_rows: list[Row] = make_rows(records, metric)  # in the order of the records
+        self.reference = find_reference(self.recorded_rows, wanted)
+        # The metrics of the task; the first one ranks rows.
+        self.metrics: tuple[MetricDescription, ...] = (
+            self.recorded_rows[0].metrics if self.recorded_rows else (NO_METRIC,)
+        )
+        self.metric = self.metrics[0]
+        self.axis_names = axes_of(self.recorded_rows)
+        # The axes that vary, each with its choices, the reference's first.
+        self.axes = varying_axes(self.recorded_rows, self.reference)
+
+    @cached_property
+    def reference_row(self) -> Row | None:
+        """The reference; None where its own records are not here."""
+        return next((row for row in self.recorded_rows if row.name == self.reference), None)
+
+    @cached_property
+    def verdicts(self) -> Verdicts:
+        """Which differences between rows are real: all that is said of them comes from here."""
+        effects = self._comparable.main if self._comparable else []
+        enough = ENOUGH if self.goal is None else ENOUGH_SOLVED
+        return Verdicts(self.recorded_rows, [effect.weights for effect in effects], enough)
+
+    @cached_property
+    def speeds(self) -> Speeds:
+        """The speeds of the rows that were measured against the reference."""
+        return Speeds(self.recorded_rows, self.reference)
+
+    @cached_property
+    def _comparable(self) -> Effects | None:
+        return find_effects(self.recorded_rows, self.reference)
+
+    @cached_property
+    def effects(self) -> Effects | None:
+        """The effect of each component; None where the records have too little for any."""
+        effects = self._comparable
+        return effects.estimated(self.verdicts, self.speeds) if effects else None
+
+    def rate(self, phase: str, row: Row) -> float | None:
+        """Tokens/s: the ratio times the reference's rate; as measured where there is no ratio."""
+        rate = self.speeds.rate(phase, row.name)
+        measured: float | None = row.cost.get(f"{phase}_tokens_per_s")
+        return measured if rate is None else rate
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """The rows in the order of the table: the best first, those that failed last."""
+
+        def order(row: Row) -> tuple[bool, float, float]:
+            score = -self.metric.better(row.mean) if row.values else math.inf
+            return row.status != "ok", score, -(self.rate("train", row) or -math.inf)
+
+        return sorted(self.recorded_rows, key=order)
+
+    @cached_property
+    def position(self) -> dict[str, int]:
+        """Row name to its place in the table, from 0."""
+        return {row.name: number for number, row in enumerate(self.rows)}
+
+    def by_score(self, *, baseline: bool) -> list[Row]:
+        """The cells, or the baselines, that have a score, the best mean first."""
+        rows = [row for row in self.rows if row.values and bool(row.baseline) == baseline]
+        return sorted(rows, key=lambda row: -self.metric.better(row.mean))
+
+    def tied_cells(self) -> list[Row]:
+        """The best cell and those that cannot be distinguished from it, the best mean first."""
+        ties = set(self.verdicts.tied())
+        return [row for row in self.by_score(baseline=False) if row.name in ties]
+
+    @cached_property
+    def best(self) -> Row | None:
+        """The cell that the answer calls the best; None where no cell has a score."""
+        return next(iter([*self.tied_cells(), *self.by_score(baseline=False)]), None)
+
+    @property
+    def typical(self) -> Record:
+        """The latest record, if possible of what was asked for and not of a trial of settings."""
+        asked = (record for record in reversed(self.records) if record.kind != "tune")
+        return next(asked, self.records[-1])
+
+    @cached_property
+    def tuned(self) -> list[str]:
+        """The names of the settings that were chosen for each row."""
+        return list(dict.fromkeys(name for row in self.recorded_rows for name in row.chosen))
+
+    @cached_property
+    def auxiliary(self) -> list[str]:
+        """The names of the losses that parts of the models add to the task's."""
+        return list(dict.fromkeys(name for row in self.recorded_rows for name in row.auxiliary))
+
+    @cached_property
+    def chance(self) -> float | None:
+        """The score of guessing; None where the data set does not know it."""
+        levels = (record.config["data"].get("chance") for record in self.records)
+        return next((float(level) for level in levels if level is not None), None)
+
+    @property
+    def best_possible(self) -> float | None:
+        """The best score that there can be; None where the metric has no such limit."""
+        return self.metric.highest if self.metric.higher_is_better else self.metric.lowest
+
+    @property
+    def goal(self) -> float | None:
+        """The score with which the task is solved; None without a chance level or a best score."""
+        if self.chance is None or self.best_possible is None:
+            return None
+        return self.chance + SOLVED * (self.best_possible - self.chance)
+
+    def solved(self, values: Collection[float]) -> int:
+        """How many of these scores solve the task, which must have a goal."""
+        assert self.goal is not None
+        least = self.metric.better(self.goal) - ROUNDING
+        return sum(self.metric.better(value) >= least for value in values)
+
+    @property
+    def metric_label(self) -> str:
+        """The metric with its unit, for an axis: ``accuracy, share of documents``."""
+        metric = self.metric
+        return f"{metric.label}, share of {metric.scored}" if metric.paired else metric.label
+
+    def score_text(self, name: str) -> str:
+        """The mean of a row with its interval; empty where it has no score."""
+        interval = self.verdicts.intervals.get(name)
+        return interval.text(self.metric.digits) if interval else ""
+
+    def short_name(self, row: Row, most: int = 60) -> str:
+        """A row's choices on the axes that vary, or the first two, cut to ``most`` characters."""
+        axes = self.axes or self.axis_names[:2]
+        return plain(row.baseline or "+".join(row.cell[axis] for axis in axes), most)
+
+    def short_names(self, rows: Iterable[Row]) -> list[str]:
+        """The same of several rows."""
+        return [self.short_name(row) for row in rows]
