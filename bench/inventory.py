@@ -5,9 +5,8 @@
     python -m bench.inventory checks.json --out results/inventory    # and keeps what they come from
 
 The parts are those of the registry: what is installed. A part counts where every check of its kind
-was run, at least one passed and none failed. Several files may share the checks; without any, all
-are run here. Which libraries have a part is said in inventory.toml. ``python -m bench.publish``
-makes the published tables from what ``--out`` wrote.
+was run, at least one passed and none failed. Which libraries have a part is said in inventory.toml.
+``python -m bench.publish`` makes the published tables from what ``--out`` wrote.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ from typing import Any
 from tabulate import tabulate
 
 from bench.commit import code_commit, commit_sentence
-from zoo.conformance import checks_of, run_checks, select_choices
+from zoo.conformance import checks_of
 from zoo.errors import ZooError
 from zoo.registry import AXES, Component, Registry
-from zoo.registry.loading import Zoo, load
+from zoo.registry.loading import load
 from zoo.report.write import write_file
 
 ABOUT = """\
@@ -77,48 +76,31 @@ class Facts:
     names: Mapping[tuple[str, str], Mapping[str, str]]
 
     @classmethod
-    def read(cls, file: Path = FACTS) -> Facts:
-        """ZooError where it names a kind or a library that is not known."""
-        content = tomllib.loads(file.read_text())
+    def read(cls) -> Facts:
+        """Those of inventory.toml."""
+        content = tomllib.loads(FACTS.read_text())
         versions = content.pop("libraries")
-        names = {
-            (kind, part): libraries
-            for kind, parts in content.items()
-            for part, libraries in parts.items()
-        }
-        for (kind, part), libraries in names.items():
-            if kind not in AXES:
-                raise ZooError(f"{file.name}: [{kind}.{part}]: the kinds are {_list(AXES)}")
-            if wrong := sorted(set(libraries) - set(versions)):
-                known = _list(versions)
-                raise ZooError(
-                    f"{file.name}: [{kind}.{part}] names {_list(wrong)}; the libraries are {known}"
-                )
-        return cls(versions, names)
+        parts = ((kind, part, of) for kind, own in content.items() for part, of in own.items())
+        return cls(versions, {(kind, part): libraries for kind, part, libraries in parts})
 
-    def of(self, part: Part) -> Mapping[str, str]:
-        """Library to its name for the part; ZooError where nothing is said of it."""
-        if (part.kind, part.name) not in self.names:
-            raise ZooError(
-                f"{FACTS.name} has no [{part.kind}.{part.name}]: name the libraries that have it, "
-                "or leave it empty"
-            )
-        return self.names[part.kind, part.name]
+    def of(self, part: Part) -> Mapping[str, str] | None:
+        """Library to its name for the part; None where inventory.toml has no entry for it."""
+        return self.names.get((part.kind, part.name))
 
 
 def find_parts(registry: Registry, results: Iterable[Mapping[str, Any]]) -> list[Part]:
     """Every component of the axes with its results, which are those of ``zoo check --json``.
 
     Components called ``none`` are left out: they are the absence of a part. Results of a component
-    with other parameters, or around another component, are its own as well.
+    with other parameters are its own as well.
     """
-    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    of_part: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for result in results:
         kind, _, name = result["component"].partition("/")
         component = registry.choose(kind, name).component
-        found.setdefault((kind, component.full_name), []).append(result)
+        of_part.setdefault((kind, component.full_name), []).append(result)
     components = (c for kind in AXES for c in registry.components(kind) if c.name != "none")
-    return [_part(c, found.get((c.kind, c.full_name), [])) for c in components]
+    return [_part(c, of_part.get((c.kind, c.full_name), [])) for c in components]
 
 
 def _part(component: Component, results: Sequence[Mapping[str, Any]]) -> Part:
@@ -150,16 +132,20 @@ def page(parts: Sequence[Part], facts: Facts) -> str:
         rows = [[f"`{part.name}`", part.distribution, *_cells(part, facts)] for part in own]
         if rows:
             blocks += [f"## {kind}", _table(["part", "from", *libraries], rows)]
-    if failing := [f"{part} ({_list(part.failed)})" for part in parts if part.failed]:
-        blocks.append(f"Left out, because checks fail: {_list(failing)}.")
-    if missing := [str(part) for part in parts if not part.counts and not part.failed]:
-        blocks.append(f"Left out, because not all checks were run: {_list(missing)}.")
+    failing = [f"{part} ({', '.join(part.failed)})" for part in parts if part.failed]
+    missing = [str(part) for part in parts if not part.counts and not part.failed]
+    for reason, names in (("checks fail", failing), ("not all checks were run", missing)):
+        if names:
+            blocks.append(f"Left out, because {reason}: {', '.join(names)}.")
     return "\n\n".join(blocks) + "\n"
 
 
 def _numbers(parts: Sequence[Part], facts: Facts) -> list[int]:
-    """How many there are, how many of them each library has, and how many none has in any form."""
-    names = [facts.of(part) for part in parts]
+    """How many there are, how many of them each library has, and how many none has in any form.
+
+    A part without an entry counts among the parts alone.
+    """
+    names = [own for part in parts if (own := facts.of(part)) is not None]
     same = (
         sum(library in own and not own[library].startswith(OTHER_FORM) for own in names)
         for library in facts.versions
@@ -169,42 +155,31 @@ def _numbers(parts: Sequence[Part], facts: Facts) -> list[int]:
 
 def _cells(part: Part, facts: Facts) -> list[str]:
     """For every library its name for the part."""
-    names = (facts.of(part).get(library, "") for library in facts.versions)
-    return [
-        f"{OTHER_FORM} `{name.removeprefix(OTHER_FORM)}`"
-        if name.startswith(OTHER_FORM)
-        else f"`{name}`"
-        if name
-        else "–"
-        for name in names
-    ]
+    names = facts.of(part)
+    if names is None:
+        return ["?" for _ in facts.versions]
+    return [_cell(names.get(library, "")) for library in facts.versions]
+
+
+def _cell(name: str) -> str:
+    if name.startswith(OTHER_FORM):
+        return f"{OTHER_FORM} `{name.removeprefix(OTHER_FORM)}`"
+    return f"`{name}`" if name else "–"
 
 
 def _table(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return tabulate(rows, headers, tablefmt="github", disable_numparse=True)
 
 
-def _list(names: Iterable[str]) -> str:
-    return ", ".join(names)
-
-
-def read_results(files: Iterable[Path]) -> list[Mapping[str, Any]]:
-    """The results in files that ``zoo check --json`` wrote; ZooError where one is none of these."""
-    results: list[Mapping[str, Any]] = []
-    for file in files:
-        try:
-            results += json.loads(file.read_text())["results"]
-        except OSError as error:
-            raise ZooError(f"{file}: {error.strerror}") from None
-        except (ValueError, LookupError, TypeError):
-            raise ZooError(f"{file}: not the output of zoo check --json") from None
+def read_results(file: Path) -> list[Mapping[str, Any]]:
+    """What ``zoo check --json`` wrote; ZooError where the file is something else."""
+    try:
+        results: list[Mapping[str, Any]] = list(json.loads(file.read_text())["results"])
+    except OSError as error:
+        raise ZooError(f"{file}: {error.strerror}") from None
+    except (ValueError, LookupError, TypeError):
+        raise ZooError(f"{file}: not the output of zoo check --json") from None
     return results
-
-
-def run_all(zoo: Zoo) -> list[Mapping[str, Any]]:
-    """The results of every check of every component of the axes, which takes minutes."""
-    choices = select_choices(zoo, [f"{kind}/all" for kind in AXES])
-    return [asdict(result) for result in run_checks(choices)]
 
 
 def write(parts: Sequence[Part], directory: Path) -> None:
@@ -226,18 +201,13 @@ def publish(source: Path, directory: Path) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the tables and return the exit status: 2 for bad input."""
-    parser = argparse.ArgumentParser(
-        prog="python -m bench.inventory",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("files", nargs="*", type=Path, help="what zoo check --json printed")
+    parser = argparse.ArgumentParser(prog="python -m bench.inventory", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("file", type=Path, help="what zoo check --json printed")
     parser.add_argument("--out", type=Path, help=f"write {FILE} there")
     options = parser.parse_args(arguments)
     try:
-        zoo = load()
-        results = read_results(options.files) if options.files else run_all(zoo)
-        parts = find_parts(zoo.registry, results)
+        parts = find_parts(load().registry, read_results(options.file))
         print(page(parts, Facts.read()), end="")
         if options.out is not None:
             write(parts, options.out)

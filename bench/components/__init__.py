@@ -7,5 +7,5 @@ The second line compares saved runs, such as those of two commits. Every registe
 measured, also those of plug-ins. To publish a run:
 
     pytest bench --benchmark-only --benchmark-json run.json
-    python -m bench.components run.json results/components/cpu && make results
+    python -m bench.components.timings run.json results/components/cpu && make results
 """

@@ -1,16 +1,21 @@
-"""Timings of single components: few numbers of each, taken from pytest-benchmark's JSON."""
+"""Take what is published of a run from pytest-benchmark's JSON: few numbers of each component.
+
+python -m bench.components.timings RUN.json DIRECTORY
+"""
 
 from __future__ import annotations
 
+import argparse
 import json
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from bench.commit import written
-from zoo.errors import ZooError
+from zoo.errors import WriteError, ZooError
 from zoo.report.write import write_file
 
 FILE = "lines.jsonl"
@@ -106,3 +111,25 @@ def read(directory: Path) -> Run:
         return environment, [Timing.model_validate_json(line) for line in others]
     except (ValueError, ValidationError):
         raise ZooError(f"{file}: not the timings of components") from None
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run it and return the exit status: 1 if a file cannot be written, 2 for bad input."""
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.components.timings",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("run", type=Path, help="written by pytest bench --benchmark-json")
+    parser.add_argument("directory", type=Path, help="such as results/components/cpu")
+    given = parser.parse_args(arguments)
+    try:
+        write(from_benchmark(given.run), given.directory)
+    except ZooError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1 if isinstance(error, WriteError) else 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -5,9 +5,9 @@
     python -m bench.peers --quick            # tiny sizes, to see that it runs
 
 Every comparison first checks that both sides compute the same function, and then prints one JSON
-line that says what each side computes. Three kinds of lines: *equal* work; what one side *leaves
-out*, one thing a line; and the zoo by its *own*, against the machine or against itself. A library
-that is not installed gives a line that says how to install it. The models of a comparison take
-short turns in random order within one process, and all is measured again in a second one, and in a
-third where a ratio is near 1; on a CPU by default at one thread, by CPU time.
+line that says what each side computes. Two kinds of lines: *equal* work, and what one side *leaves
+out*, one thing a line. A library that is not installed gives a line that says how to install it.
+The models of a comparison take short turns in random order within one process. All is measured
+again in a second process, and in a third where a ratio is near 1. On a CPU the default is one
+thread and CPU time.
 """

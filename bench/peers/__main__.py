@@ -88,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"python -m bench.peers: {name}: not timed: {error}", file=sys.stderr)
             status = 1
         except (ZooError, RuntimeError, OSError) as error:  # out of memory is a RuntimeError
-            output.add(skipped("own", name, "all", f"failed: {one_line(error)}", runtime))
+            output.add(skipped("equal", name, "all", f"failed: {one_line(error)}", runtime))
             status = 1
     return status
 

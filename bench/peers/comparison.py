@@ -18,10 +18,9 @@ from zoo.measure.turns import CONTENDED, Logs
 from zoo.report.stats.ratios import Ratio, Session, combined
 from zoo.training.device import Runtime, describe
 
-Bound = Literal["at least", "at most"]
 # equal: both sides do the same arithmetic under the same conditions. left out: one of them does
-# not do a part of the work. own: the zoo against the machine, or against itself.
-Kind = Literal["equal", "left out", "own"]
+# not do a part of the work.
+Kind = Literal["equal", "left out"]
 # What two lines of one comparison have in common.
 IDENTITY = ("kind", "work", "sizes", "ours", "against", "theirs", "device", "precision", "threads")
 
@@ -31,18 +30,17 @@ class Comparison(BaseModel):
 
     work: what is timed. sizes: of the model and of its batches. ours, theirs: what each side
     computes, and under which conditions; equal texts where the work is equal.
-    logs: of the ratio, their time divided by ours unless ``work`` says otherwise: of each process,
-    block by block. check: the same of a second copy of one side. ratio: their centre, with its 95%
-    interval from low to high. reach: the goal, None where there is none; reached: whether the ratio
-    meets it. contention: wall time over CPU time. matrix_share: what share of the machine's matrix
-    rate the operations of our side are, by formula; recomputed_share: with what the attention
-    kernel computes a second time in its backward pass. seconds: of one step by side, the median of
-    the first process. profile: what our step's time goes into. skipped: why nothing was measured,
+    logs: of the ratio, their time divided by ours: of each process, block by block. check: the same
+    of a second copy of one side. ratio: their centre, with its 95% interval from low to high.
+    reach: the goal, None where there is none; reached: whether the ratio meets it. contention: wall
+    time over CPU time. matrix_share: what share of the machine's matrix rate the operations of our
+    side are, by formula. seconds: of one step by side, the median of the first process.
+    skipped: why nothing was measured,
     and what would help; the numbers are then None. commit: of the zoo's code, with "+" where it was
     changed.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True)  # fields of earlier versions
 
     kind: Kind
     work: str
@@ -53,17 +51,13 @@ class Comparison(BaseModel):
     ratio: float | None = None
     low: float | None = None
     high: float | None = None
-    bound: Bound = "at least"
     reach: float | None = None
     reached: bool | None = None
     logs: tuple[tuple[float, ...], ...] = ()
     check: tuple[tuple[float, ...], ...] = ()
     contention: float = 1.0
     matrix_share: float | None = None
-    recomputed_share: float | None = None
     seconds: dict[str, float] | None = None
-    profile: str = ""
-    detail: str = ""
     skipped: str = ""
     machine: str = ""
     device: str = ""
@@ -126,10 +120,8 @@ def joined(parts: Sequence[Comparison]) -> Comparison:
         return (made or parts)[0]
     first = made[0]
     changed: dict[str, Any] = {"contention": max(part.contention for part in made)}
-    for name in ("matrix_share", "recomputed_share"):
-        if getattr(first, name) is not None:
-            mean = statistics.geometric_mean(getattr(part, name) for part in made)
-            changed[name] = round(mean, 4)
+    if shares := [part.matrix_share for part in made if part.matrix_share is not None]:
+        changed["matrix_share"] = round(statistics.geometric_mean(shares), 4)
     changed |= {n: tuple(x for part in made for x in getattr(part, n)) for n in ("logs", "check")}
     return _told(first.model_copy(update=changed))
 
@@ -140,7 +132,7 @@ def _told(line: Comparison) -> Comparison:
     # The goal is compared with the printed value, so that no line says 1.15 of 1.15, not reached.
     printed = round(found.value, 4)
     if line.reach is not None:
-        reached = printed >= line.reach if line.bound == "at least" else printed <= line.reach
+        reached = printed >= line.reach
     ends = {"low": _rounded(found.low), "high": _rounded(found.high)}
     return line.model_copy(update={"ratio": printed, "reached": reached, **ends})
 
@@ -186,6 +178,6 @@ def _line(comparison: Comparison) -> str:
 
 
 def read(file: Path) -> list[Comparison]:
-    """The comparisons in a file, without those that older versions measured in rounds."""
-    lines = map(json.loads, filter(None, file.read_text(encoding="utf-8").splitlines()))
-    return [Comparison.model_validate(line) for line in lines if "rounds" not in line]
+    """The comparisons in a file."""
+    lines = filter(None, file.read_text(encoding="utf-8").splitlines())
+    return [Comparison.model_validate_json(line) for line in lines]

@@ -27,7 +27,6 @@ from bench.peers.steps import (
     inference,
     matrix_products,
     our_name,
-    profile_step,
     random_batches,
     take_turns,
     training,
@@ -95,7 +94,6 @@ def compare(case: Case, options: Options) -> Iterator[Comparison]:
         return
     steps[MATRIX], product_flops = matrix_products(runtime, quick=options.quick)
     turns = take_turns(steps, options, compared)
-    profiled = case.kind == "equal" and options.process == 0
     for name, own in compared:
         yield measured(
             case.kind,
@@ -110,26 +108,21 @@ def compare(case: Case, options: Options) -> Iterator[Comparison]:
             ours=case.ours,
             theirs=case.theirs,
             seconds={"ours": turns.median(own), "theirs": turns.median(name)},
-            profile=profile_step(steps[own], runtime) if profiled else "",
-            **_shares(case, turns, own, product_flops),
+            matrix_share=_matrix_share(case, turns, own, product_flops),
         )
 
 
-def _shares(case: Case, turns: Turns, own: str, flops: int) -> dict[str, Any]:
-    """Our rate divided by that of the products; of training also with recomputation.
+def _matrix_share(case: Case, turns: Turns, own: str, flops: int) -> float | None:
+    """Our rate divided by that of the products.
 
-    Nothing where operations are left out that the formula counts.
+    None where operations are left out that the formula counts.
     """
     if case.kind != "equal":
-        return {}
+        return None
     rate = math.exp(centre_and_error([turns.logs(MATRIX, own)])[0]) / flops
     whole = case.shape.training_flops()
-    if not case.training:
-        shares = {"matrix_share": rate * whole / 3}  # the backward pass costs twice as much
-    else:
-        recomputed = whole + case.shape.recomputed_flops()
-        shares = {"matrix_share": rate * whole, "recomputed_share": rate * recomputed}
-    return {name: float(f"{share:.4g}") for name, share in shares.items()}
+    # The backward pass costs twice as much as the forward pass.
+    return float(f"{rate * (whole if case.training else whole / 3):.4g}")
 
 
 def _lacking(case: Case, runtime: Runtime) -> str:

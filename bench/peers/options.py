@@ -38,13 +38,6 @@ class Shape:
         layer = tokens * (8 * s.dim**2 + 4 * self.length * s.dim + 4 * s.dim * s.ffn_dim)
         return 3 * s.layers * layer
 
-    def recomputed_flops(self) -> int:
-        """What a kernel that stores no scores computes again in its backward pass.
-
-        Q Kᵀ of every layer: 2 B L^2 D (Dao et al. 2022, algorithm 4).
-        """
-        return 2 * self.sizes.layers * self.batch * self.length**2 * self.sizes.dim
-
     def training_bytes(self, models: int) -> int:
         """About how much memory training so many models in turns takes in fp32.
 

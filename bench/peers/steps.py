@@ -11,7 +11,6 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.profiler import ProfilerActivity, profile
 
 from bench.peers.options import CLASSES, Options, Shape
 from zoo.components.tokens import Tokens
@@ -30,7 +29,6 @@ from zoo.measure.turns import (
 )
 from zoo.training.device import Runtime
 
-MATRIX_PRODUCTS = ("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm")
 MOST_SECONDS = 300.0  # of the turns of a process, once it has its least blocks
 Batch = tuple[Tensor, Tokens, Tensor]  # ids (B, L), their tokens, labels (B)
 PRODUCTS = 16  # of one step of matrix products: a tenth of a second on two cores
@@ -94,32 +92,6 @@ def take_turns(
         seconds = {name: np.array(pairs)[:, int(clock == "cpu")] for name, pairs in found.items()}
     ratios = [wall / max(cpu, 1e-9) for pairs in found.values() for wall, cpu in pairs]
     return Turns(seconds, statistics.median(ratios) if clock == "cpu" else 1.0)
-
-
-def profile_step(work: Work, runtime: Runtime) -> str:
-    """``62% matrix products, 29% the attention kernel, 3% GELU, 6% all else``: of a warm step.
-
-    Shares of the time that operators spend themselves, on the device that computes.
-    """
-    on_gpu = runtime.device.type == "cuda"
-    with profile(activities=[ProfilerActivity.CUDA if on_gpu else ProfilerActivity.CPU]) as trace:
-        work(0)
-        runtime.synchronise()
-    seconds = dict.fromkeys(("matrix products", "the attention kernel", "GELU", "all else"), 0.0)
-    for event in trace.key_averages():
-        own = event.self_device_time_total if on_gpu else event.self_cpu_time_total
-        seconds[_group(event.key)] += own
-    total = sum(seconds.values())
-    return ", ".join(f"{time / total:.0%} {name}" for name, time in seconds.items())
-
-
-def _group(name: str) -> str:
-    """The group of an operator; on a GPU kernels have names such as gemm and flash."""
-    if name in MATRIX_PRODUCTS or "gemm" in name or "nvjet" in name:
-        return "matrix products"
-    if name.startswith("aten::_scaled_dot_product") or "flash" in name or "fmha" in name:
-        return "the attention kernel"
-    return "GELU" if "gelu" in name.lower() else "all else"
 
 
 def our_name(peer: str) -> str:

@@ -103,8 +103,7 @@ class Row:
     @property
     def verdict(self) -> str:
         """What the zoo is: ``faster``, ``slower`` or ``not told apart``."""
-        verdict = self.run.found.verdict or 0
-        return SAID[-verdict if self.run.bound == "at most" else verdict]
+        return SAID[self.run.found.verdict or 0]
 
 
 def _rows(comparisons: Sequence[Comparison], equal: Iterable[Comparison]) -> list[Row]:
@@ -131,14 +130,7 @@ def _goal(run: Comparison) -> str:
     """``≥ 1.1: yes``."""
     if run.reach is None or run.reached is None:
         return ""
-    bound = "≥" if run.bound == "at least" else "≤"
-    return f"{bound} {run.reach:.3g}: {'yes' if run.reached else 'no'}"
-
-
-def _share(run: Comparison) -> str:
-    """``80% (85%)``: our share of the matrix rate, in brackets with recomputation."""
-    texts = [f"{v:.0%}" for v in (run.matrix_share, run.recomputed_share) if v is not None]
-    return f"{texts[0]} ({texts[1]})" if len(texts) > 1 else "".join(texts)
+    return f"≥ {run.reach:.3g}: {'yes' if run.reached else 'no'}"
 
 
 def _timed(run: Comparison) -> str:
@@ -161,8 +153,10 @@ THEIRS = Column("theirs", lambda row: row.run.theirs)
 AGAINST = Column("against", lambda row: row.run.against)
 VERDICT = Column("the zoo is", lambda row: row.verdict)
 AT_EQUAL_WORK = Column("at equal work", lambda row: _text(row.equal.ratio) if row.equal else "")
-SHARE = Column("of the matrix rate", lambda row: _share(row.run))
-PROFILE = Column("our step's time", lambda row: row.run.profile)
+SHARE = Column(
+    "of the matrix rate",
+    lambda row: "" if row.run.matrix_share is None else f"{row.run.matrix_share:.0%}",
+)
 COLUMNS: dict[str, tuple[Column, ...]] = {
     "equal": (
         TIMED,
@@ -172,10 +166,8 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
         VERDICT,
         GOAL,
         SHARE,
-        PROFILE,
     ),
     "left out": (TIMED, OURS, AGAINST, THEIRS, RATIO, AT_EQUAL_WORK, GOAL),
-    "own": (TIMED, OURS, AGAINST, THEIRS, RATIO._replace(head="ratio (95%)"), GOAL),
 }
 assert set(COLUMNS) == set(get_args(Kind))
 
@@ -234,13 +226,8 @@ def _notes(rows: Sequence[Row]) -> list[str]:
         )
         notes.append(
             "Of the matrix rate: our operations by formula over those of the machine's own large "
-            "products, timed in the same blocks; in brackets with what the attention kernel "
-            "computes a second time in its backward pass. Nothing that computes as much can be "
-            "faster than 100%."
-        )
-        notes.append(
-            "Our step's time: matrix products, the attention kernel and GELU are torch's own on "
-            "both sides, so that equal work differs in the rest."
+            "products, timed in the same blocks. Nothing that computes as much can be faster than "
+            "100%."
         )
     return notes
 
@@ -249,6 +236,4 @@ ABOUT = {
     "equal": "Ratio: ",
     "left out": "Ratio: their time over ours; at equal work: the ratio of the same models and "
     "batches with nothing left out, so that the rest is what leaving it out gives. The ratio is ",
-    "own": "Ratio: a share or theirs over ours where the goal is ≥, ours over theirs where it is "
-    "≤: ",
 }

@@ -29,11 +29,6 @@ malloc in the same way. Both are given equal weights and must give equal logits 
 
 Each row is one thing that the zoo does not do, or does more cheaply, with all else equal. Where the
 other side has a setting for the same, a second row says what difference is left with it.""",
-    "own": """\
-## The zoo by itself
-
-Compared with the machine's matrix product and with itself without padding, and what the program
-adds to the training that it runs.""",
 }
 assert set(SECTIONS) == set(get_args(Kind))
 

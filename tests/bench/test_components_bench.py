@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from bench.components.__main__ import main as publish
 from bench.components.cases import KINDS, SCALES, NothingToMeasure, choices, make
+from bench.components.timings import main as publish
 from bench.components.timings import read
 from zoo.registry import KINDS as EVERY_KIND
 from zoo.registry import Owner, Register

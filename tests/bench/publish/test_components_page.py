@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from markdown_tables import cells
 
-from bench.components.__main__ import main
-from bench.components.timings import FILE, read
+from bench.components.timings import FILE, main, read
 from bench.publish.components_page import components_page
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
