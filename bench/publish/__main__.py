@@ -19,7 +19,7 @@ from bench.publish.markdown import link
 from bench.publish.overview import overview
 from bench.publish.page import PAGE, Run, page
 from bench.publish.peers_page import peers_overview, peers_page, peers_places
-from bench.publish.profile_page import ProfileRun, profile_page, write_picture
+from bench.publish.profile_page import ProfileRun, profile_page
 from bench.publish.published import Published, load_published, make_figures
 from bench.publish.questions import questions_section
 from bench.simulate.grids import noise_of
@@ -90,7 +90,6 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
     for one, text in zip(profiles, profile_pages, strict=True):
         directory = (out or source) / one.place
         write_profile(one.profile, directory, one.published.title)
-        write_picture(one.profile, directory)
         write_file(directory / PAGE, text)
         answering[one.place] = one.profile
     simulated = source / SIMULATIONS / LINES

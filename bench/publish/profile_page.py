@@ -8,7 +8,6 @@ from pathlib import Path
 from bench.publish.markdown import link
 from bench.publish.page import currency
 from bench.publish.published import Published
-from zoo.report.plots.heat import profile_plot
 from zoo.report.profile import Profile
 from zoo.report.profile_text import (
     as_text,
@@ -18,9 +17,9 @@ from zoo.report.profile_text import (
     scores_table,
 )
 from zoo.report.tables.text import bullets, escaped, line
-from zoo.report.write import PLOTS, write_file
+from zoo.report.write import PLOTS
 
-PICTURE = f"{PLOTS}/wide.svg"
+PICTURE = f"{PLOTS}/profile.svg"
 
 
 @dataclass(frozen=True)
@@ -31,11 +30,6 @@ class ProfileRun:
     profile: Profile
     published: Published
     suite: Path
-
-
-def write_picture(profile: Profile, directory: Path) -> None:
-    """The profile as a picture for a page that is wider than a phone; its folder must be there."""
-    write_file(directory / PICTURE, f"{profile_plot(profile, wide=True).svg}\n")
 
 
 def profile_page(profile: Profile, published: Published) -> str:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
-import numpy as np
 from example import ACCURACIES, records_of
 from factory import cell, failed
 from hostile import CLOSING, LABELS, LONG, NAMES, SCRIPT
 from large_run import large_run
 
-from zoo.inference.attention_map import AttentionMap, render_page
 from zoo.report.html.report_page import profile_page, report_page
-from zoo.report.plots.heat import profile_plot
-from zoo.report.plots.plot import Plot, styled
+from zoo.report.plots.plot import Plot
+from zoo.report.plots.profile_plot import profile_plot
 from zoo.report.profile import DataSet, Profile
 from zoo.report.run_report import RunReport
 from zoo.report.write import make_plots
@@ -55,19 +53,7 @@ def profile_page_of_six():
         for name, accuracies in ACCURACIES.items()
     ]
     profile = Profile(data_sets)
-    with styled():
-        plots = [profile_plot(profile)]
-    return profile_page(profile, plots, "A run on six data sets")
-
-
-def attention_page(tokens=40):
-    """The page of a text of so many tokens, of two layers with two heads each."""
-    draw = np.random.default_rng(1)
-    words = [SCRIPT, *(f"word{number}" for number in range(1, tokens))]
-    weights = draw.dirichlet(np.full(tokens, 0.2), (2, 2, tokens)).astype(np.float32)
-    by_layer = dict(enumerate(weights, start=1))
-    found = AttentionMap(" ".join(words), words, by_layer, predicted="sport (93.1%)")
-    return found, render_page(found, "fused+rope")
+    return profile_page(profile, [profile_plot(profile)], "A run on six data sets")
 
 
 @functools.cache

@@ -56,7 +56,7 @@ def test_the_page_shows_the_first_rows_the_reference_and_the_baseline_and_the_cs
 ):
     page = report_page(run, [])
     assert len(page.encode()) < 3_000_000
-    lines = set(re.findall(r'<tr id="line-(\d+)"', page))
+    lines = set(re.findall(r'<a href="#row-(\d+)"', page))
     assert len(lines) <= MOST_DRAWN + 2
     assert {str(run.position["words"]), str(run.position[run.reference])} <= lines
     assert f"{len(lines)} of 401 rows are shown here: the first {MOST_DRAWN} of the table" in page

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from zoo.report.plots.plot import Plot
 
 PLOTS = "plots"  # the folder in a run's directory
-NAMES = ("pareto-speed", "pareto-memory", "grid", "effects", "epochs", "by-group")  # of plots
+NAMES = ("pareto-speed", "pareto-memory", "effects", "epochs")  # of plots
 PAGE = "report.html"
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # what one begins with
 
@@ -110,7 +110,7 @@ def write_report(report: RunReport | Profile, directory: Path, name: str = "") -
 def write_profile(profile: Profile, directory: Path, name: str) -> Path:
     """Write tables, plots and page of the profile, without the reports of its data sets."""
     from zoo.report.html.report_page import profile_page
-    from zoo.report.plots.heat import profile_plot
+    from zoo.report.plots.profile_plot import profile_plot
 
     write_tables(profile, directory)
     plots = [profile_plot(profile)]
@@ -145,20 +145,13 @@ def write_tables(report: RunReport | Profile, directory: Path) -> Path:
 
 def make_plots(run: RunReport) -> list[Plot]:
     """Those of NAMES that the records have enough data for."""
-    from zoo.report.plots.curves import epoch_plots, group_plots
+    from zoo.report.plots.curves import epoch_plots
     from zoo.report.plots.forest import forest_plots
     from zoo.report.plots.front import front_plots
-    from zoo.report.plots.heat import heat_plots
     from zoo.report.plots.plot import styled
 
     with styled():
-        return [
-            *front_plots(run),
-            *heat_plots(run),
-            *forest_plots(run.effects),
-            *epoch_plots(run),
-            *group_plots(run),
-        ]
+        return [*front_plots(run), *forest_plots(run.effects), *epoch_plots(run)]
 
 
 def write_plots(plots: Sequence[Plot], names: Sequence[str], folder: Path) -> None:

@@ -3,7 +3,6 @@
 import base64
 import functools
 import hashlib
-import json
 import re
 
 import html5lib
@@ -38,11 +37,6 @@ def texts(tree, tag, **attributes):
 
 def results_of(tree):
     return next(e for e in tree.iter(f"{XHTML}table") if e.get("id") == "results")
-
-
-def embedded(tree):
-    (script,) = [e for e in tree.iter(f"{XHTML}script") if e.get("id") == "data"]
-    return json.loads(script.text)
 
 
 @pytest.fixture
@@ -84,16 +78,6 @@ def test_its_policy_allows_its_own_script_and_no_other(small):
     assert f"script-src &#39;sha256-{digest}&#39;;" in small
 
 
-def test_heads_are_buttons_that_say_how_they_sort(small):
-    tree = parsed(small)
-    heads = list(results_of(tree).find(f"{XHTML}thead").iter(f"{XHTML}th"))
-    assert all(h.get("aria-sort") == "none" and h.get("scope") == "col" for h in heads)
-    assert [h.find(f"{XHTML}button") is not None for h in heads] == [True] * len(heads)
-    first = {t: b.get("data-first") for h in heads for b in h for t in ["".join(b.itertext())]}
-    assert first["accuracy"] == "descending"
-    assert first["memory MiB"] == "ascending"
-
-
 def test_failed_and_skipped_cells_have_their_reasons(small):
     rows = [" ".join(row.split()) for row in texts(parsed(small), "tr")]
     assert any("skipped" in r and "fused takes no rotary encoding" in r for r in rows)
@@ -104,21 +88,16 @@ def test_failed_and_skipped_cells_have_their_reasons(small):
 def test_hostile_texts_are_text():
     page = rendered("hostile").page
     tree = parsed(page)
-    scripts = list(tree.iter(f"{XHTML}script"))
-    assert [s.get("type") for s in scripts] == ["application/json", None]
+    assert len(list(tree.iter(f"{XHTML}script"))) == 1
     assert not list(tree.iter(f"{XHTML}img"))
     assert not [name for e in tree.iter() for name in e.attrib if str(name).startswith("on")]
-    shown = texts(tree, "bdi")
-    for text in (SCRIPT, CLOSING, QUOTES, ARABIC_SHOWN, EMOJI):
+    shown = [part for tag in ("th", "td", "p", "code") for part in texts(tree, tag)]
+    for text in (SCRIPT, CLOSING, QUOTES, ARABIC_SHOWN, EMOJI, "abc d e"):
         assert any(text in part for part in shown), text
-    assert "49" not in " ".join(part for part in shown if "7*7" in part), "a template was run"
     labels = [ARABIC_SHOWN if label == ARABIC else label for label in HOSTILE_LABELS]
-    assert embedded(tree)["labels"] == labels
+    assert set(labels) <= set(texts(tree, "th"))
     assert "\u202e" not in page, "no name changes the direction of the page's own words"
-    assert not any("\u202e" in row["summary"] for row in embedded(tree)["rows"])
     assert "a b c d e" not in page
-    assert any("abc d e" in part for part in shown), "control characters are left out"
-    assert CLOSING in texts(tree, "td")
 
 
 def test_a_run_without_costs_curves_or_any_success_has_a_page():
@@ -138,7 +117,7 @@ def test_a_page_is_called_like_its_run_and_says_what_differs_in_it():
     (title,) = texts(unnamed, "h1")
     assert re.fullmatch(r"\w+, \w+, \w+ and 2 more × \w+, \w+ and \w+ on bbc-news", title), title
     assert "training.epochs: 6, 12" not in texts(unnamed, "li")
-    (summary,) = texts(unnamed, "p", id="run")
+    (summary,) = texts(unnamed, "p", id="about")
     assert summary == (
         "15 cells and 1 baseline, 2026-11-20. Data: bbc-news "
         "(baf54e518248), 1172 training and 500 test documents, 53 in both (dropped from training). "

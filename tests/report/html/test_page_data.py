@@ -9,9 +9,7 @@ from rendered import rendered
 from sklearn.metrics import precision_recall_fscore_support
 
 from zoo.report.html.page_data import (
-    details_of,
     environment_of,
-    heads_of,
     incomplete_of,
     lines_of,
     row_command,
@@ -34,43 +32,50 @@ def test_precision_recall_and_f1_are_those_of_scikit_learn():
     np.testing.assert_allclose(class_scores(confusions), expected, atol=1e-12)
 
 
+def details_of(made):
+    """Row to its details."""
+    return {made.rows[line["number"]].name: line["details"] for line in lines_of(made)}
+
+
 def test_details_hold_the_numbers_of_the_records():
     made = rendered("small").run
-    data = details_of(made)
-    assert data["labels"] == LABELS
-    for row, details in zip(made.rows, data["rows"], strict=True):
+    details = details_of(made)
+    for row in made.rows:
+        found = details[row.name]
+        assert found["seeds"] == {str(s): f"{v:.3f}" for s, v in row.values.items()}
         matrices = [one.metrics["confusion"] for one in row.trained.values()]
-        if not matrices:
-            assert not details["seeds"]
-            continue
-        total = np.zeros((5, 5), dtype=int)
-        for i, j, count in details["confusions"]:
-            total[i, j] = count
-        np.testing.assert_array_equal(total, np.sum(matrices, axis=0))
-        assert details["examples"] == total.sum(axis=1).tolist()
-        assert details["seeds"] == [[str(s), f"{v:.3f}"] for s, v in row.values.items()]
-        assert not details["cut"]
+        if matrices:
+            counts = [[count for count, _ in line] for _, line in found["by_class"]["confusion"]]
+            np.testing.assert_array_equal(counts, np.sum(matrices, axis=0))
+            assert (
+                [label for label, _ in found["by_class"]["confusion"]]
+                == found["by_class"]["predicted"]
+                == LABELS
+            )
+            assert not found["by_class"]["few"]
 
 
-def test_of_many_classes_the_largest_confusions_are_shown():
+def test_of_many_classes_those_with_the_lowest_f1_are_shown():
     labels = [f"class {i}" for i in range(60)]
-    data = details_of(RunReport(large_run(cells=2, seeds=2, labels=labels, examples=3000)))
-    counts = [count for _, _, count in data["rows"][0]["confusions"]]
-    assert data["rows"][0]["cut"]
-    assert counts == sorted(counts, reverse=True)
-    assert len(counts) == 40
-    assert all(i != j for i, j, _ in data["rows"][0]["confusions"])
+    made = RunReport(large_run(cells=2, seeds=2, labels=labels, examples=3000))
+    found = details_of(made)[made.rows[0].name]
+    f1 = class_scores(made.rows[0].confusions).mean(axis=0)[:, 2]
+    assert found["by_class"]["few"]
+    assert [float(line[3]) for line in found["by_class"]["classes"]] == pytest.approx(
+        [f1[labels.index(line[0])] for line in found["by_class"]["classes"]], abs=0.001
+    )
+    assert max(float(line[3]) for line in found["by_class"]["classes"]) <= np.sort(f1)[9] + 0.001
 
 
 def test_a_deterministic_fit_is_one_value_and_its_errors_count_once():
     *cells, fit, _, _ = large_run(cells=3, seeds=3, examples=200)  # one fit for all three seeds
     fit.metrics["deterministic"] = True
     made = RunReport([*cells, fit])
-    (row,) = (r for r in details_of(made)["rows"] if r["name"] == made.recorded_rows[-1].name)
-    ((seed, value),) = row["seeds"]
-    assert seed == "any: a deterministic fit"
-    assert value in row["summary"]
-    assert sum(row["examples"]) == 200
+    found = details_of(made)[made.recorded_rows[-1].name]
+    ((seed, value),) = found["seeds"].items()
+    assert seed == "any (a deterministic fit)"
+    assert value in found["summary"]
+    assert sum(count for _, line in found["by_class"]["confusion"] for count, _ in line) == 200
 
 
 PARTS = "zoo bench --attention fused --pe rope"
@@ -119,15 +124,6 @@ def test_environments_are_told_once_with_every_value():
     assert environment_of(RunReport(records))["threads"] == "2"
 
 
-def test_heads_say_how_they_sort_and_what_is_left_out_first(report):
-    heads = {head["text"]: head for head in heads_of(report)}
-    assert [text for text, head in heads.items() if not head["choice"]] == [
-        "attention", "pe", "accuracy", "train tok/s", "memory MiB",
-    ]  # fmt: skip
-    places = sorted((h["order"], text) for text, h in heads.items() if h["choice"])
-    assert [text for _, text in places][-2:] == ["× train", "rank"]
-
-
 def test_a_metric_may_be_called_like_another_column():
     """Numbers are looked up by their key, whatever is printed above them."""
     named = [
@@ -151,7 +147,7 @@ def test_a_metric_may_be_called_like_another_column():
 def cells_of(made, key):
     """Row name to its cell in a column."""
     place = list(made.table.texts).index(key)
-    return {line["name"]: line["cells"][place] for line in lines_of(made)}
+    return {line["details"]["name"]: line["cells"][place] for line in lines_of(made)}
 
 
 def test_whiskers_are_on_the_scale_of_the_cells(report):
@@ -175,9 +171,9 @@ def test_a_ratio_is_a_number_and_its_interval_is_shown_by_a_pointer(report):
 
 
 def test_tinted_rows_are_those_that_the_answer_tells_apart(report):
-    classes = {line["name"]: line["classes"] for line in lines_of(report)}
+    classes = {line["details"]["name"]: line["tint"] for line in lines_of(report)}
     assert classes == {"rope": "", "sin": "", "none": "worse", "words": "better"}
     assert "differ significantly from the best cell, rope: blue" in tints_of(report)
     few = RunReport(run(seeds=2))
-    assert {line["classes"] for line in lines_of(few)} == {""}
+    assert {line["tint"] for line in lines_of(few)} == {""}
     assert tints_of(few) == ""

@@ -25,13 +25,6 @@ def records():
     return large_run(cells=3, seeds=2, failures=False)
 
 
-def test_what_a_run_does_not_have_is_not_explained(records):
-    about = curves_of(records).about
-    assert "Circles: the score of the trained models" in about
-    for words in ("have one line", "held out for validation", "the other"):
-        assert words not in about
-
-
 def test_rows_with_the_same_results_are_one_line_that_names_them(records):
     twins = {tuple(r.cell.values()): r.cell for r in records if r.cell}
     first, twin, *_ = twins.values()
@@ -42,14 +35,6 @@ def test_rows_with_the_same_results_are_one_line_that_names_them(records):
     plot = curves_of(same)
     assert re.search(r"have one line: (layer, rms|rms, layer)\.", plot.about)
     assert re.search(">(layer = rms|rms = layer)<", plot.svg)
-
-
-def test_scores_of_texts_held_out_are_in_the_curves(records):
-    scored = [
-        r.model_copy(update={"curve": [s | {"validation_accuracy": 0.8} for s in r.curve]})
-        for r in records
-    ]
-    assert "Dotted lines with crosses: on the texts held out" in curves_of(scored).about
 
 
 def test_a_curve_has_the_epochs_that_all_seeds_have():

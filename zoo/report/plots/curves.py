@@ -1,4 +1,4 @@
-"""Curves of training per epoch, of scores per group of test examples, and of costs by size."""
+"""Curves of training per epoch, and of costs by size."""
 
 from __future__ import annotations
 
@@ -22,18 +22,14 @@ from numpy.typing import NDArray
 from zoo.report.plots.plot import (
     HUES,
     MARKERS,
-    MUTED,
-    PAPER,
     RULE,
     WIDTH,
     Plot,
     finish,
     styled,
-    turn_long_labels,
 )
 from zoo.report.rows import Row
 from zoo.report.run_report import RunReport
-from zoo.report.stats.intervals import over_seeds
 from zoo.report.tables.scaling_table import COSTS, axis, curves
 from zoo.report.tables.scaling_table import Curve as Costs
 from zoo.report.tables.text import plain
@@ -43,10 +39,8 @@ NAMED = 6  # cells in colour; the others are grey
 HEIGHT, LINE = 2.1, 0.17  # inches: of a panel, and of a line of the legend
 NAME, LONGEST = 22, 46  # characters of a name in the legend, and of one that stands for several
 LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
-# What may be in a curve, with its unit, and the metrics of held-out texts that measure the same.
+# What may be in a curve, with its unit.
 SHOWN = {"loss": "loss, nats", "accuracy": "accuracy, share right"}
-HELD_OUT = {"loss": ("nats_per_token",), "accuracy": ("accuracy", "token_accuracy")}
-MOST_ROWS = 12  # that the plot of groups shows, the best first
 TITLES = ("training step", "inference step", "training memory", "inference memory")
 SIZES = {"length": "length, tokens", "dim": "width", "layers": "layers", "batch": "batch, texts"}
 CROSS: dict[str, Any] = {"marker": "x", "linestyle": "none"}
@@ -85,9 +79,6 @@ def epoch_plots(run: RunReport) -> list[Plot]:
             gid = f"row-{number}-{place}"
             marks[gid] = run.describe(number)
             _draw_curve(axes, curves[number], key, order.get(number), gid)
-            if number in order and (score := _held_out(run.rows[number], key)) is not None:
-                last, hue = curves[number]["number"][0][-1], HUES[order[number]]
-                axes.plot(last, score, "o", markersize=5, color=hue, markerfacecolor=PAPER)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         values = np.concatenate([c[key].ravel() for c in curves.values() if key in c])
         if key == "loss" and values.min() > 0 and values.max() / values.min() > 10:
@@ -103,22 +94,15 @@ def epoch_plots(run: RunReport) -> list[Plot]:
     ]
     figure.legend(handles, names, loc="outside lower center", ncols=columns)
     title = f"{' and '.join(shown).capitalize()} per epoch"
-    about = _about_epochs(run, curves, groups, shown)
+    about = _about_epochs(run, curves, groups)
     return [finish("epochs", title, about, figure, marks)]
 
 
-def _about_epochs(
-    run: RunReport, curves: dict[int, Curve], groups: Sequence[list[int]], shown: Sequence[str]
-) -> str:
+def _about_epochs(run: RunReport, curves: dict[int, Curve], groups: Sequence[list[int]]) -> str:
     about = (
         "Lines: mean over seeds on the training split, during training and so with dropout. The "
         "shaded band is from the lowest to the highest seed."
     )
-    held_out = {f"validation_{name}" for key in shown for name in HELD_OUT[key]}
-    if any(held_out & set(curve) for curve in curves.values()):
-        about += " Dotted lines with crosses: on the texts held out for validation."
-    if any(_held_out(run.rows[n], key) is not None for n in curves for key in shown):
-        about += " Circles: the score of the trained models, on texts not trained on."
     if together := [", ".join(run.short_name(run.rows[n]) for n in g) for g in groups if g[1:]]:
         about += f" Rows with the same results have one line: {'; '.join(together)}."
     if rest := len(curves) - sum(map(len, groups)):
@@ -132,16 +116,9 @@ def _curve(row: Row) -> Curve:
     epochs = min(map(len, found), default=0)
     if not epochs:
         return {}
-    wanted = ["number", *SHOWN, *(f"validation_{name}" for key in SHOWN for name in HELD_OUT[key])]
-    keys = [key for key in wanted if all(key in step for c in found for step in c)]
+    keys = [key for key in ("number", *SHOWN) if all(key in step for c in found for step in c)]
     values = {key: np.array([[s[key] for s in c[:epochs]] for c in found], float) for key in keys}
     return values if "number" in values else {}
-
-
-def _held_out(row: Row, key: str) -> float | None:
-    """The mean over seeds of the score at the end that measures the same as a curve."""
-    found = (list(row.values_of(name).values()) for name in HELD_OUT[key])
-    return next((float(np.mean(values)) for values in found if values), None)
 
 
 def _draw_curve(axes: Axes, curve: Curve, key: str, order: int | None, gid: str) -> None:
@@ -151,48 +128,6 @@ def _draw_curve(axes: Axes, curve: Curve, key: str, order: int | None, gid: str)
         low, high = values.min(axis=0), values.max(axis=0)
         axes.fill_between(epochs, low, high, color=hue, alpha=0.18, linewidth=0)
     axes.plot(epochs, values.mean(axis=0), color=hue, linestyle=style, linewidth=width, gid=gid)
-    for name in HELD_OUT[key]:
-        if order is not None and (found := curve.get(f"validation_{name}")) is not None:
-            mean = found.mean(axis=0)
-            axes.plot(epochs, mean, ":x", color=hue, linewidth=1.2, markersize=4)
-
-
-def group_plots(run: RunReport) -> list[Plot]:
-    """Scores per group of test examples, such as ranges of length; none without groups."""
-    groups = list(dict.fromkeys(name for row in run.rows for name in row.groups))
-    rows = [(n, row) for n, row in enumerate(run.rows) if row.groups][:MOST_ROWS]
-    if len(groups) < 2 or not rows:
-        return []
-    figure = Figure(figsize=(WIDTH, 3.2 + LINE * (len(rows) + 1) / 2), layout="constrained")
-    axes, marks = figure.subplots(), {}
-    for place, (number, row) in enumerate(rows):
-        found = {name: over_seeds(list(row.groups.get(name, {}).values())) for name in groups}
-        known = [(x, interval) for x, name in enumerate(groups) if (interval := found[name])]
-        gid = f"row-{number}-group"
-        # Side by side, so that equal scores do not hide one another.
-        shift = 0.3 * (place / max(1, len(rows) - 1) - 0.5)
-        axes.errorbar(
-            [x + shift for x, _ in known],
-            [interval.mean for _, interval in known],
-            yerr=[interval.half or 0.0 for _, interval in known],
-            linewidth=1.2,
-            elinewidth=0.8,
-            label=run.short_name(row, 20),
-            gid=gid,
-            **_marked(place),
-        )
-        marks[gid] = run.describe(number)
-    if (chance := run.chance) is not None:
-        axes.axhline(chance, color=MUTED, linestyle=":", linewidth=1, label="chance")
-    axes.set_xticks(range(len(groups)), [plain(name, 20) for name in groups])
-    axes.set_ylabel(run.metric_label)
-    turn_long_labels(axes)
-    figure.legend(loc="outside lower center", ncols=2)
-    about = (
-        f"{run.metric.label} on each group of the test examples, mean over seeds; bars are 95% "
-        "intervals over seeds."
-    )
-    return [finish("by-group", "Scores per group", about, figure, marks)]
 
 
 @styled()

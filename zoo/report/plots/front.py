@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
+import itertools
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.text import Annotation, Text
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
 from matplotlib.transforms import Bbox
 
@@ -26,17 +25,10 @@ NAMED = 6  # labels at most; the reference comes first
 CROWD = 30  # with more points, those not on the front are drawn fainter
 FAR = 3.0  # largest over smallest value from which on a scale is logarithmic
 ACROSS = 48  # characters of an axis label in one line
-LONGEST = 20  # characters of a name in the legend
+LONGEST, LABEL = 20, 32  # characters of a name in the legend, and beside its point
 LINE = 0.17  # inches: of the legend
-TEXT = 0.1  # height of a line of text, as a share of the range of values
-SEEN = 1.5  # a baseline farther away than this many heights of the cells is named at the edge
-# Offsets of a label from its point, in points, the most readable ones first.
-OFFSETS = [
-    offset
-    for far in (7, 14, 24, 36, 52, 70)
-    for offset in ((far, far), (far, -far), (-far, far), (-far, -far), (0, far), (0, -far))
-]
-MARK = 16.0  # points that a label moves away to cover one mark less
+SEEN = 0.7  # a baseline farther away than this many heights of the cells has no line
+OFF = 7  # points between a label and its point
 Style = Callable[[Row], tuple[str, str]]  # colour and marker
 
 
@@ -49,7 +41,6 @@ class Point:
     y: float
     xs: tuple[float, float] | None
     ys: tuple[float, float] | None
-    on_front: bool
 
 
 def front_plots(run: RunReport) -> list[Plot]:
@@ -79,14 +70,8 @@ def _front_plot(run: RunReport, plot: str, column: str, label: str, cost: str) -
     known = [point for point in found if point]
     if len(known) < 2:
         return None
-    drawn = set(run.drawn)
-    best = {point.number for point in _stairs(known, run.metric, more)}
-    points = [
-        replace(point, on_front=point.number in best)
-        for point in known
-        if point.number in drawn or point.number in best
-    ]
-    stairs = _stairs(points, run.metric, more)
+    stairs, drawn = _stairs(known, run.metric, more), set(run.drawn)
+    points = [point for point in known if point.number in drawn or point in stairs]
     style, columns = _styles(run.axes)
     longest = max(map(len, columns), default=0)
     figure = Figure(figsize=(WIDTH, 3.4 + LINE * longest), layout="constrained")
@@ -95,7 +80,8 @@ def _front_plot(run: RunReport, plot: str, column: str, label: str, cost: str) -
     for point in points:
         if point.number in drawn:
             marks[f"row-{point.number}"] = run.describe(point.number)
-        _draw(axes, point, *style(run.rows[point.number]), crowd=len(points) > CROWD)
+        faint = len(points) > CROWD and point not in stairs
+        _draw(axes, point, *style(run.rows[point.number]), filled=point in stairs, faint=faint)
     # A step is at the best value available at that cost.
     xs, ys, dashes = [p.x for p in stairs], [p.y for p in stairs], (0, (4, 2))
     axes.step(xs, ys, where="pre", color=INK, linewidth=1.1, linestyle=dashes, zorder=1)
@@ -108,7 +94,7 @@ def _front_plot(run: RunReport, plot: str, column: str, label: str, cost: str) -
     )
     if columns:
         _legend(figure, columns, longest)
-    _label(axes, points, stairs, run)
+    _label(axes, points, stairs, run, more)
     title = f"{plain(run.metric.label).capitalize()} against {cost}"
     return finish(plot, title, _about(run, points, stairs, more), figure, marks)
 
@@ -138,13 +124,12 @@ def _about(run: RunReport, points: Sequence[Point], stairs: Sequence[Point], mor
     across = "horizontally there is none" if more else "memory is measured once, so it has none"
     if any(p.xs for p in points):
         across = "horizontal, of the ratio in the same blocks"
-    front = "The dashed line is the front of the means"
+    front = "Filled, and joined by the dashed line, is the front of the means"
     if not stairs[1:]:
         front = "Best in both means, significant or not"
     names = ", ".join(run.short_name(run.rows[p.number]) for p in stairs[:NAMED])
     return (
-        f"{front}: {names}. Bars are 95% intervals: "
-        f"vertical, of the mean over seeds; {across}."
+        f"{front}: {names}. Bars are 95% intervals: vertical, of the mean over seeds; {across}."
         f"{f' {run.drawn_note} So are all cells on that front.' if run.drawn_note else ''}"
     )
 
@@ -156,24 +141,23 @@ def _point(run: RunReport, number: int, column: str) -> Point | None:
         return None
     ends: list[Any] = [(line.get(f"{c}_low"), line.get(f"{c}_high")) for c in (column, name)]
     xs, ys = (None if None in pair else pair for pair in ends)
-    return Point(number, float(x), float(y), xs, ys, on_front=False)
+    return Point(number, float(x), float(y), xs, ys)
 
 
-def _draw(axes: Axes, point: Point, hue: str, marker: str, crowd: bool) -> None:
-    faint = 0.25 if crowd and not point.on_front else 0.6
+def _draw(axes: Axes, point: Point, hue: str, marker: str, filled: bool, faint: bool) -> None:
     for ends, line in ((point.xs, axes.hlines), (point.ys, axes.vlines)):
         if ends is not None:
             across = point.y if line == axes.hlines else point.x
-            line(across, *ends, color=hue, linewidth=1, alpha=faint, zorder=2)
+            line(across, *ends, color=hue, linewidth=1, alpha=0.25 if faint else 0.6, zorder=2)
     axes.plot(
         point.x,
         point.y,
         marker,
-        markersize=6.5 if point.on_front else 5.5,
+        markersize=6.5 if filled else 5.5,
         markeredgecolor=hue,
-        markerfacecolor=hue if point.on_front else PAPER,
-        alpha=0.55 if crowd and not point.on_front else 1.0,
-        zorder=4 if point.on_front else 3,
+        markerfacecolor=hue if filled else PAPER,
+        alpha=0.55 if faint else 1.0,
+        zorder=4 if filled else 3,
         gid=f"row-{point.number}",
     )
 
@@ -190,100 +174,69 @@ def _stairs(
     return stairs
 
 
-def _label(axes: Axes, points: Sequence[Point], stairs: list[Point], run: RunReport) -> None:
-    """Name the reference and the front, first the points that are on it with ties counted.
+def _label(
+    axes: Axes, points: Sequence[Point], stairs: list[Point], run: RunReport, more: bool
+) -> None:
+    """Name the reference and the front, each at a corner of its point.
 
-    A name is next to its point, away from other names and if possible from marks. One that has no
-    room is left out.
+    The first of four corners that has room is taken, from the side where no point is better both
+    ways. A name without room is left out: the caption has it.
     """
-    sure = [p for p in points if p.on_front]
     alone = [p for p in points if run.rows[p.number].name == run.reference]
-    wanted = alone + [p for p in stairs if p in sure] + stairs + sure
     figure = axes.get_figure(root=True)
     assert figure is not None
     figure.draw_without_rendering()
     # One for all: making one takes milliseconds.
     renderer = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
     figure.set_layout_engine("none")  # labels must not change the layout
-    pixels = axes.transData.transform([(p.x, p.y) for p in points])
-    taken = [Bbox.from_bounds(x - 4, y - 4, 8, 8) for x, y in pixels]
-    if len(points) <= CROWD:
-        bars = [((p.xs[0], p.y), (p.xs[1], p.y)) for p in points if p.xs]
-        bars += [((p.x, p.ys[0]), (p.x, p.ys[1])) for p in points if p.ys]
-        taken += [Bbox(axes.transData.transform(ends)).padded(1) for ends in bars]
-    inside = axes.get_window_extent().padded(0.5)
-    names = [text.get_window_extent() for text in axes.texts]
-    for point in list(dict.fromkeys(wanted))[:NAMED]:
+    inside = axes.get_window_extent()
+    names: list[Bbox] = []
+    for point in list(dict.fromkeys(alone + stairs))[:NAMED]:
         label = axes.annotate(
-            run.short_name(run.rows[point.number], 32),
+            run.short_name(run.rows[point.number], LABEL),
             (point.x, point.y),
-            xytext=OFFSETS[0],
+            xytext=(OFF, OFF),
             textcoords="offset points",
             fontsize=SMALL,
             bbox={"facecolor": PAPER, "edgecolor": "none", "alpha": 0.7, "pad": 0.5},
-            arrowprops={"arrowstyle": "-", "linewidth": 0.5, "shrinkA": 0, "shrinkB": 3},
+            zorder=5,
         )
-        free: list[tuple[float, int, Bbox]] = []  # cost, place, extent
-        for place in range(len(OFFSETS)):
-            box = _moved(label, place, renderer)
-            whole = all(inside.fully_contains(*corner) for corner in (box.p0, box.p1))
-            if whole and not box.padded(2).count_overlaps(names):
-                cost = MARK * box.count_overlaps(taken) + math.hypot(*OFFSETS[place])
-                free.append((cost, place, box))
-        if free:
-            _, place, box = min(free, key=lambda one: one[:2])
-            _moved(label, place, renderer)
-            names.append(box)
+        # Above and below, on the side without points if there is room.
+        sides = (1, -1) if more else (-1, 1)
+        for up, side in itertools.product((1, -1), sides):
+            label.xyann = side * OFF, up * OFF
+            label.set(ha="left" if side > 0 else "right", va="bottom" if up > 0 else "top")
+            box = label.get_window_extent(renderer)
+            if inside.x0 <= box.x0 and box.x1 <= inside.x1 and not box.count_overlaps(names):
+                names.append(box)
+                break
         else:
             label.remove()
 
 
-def _moved(label: Annotation, place: int, renderer: RendererAgg) -> Bbox:
-    """The extent of a label at one of OFFSETS, without the line to its point."""
-    dx, dy = OFFSETS[place]
-    label.xyann = (dx, dy)
-    label.set(ha="left" if dx > 0 else "right" if dx < 0 else "center")
-    label.set(va="bottom" if dy > 0 else "top")
-    label.update_positions(renderer)
-    return Text.get_window_extent(label, renderer)
-
-
 def _baselines(axes: Axes, run: RunReport, points: Sequence[Point]) -> None:
-    """A line at each baseline's value and at chance; those far away are named above the axes.
+    """A dotted line at each baseline's score and at chance; above the axes what they are.
 
-    Lines that are closer than their names are high share one text, above the highest of them.
+    One that is far from the cells has no line: an arrow says where it would be.
     """
     ends = [end for p in points for end in (p.y, *(p.ys or ()))]
     low, high = min(ends), max(ends)
-    height = max(high - low, 0.01)
-    levels = [
-        (run.short_name(row, 32), line[f"{run.metric.name}_mean"])
+    room = SEEN * max(high - low, 0.01)
+    scores = [
+        (line[f"{run.metric.name}_mean"], run.short_name(row, LABEL))
         for row, line in zip(run.rows, run.lines, strict=True)
         if row.baseline
     ]
-    known = [
-        (value, name) for name, value in [*levels, ("chance", run.chance)] if value is not None
-    ]
-    near = [(v, n) for v, n in known if low - SEEN * height <= v <= high + SEEN * height]
-    far = [(v, n) for v, n in known if (v, n) not in near]
-    edge = [f"{n}: {run.metric.format(v)} {'↑' if v > high else '↓'}" for v, n in far]
-    if edge:
-        place: dict[str, Any] = {"transform": axes.transAxes, "ha": "right", "va": "bottom"}
-        axes.text(1, 1, "\n".join(edge), color=MUTED, **place)
-    shown = [low, high, *(value for value, _ in near)]
-    one_line = TEXT * (max(shown) - min(shown) or height)
-    texts: list[tuple[float, list[str]]] = []  # of the highest line, and its names from the top
-    for value, name in sorted(near):
-        axes.axhline(value, color=MUTED, linewidth=0.9, linestyle=":", zorder=1)
-        text = f"{name}: {run.metric.format(value)}"
-        if texts and value < texts[-1][0] + one_line * len(texts[-1][1]):
-            texts[-1] = value, [text, *texts[-1][1]]
-        else:
-            texts.append((value, [text]))
-    across = axes.get_yaxis_transform()
-    for value, names in texts:
-        joined = "\n".join(names)
-        axes.text(1, value, joined, transform=across, ha="right", va="bottom", color=MUTED)
+    names = []
+    for value, name in [*scores, (run.chance, "chance")]:
+        if value is None:
+            continue
+        arrow = " ↑" if value > high + room else " ↓" if value < low - room else ""
+        names.append(f"{name}: {run.metric.format(value)}{arrow}")
+        if not arrow:
+            axes.axhline(value, color=MUTED, linewidth=0.9, linestyle=":", zorder=1)
+    place: dict[str, Any] = {"transform": axes.transAxes, "ha": "right", "va": "bottom"}
+    axes.text(1, 1.01, "\n".join(names), color=MUTED, fontsize=SMALL, **place)
 
 
 def _styles(axes: Mapping[str, Sequence[str]]) -> tuple[Style, list[list[Line2D]]]:

@@ -16,20 +16,11 @@ from typing import Any
 
 import matplotlib
 from matplotlib import font_manager
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 INK, MUTED, RULE, PAPER = "#1b1f24", "#5b636d", "#d0d4d9", "#ffffff"
 # Blue, vermilion, green, purple, orange, sky blue, black; without yellow, pale on white.
 HUES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-# The same colours on a dark ground.
-DARK = {INK: "#e6e9ed", MUTED: "#a2abb5", RULE: "#3a424b", PAPER: "#14181d"} | dict(
-    zip(
-        HUES,
-        ("#4aa8e8", "#f58549", "#35c99b", "#dd9fc2", "#f0b638", "#8fd0f5", "#e6e9ed"),
-        strict=True,
-    )
-)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 FAMILY = "zoo-sans"  # the DejaVu Sans that ships with matplotlib
 # On a screen of 390 pixels a plot of WIDTH inches is as wide as the screen, and SMALL, the smallest
@@ -90,13 +81,6 @@ def _own_font() -> None:
         font_manager.fontManager.ttflist.append(dataclasses.replace(entry, name=FAMILY))
 
 
-# Attributes of style in the SVG name the light colours, for programs that know no media queries.
-_DARK_RULES = " ".join(
-    f'[style*="{kind}: {light}"] {{ {kind}: {dark} !important }}'
-    for light, dark in DARK.items()
-    for kind in ("fill", "stroke")
-)
-_DARK_MODE = f"@media screen and (prefers-color-scheme: dark) {{ {_DARK_RULES} }}"
 _SVG, _LINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 _FONTS = "'DejaVu Sans', Verdana, sans-serif"
 ElementTree.register_namespace("", _SVG)
@@ -112,14 +96,6 @@ class Plot:
     about: str
     svg: str
     png: bytes
-
-
-def turn_long_labels(axes: Axes, room: int = 38) -> None:
-    """Write the labels of the horizontal axis at a slant if they have more characters than that."""
-    labels = axes.get_xticklabels()
-    if max((len(label.get_text()) for label in labels), default=0) * len(labels) > room:
-        for label in labels:
-            label.set(rotation=40, ha="right", rotation_mode="anchor")
 
 
 def finish(name: str, title: str, about: str, figure: Figure, marks: Mapping[str, str]) -> Plot:
@@ -143,9 +119,6 @@ def _described(svg: bytes, name: str, title: str, about: str, marks: Mapping[str
     for element in root.iter():
         identity = element.get("id", "")
         if identity in marks:
-            element.set("class", "mark")
-            if row := re.match(r"row-(\d+)", identity):
-                element.set("data-row", row[1])
             _child(element, "title", marks[identity])
         for key, value in element.items():
             if key == "id":
@@ -156,7 +129,6 @@ def _described(svg: bytes, name: str, title: str, about: str, marks: Mapping[str
                 element.set(key, value.replace("url(#", f"url(#{name}-"))
             elif FAMILY in value:
                 element.set(key, re.sub(f"'?{FAMILY}'?", _FONTS, value))
-    _child(root, "style", _DARK_MODE)
     _child(root, "desc", about, f"{name}-about")
     _child(root, "title", title, f"{name}-title")
     labels = {"aria-labelledby": f"{name}-title", "aria-describedby": f"{name}-about"}
