@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.docs.catalog import catalog, install_command
-from bench.docs.evidence import cost_section, profile_section
+from bench.docs.evidence import results_section
 from bench.docs.pictures import Picture, pictures
 from bench.docs.place import RESULTS
 from bench.inventory import FILE
@@ -88,8 +88,7 @@ def _page(component: Component, drawn: list[Picture]) -> str:
     sections = {
         "Parameters": _parameters(component),
         "Capabilities": _capabilities(component),
-        "Profile": profile_section(component, UP),
-        "Cost": cost_section(component, UP),
+        "Results": results_section(component, UP),
         "Checks": _checks(component),
         "Code": _code(component),
     }

@@ -84,28 +84,15 @@ def test_a_part_has_an_equation_and_a_source_in_its_docstring(component):
         assert re.search(r"\b(?:19|20)\d\d\b|torch\.nn", whole), "the docstring needs its source"
 
 
-def test_published_scores_stand_on_the_page_of_their_component(made):
-    text, _ = made["components/attention/linear.md"]
-    with (RESULTS / "diagnostics/cpu/profile/profile.csv").open(encoding="utf-8") as file:
-        scores = [line for line in csv.DictReader(file) if line["row"] == "linear+rope"]
-    assert len(scores) > 3
-    table = [line.split("|") for line in text.splitlines() if line.startswith("| ")]
-    (head,) = [row for row in table if "`linear+rope`" in "".join(row) and row[1].strip() == "task"]
-    place = [cell.strip() for cell in head].index("`linear+rope`")
-    for line in scores:
-        row = next(row for row in table if row[1].strip() == line["data"])
-        solved = f"{float(line['solved']):.0f}/{line['seeds']} solved"
-        assert row[place].strip().startswith(f"{solved} · ")
-
-
-def test_published_costs_stand_on_the_page_of_their_component(made):
+def test_a_part_shows_its_best_row_of_each_published_table(made):
     text, _ = made["components/attention/naive.md"]
-    wanted = ("naive", "none")
     with (RESULTS / "bbc-news/cpu/grid/table.csv").open(encoding="utf-8") as file:
-        (line,) = (r for r in csv.DictReader(file) if (r["attention"], r["pe"]) == wanted)
-    rows = [row for row in text.splitlines() if row.startswith("| `naive+none`")]
-    assert any(f"{float(line['train_tokens_per_s']):,.0f}" in row for row in rows)
-    assert any(f"{float(line['peak_memory_mib']):,.0f} " in row for row in rows)
+        rows = [row for row in csv.DictReader(file) if row["attention"] == "naive"]
+    best = min(rows, key=lambda row: int(row["rank"]))
+    (shown,) = [line for line in text.splitlines() if "(../../results/bbc-news/cpu/grid/" in line]
+    assert f"accuracy {max(float(row['accuracy_mean']) for row in rows):.3f}" in shown
+    assert f"`naive+{best['pe']}" in shown
+    assert f"| {float(best['train_ratio']):.2f} " in shown
 
 
 def test_checks_are_those_that_were_published(made):
