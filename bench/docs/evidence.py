@@ -20,7 +20,7 @@ Row = Mapping[str, str]
 @functools.cache
 def tables() -> dict[str, list[Row]]:
     """The rows of every published table that have a rank, the best first, by its directory."""
-    ranked = {}
+    ranked: dict[str, list[Row]] = {}
     for file in sorted(RESULTS.rglob("table.csv")):
         with file.open(encoding="utf-8", newline="") as opened:
             rows = [row for row in csv.DictReader(opened) if row["rank"]]
