@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import functools
 import inspect
-import json
 import re
 import textwrap
 from collections.abc import Iterator
@@ -15,11 +13,7 @@ from typing import Any
 from bench.docs.catalog import catalog, install_command
 from bench.docs.evidence import results_section
 from bench.docs.pictures import Picture, pictures
-from bench.docs.place import RESULTS
-from bench.inventory import FILE
 from bench.publish.markdown import grid, link
-from zoo.conformance.check import checks_of
-from zoo.errors import counted
 from zoo.registry import AXES, BUILT_IN, CAPABILITIES, KINDS, Component
 from zoo.report.tables.text import code, escaped, line
 
@@ -89,7 +83,6 @@ def _page(component: Component, drawn: list[Picture]) -> str:
         "Parameters": _parameters(component),
         "Capabilities": _capabilities(component),
         "Results": results_section(component, UP),
-        "Checks": _checks(component),
         "Code": _code(component),
     }
     for title, text in sections.items():
@@ -160,36 +153,6 @@ def _capabilities(component: Component) -> str:
         if name in component.capabilities
     ]
     return grid(rows) if rows else ""
-
-
-@functools.cache
-def _checked() -> dict[tuple[str, str], dict[str, Any]]:
-    """(distribution, kind/name) to the published line about its checks."""
-    file = RESULTS / "inventory" / FILE
-    lines = map(json.loads, file.read_text("utf-8").splitlines()) if file.exists() else ()
-    return {(one["distribution"], f"{one['kind']}/{one['name']}"): one for one in lines}
-
-
-def _checks(component: Component) -> str:
-    """Which checks it passed by the records, and what each of those that apply says."""
-    choice = catalog().example(component)
-    checks = checks_of(component.kind).values()
-    applying = [check for check in checks if check.applies(choice) is None]
-    rows = [{"check": f"`{check.name}`", "what must hold": line(check.claim)} for check in applying]
-    if not rows:
-        return ""
-    known = _checked().get((component.owner.distribution, f"{component.kind}/{component.name}"))
-    command = f"`zoo check {component.kind}/{choice}` runs {'them' if rows[1:] else 'it'}."
-    if known is None:
-        said = f"{counted(len(rows), 'check')} of its declarations. {command}"
-    else:
-        failed = f", failed {', '.join(known['failed'])}" if known["failed"] else ", failed none"
-        page = f"{UP}results/inventory/README.md"
-        said = (
-            f"Passed {known['passed']}{failed} when [all parts were checked]({page}). {command} "
-            "Some look at the component as it is built, and do not apply then."
-        )
-    return f'{said}\n\n??? note "The checks that apply"\n\n{textwrap.indent(grid(rows), "    ")}'
 
 
 def _code(component: Component) -> str:

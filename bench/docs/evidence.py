@@ -6,7 +6,6 @@ import csv
 import functools
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 from bench.docs.place import RESULTS
 from bench.publish.markdown import grid, link

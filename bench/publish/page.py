@@ -9,18 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
 from bench.commit import commit_sentence, written
 from bench.publish.markdown import grid, link
 from bench.publish.published import Figure, Published, PublishedDifference, published_differences
 from zoo.config.metric_description import MetricDescription
 from zoo.errors import counted
-from zoo.report.rows import Row, class_scores
+from zoo.report.rows import class_scores
 from zoo.report.run_report import RunReport
 from zoo.report.stats.intervals import Interval
-from zoo.report.stats.scores import Scores, row_intervals
 from zoo.report.tables.effects_text import sentence
 from zoo.report.tables.text import bullets, code, escaped, line
 from zoo.report.write import NAMES, PLOTS
@@ -137,7 +133,7 @@ def _figures(run: Run) -> list[str]:
         )
     parts.append(bullets(notes))
     if found := published_differences(figures, run.report.verdicts):
-        parts += ["### Which of the published differences are real", _summary(found)]
+        parts.append("### Which of the published differences are real")
         parts.append(_differences_table(found, metric, run.report.verdicts.tests))
     return parts
 
@@ -161,25 +157,6 @@ def _figures_table(figures: Sequence[Figure], metric: MetricDescription) -> str:
             for one, seconds in zip(figures, ours, strict=True)
         ]
     )
-
-
-def _summary(found: Sequence[PublishedDifference]) -> str:
-    seeds = min((d.ours.seeds for d in found if d.ours), default=0)
-    by = {v: [d for d in found if d.verdict == v] for v in ("real", "reversed", "tie", "")}
-    listed = {v: "; ".join(f"{d.names} ({d.ours_text})" for d in of) for v, of in by.items()}
-    real = f"{len(by['real'])} hold over {seeds} seeds"
-    sentences = [f"Of {len(found)} published differences, {real}"]
-    if by["real"]:
-        sentences[-1] += f": {listed['real']}"
-    if by["reversed"]:
-        count = len(by["reversed"])
-        sentences.append(f"{count} are real in the other direction: {listed['reversed']}")
-    if by["tie"]:
-        ties = "; ".join(d.names for d in by["tie"])
-        sentences.append(f"{len(by['tie'])} cannot be distinguished from chance: {ties}")
-    if by[""]:
-        sentences.append(f"{len(by[''])} are unknown: too few seeds")
-    return ". ".join(sentences) + "."
 
 
 def _differences_table(
@@ -217,61 +194,25 @@ def _plots(directory: Path) -> list[str]:
 
 
 def _classes(report: RunReport) -> list[str]:
-    """Precision, recall, F1 and support of the best cell; F1 of every row."""
-    found = {row.name: c for row in report.rows if (c := row.confusions) is not None}
-    rows = [row for row in report.rows if row.name in found]
-    if not rows:
+    """F1 of every row by class, the mean over seeds, and how many texts a class has."""
+    of_rows = [(row, c) for row in report.rows if (c := row.confusions) is not None]
+    if not of_rows:
         return []
-    best = next((row for row in rows if not row.baseline), rows[0])
-    labels = best.labels or [str(number) for number in range(found[best.name].shape[1])]
-    support = found[best.name].sum(axis=2).mean(axis=0)
-    # (seeds, classes, 3) of each row
-    scores = {name: class_scores(confusions) for name, confusions in found.items()}
-    shares = _share_intervals(rows, scores, support)
-
-    def cell(name: str, label: int, kind: int) -> str:
-        return _shown(shares[name, label, kind], 3)
-
-    kinds = ("precision", "recall", "F1")
-    return [
-        "## By class",
-        f"{code(report.short_name(best))}, mean over {counted(len(best.trained), 'seed')} with its "
-        f"95% interval; support: {report.metric.scored} of the class that are scored.",
-        grid(
-            [
-                {"class": line(label)}
-                | {kind: cell(best.name, i, k) for k, kind in enumerate(kinds)}
-                | {"support": f"{support[i]:g}"}
-                for i, label in enumerate(labels)
-            ]
-        ),
-        "F1 of every row:",
-        grid(
-            [
-                {"row": code(report.short_name(row))}
-                | {line(label): cell(row.name, i, 2) for i, label in enumerate(labels)}
-                for row in rows
-            ]
-        ),
+    first, confusions = of_rows[0]
+    support = confusions.sum(axis=2).mean(axis=0)
+    labels = first.labels or [str(number) for number in range(len(support))]
+    # (seeds, classes, precision, recall and F1) of each row, averaged over seeds
+    f1 = {row.name: class_scores(c).mean(axis=0)[:, 2] for row, c in of_rows}
+    heads = [f"{line(label)} ({n:g})" for label, n in zip(labels, support, strict=True)]
+    rows = [
+        {"row": code(report.short_name(row))}
+        | {head: f"{value:.3f}" for head, value in zip(heads, f1[row.name], strict=True)}
+        for row, _ in of_rows
     ]
-
-
-def _share_intervals(
-    rows: Sequence[Row], scores: dict[str, NDArray[np.float64]], support: NDArray[np.float64]
-) -> dict[tuple[str, int, int], Interval | None]:
-    """By row, class and kind of score: the mean over seeds, as the table has it of accuracy."""
-    found = {}
-    unlisted = np.empty((0, 0, 0), dtype=bool), np.empty((0, 0), dtype=bool)
-    seeds = max(len(of_row) for of_row in scores.values())
-    fixed = np.array([row.deterministic for row in rows])
-    for label, kind in np.ndindex(len(support), 3):
-        values = np.full((len(rows), seeds), np.nan)
-        for number, row in enumerate(rows):
-            values[number, : len(scores[row.name])] = scores[row.name][:, label, kind]
-        of_class = Scores(values, fixed, True, 0, int(support[label]), *unlisted)
-        for row, interval in zip(rows, row_intervals(of_class), strict=True):
-            found[row.name, label, kind] = interval
-    return found
+    about = (
+        f"F1, mean over seeds. In brackets: {report.metric.scored} of the class that are scored."
+    )
+    return ["## By class", about, grid(rows)]
 
 
 def _shown(value: Interval | float | None, digits: int) -> str:
