@@ -7,16 +7,14 @@ import re
 
 import numpy as np
 import pytest
-from factory import cell, name, simulated, train_record
+from factory import name, simulated, train_record
 from rates import at_most
 
 from zoo.report.html.report_page import report_page
 from zoo.report.rows import make_rows
 from zoo.report.run_report import MOST_DRAWN, RunReport
 from zoo.report.stats import verdicts
-from zoo.report.stats.effects import find_effects
 from zoo.report.stats.verdicts import MOST_RANKED, Verdicts
-from zoo.report.tables.effects_text import effects_data
 from zoo.report.write import write_tables
 
 AXES = {"attention": [f"a{n:02}" for n in range(20)], "pe": [f"p{n:02}" for n in range(20)]}
@@ -62,17 +60,6 @@ def test_the_page_shows_the_first_rows_the_reference_and_the_baseline_and_the_cs
     assert f"{len(lines)} of 401 rows are shown here: the first {MOST_DRAWN} of the table" in page
     write_tables(run, tmp_path)
     assert len((tmp_path / "table.csv").read_text().splitlines()) == 1 + 401
-
-
-def test_a_grid_of_many_axes_of_which_little_was_run_names_what_it_lacks_at_once():
-    choices = [f"c{n}" for n in range(12)]
-    axes = ("attention", "pe", "norm", "ffn", "block", "pool")
-    one_factor = [cell(), *(cell(**{axis: choice}) for axis in axes for choice in choices)]
-    rows = make_rows([train_record(one, seed, 10) for one in one_factor for seed in range(3)])
-    found = find_effects(rows, name())
-    assert len(found.main) == len(axes) * len(choices)
-    told = effects_data(found)
-    assert (told["lacking"], len(told["missing"])) == (13**6 - len(one_factor), 8)
 
 
 @pytest.mark.slow

@@ -19,7 +19,6 @@ from zoo.errors import DivergedError
 from zoo.models.build import build_ensemble
 from zoo.registry import Owner, Register, Registry
 from zoo.registry.cell import Cell
-from zoo.report.run_report import RunReport
 from zoo.tasks.base import TaskSetup
 from zoo.tasks.classify import Classify, ClassifyOptions
 from zoo.training import checkpoint
@@ -166,7 +165,7 @@ def zoo_register(register):
 """
 
 
-def test_a_bench_reports_an_auxiliary_loss_as_a_column_of_its_own(tmp_path, monkeypatch):
+def test_a_bench_records_an_auxiliary_loss(tmp_path, monkeypatch):
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("ZOO_PLUGINS", "")
     (tmp_path / "papers.py").write_text(PLUGIN, "utf-8")
@@ -194,9 +193,3 @@ def test_a_bench_reports_an_auxiliary_loss_as_a_column_of_its_own(tmp_path, monk
         if "experts" in name:
             assert 0.9 < record.metrics["auxiliary"]["balance"] < 2.0
             assert record.curve[-1]["auxiliary: balance"] == record.metrics["auxiliary"]["balance"]
-    report = RunReport(outcome.records)
-    shown = report.table.shown
-    losses = dict(zip(shown["ffn"], shown["balance loss"], strict=True))
-    assert losses["gelu"] == ""
-    assert 0.9 < float(losses["experts(experts=2)"]) < 2.0
-    assert any(note.startswith("balance loss: ") for note in report.notes)

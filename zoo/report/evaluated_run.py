@@ -9,7 +9,7 @@ from functools import cached_property
 from zoo.config.metric_description import MetricDescription
 from zoo.report.rows import NO_METRIC, Row, axes_of, make_rows, varying_axes
 from zoo.report.stats.effects import Effects, find_effects
-from zoo.report.stats.intervals import ENOUGH, ENOUGH_SOLVED, ROUNDING
+from zoo.report.stats.intervals import ENOUGH, ENOUGH_SOLVED, ROUNDING, sampling_error
 from zoo.report.stats.ratios import Speeds, find_reference
 from zoo.report.stats.verdicts import Verdicts
 from zoo.report.tables.text import plain
@@ -114,11 +114,6 @@ class EvaluatedRun:
         return list(dict.fromkeys(name for row in self.recorded_rows for name in row.chosen))
 
     @cached_property
-    def auxiliary(self) -> list[str]:
-        """The names of the losses that parts of the models add to the task's."""
-        return list(dict.fromkeys(name for row in self.recorded_rows for name in row.auxiliary))
-
-    @cached_property
     def chance(self) -> float | None:
         """The score of guessing; None where the data set does not know it."""
         levels = (record.config["data"].get("chance") for record in self.records)
@@ -147,6 +142,10 @@ class EvaluatedRun:
         """The metric with its unit, for an axis: ``accuracy, share of documents``."""
         metric = self.metric
         return f"{metric.label}, share of {metric.scored}" if metric.paired else metric.label
+
+    def sampling_error(self, row: Row) -> float | None:
+        """How far a model's score may be off on another test set of this size (95%)."""
+        return sampling_error(row.mean, row.effective_examples) if row.values else None
 
     def score_text(self, name: str) -> str:
         """The mean of a row with its interval; empty where it has no score."""

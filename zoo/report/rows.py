@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import statistics
 from collections.abc import Mapping, Sequence
@@ -86,13 +85,6 @@ class Row:
         """Seed to the value of a metric, for the seeds whose record has it."""
         found = {seed: record.metrics.get(name) for seed, record in self.trained.items()}
         return {seed: float(value) for seed, value in found.items() if value is not None}
-
-    @cached_property
-    def auxiliary(self) -> dict[str, float]:
-        """Name of an auxiliary loss to its mean in the last epoch, over the seeds."""
-        found = self.recorded("auxiliary")
-        names = dict.fromkeys(itertools.chain(*found))
-        return {name: statistics.fmean(a[name] for a in found if name in a) for name in names}
 
     @cached_property
     def groups(self) -> dict[str, dict[int, float]]:

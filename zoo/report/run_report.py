@@ -52,7 +52,7 @@ class RunReport(EvaluatedRun):
     @cached_property
     def notes(self) -> list[str]:
         """The lines under the table."""
-        return notes_of(self, self.table)
+        return notes_of(self)
 
     @cached_property
     def answer(self) -> list[str]:

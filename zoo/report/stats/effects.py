@@ -24,7 +24,6 @@ from zoo.report.stats.paired import Difference
 from zoo.report.stats.ratios import PHASES, Ratio, Speeds
 from zoo.report.stats.verdicts import Verdicts
 
-NAMED = 8  # of the cells that a grid lacks
 Pair = tuple[Row, Row, float]
 
 
@@ -78,17 +77,14 @@ class Effects:
     """Main effects in the order of the axes.
 
     about: a sentence that says what they are averages over. axes: those compared, with their
-    choices, the reference's first. seeds: those of the full grid. lacking: how many cells the grid
-    lacks where it is not full; then one factor is varied at a time. missing: the first of them, and
-    why.
+    choices, the reference's first. averaged: over the full grid; else one factor is varied at a
+    time.
     """
 
     about: str
     axes: dict[str, tuple[str, ...]]
     main: list[Effect]
-    seeds: tuple[int, ...] = ()
-    lacking: int = 0
-    missing: dict[str, str] = field(default_factory=dict)
+    averaged: bool
 
     def estimated(self, verdicts: Verdicts, speeds: Speeds) -> Effects:
         """The same with differences, speeds and memory."""
@@ -98,41 +94,33 @@ class Effects:
 def find_effects(rows: Sequence[Row], reference: str) -> Effects | None:
     """What the rows allow to compare, in the full grid or with one factor at a time; else None.
 
-    A cell that was skipped, or lacks a seed or a cost measurement that others have, is missing.
+    A cell that lacks a seed or a cost measurement that others have is missing from the grid.
     """
     cells = [row for row in rows if not row.baseline]
     base = next((row for row in cells if row.name == reference), None)
     axes = varying_axes(cells, reference)
     if base is None or not axes:
         return None  # others may have been measured against it, but its own records are not here
-    known = {tuple(row.cell[axis] for axis in axes): row for row in cells}
-    lacks = dict(zip(known, _lacks(cells).values(), strict=True))
-    # The combinations of many axes are millions: no more are looked at than are named.
-    whole = itertools.product(*axes.values())
-    missing = (("+".join(c), why) for c in whole if (why := lacks.get(c, "not run")))
-    if named := dict(itertools.islice(missing, NAMED)):
-        size = math.prod(map(len, axes.values()))
-        effects = _one_at_a_time(cells, base, axes)
-        lacking = size - sum(not why for why in lacks.values())
-        return replace(effects, lacking=lacking, missing=named) if effects else None
+    grid = {tuple(row.cell[axis] for axis in axes): row for row in _complete(cells)}
+    if len(grid) < math.prod(map(len, axes.values())):
+        return _one_at_a_time(cells, base, axes)
 
-    def pairs(axis: str, component: str, against: str) -> list[Pair]:
+    def pairs(axis: str, component: str, against: str) -> tuple[Pair, ...]:
         """Two choices in every combination of the other axes."""
         free = [[component] if name == axis else axes[name] for name in axes]
         of = [dict(zip(axes, choices, strict=True)) for choices in itertools.product(*free)]
-        return [
-            (known[tuple(c.values())], known[tuple((c | {axis: against}).values())], 1 / len(of))
+        return tuple(
+            (grid[tuple(c.values())], grid[tuple((c | {axis: against}).values())], 1 / len(of))
             for c in of
-        ]
+        )
 
     main = [
-        Effect(axis, first, other, tuple(pairs(axis, first, other)))
+        Effect(axis, first, other, pairs(axis, first, other))
         for axis, (first, *others) in axes.items()
         for other in others
     ]
     shape = " × ".join(f"{len(choices)} {axis}" for axis, choices in axes.items())
-    seeds = tuple(sorted({seed for row in cells for seed in row.values}))
-    return Effects(f"Averaged over the full grid of {shape}.", axes, main, seeds)
+    return Effects(f"Averaged over the full grid of {shape}.", axes, main, averaged=True)
 
 
 def _one_at_a_time(
@@ -142,29 +130,16 @@ def _one_at_a_time(
     effects = []
     for row in cells:
         differing = [axis for axis in base.cell if row.cell[axis] != base.cell[axis]]
-        if len(differing) == 1 and not any(_lacks([base, row]).values()):
+        if len(differing) == 1 and len(_complete([base, row])) == 2:
             choices = base.cell[differing[0]], row.cell[differing[0]]
             effects.append(Effect(differing[0], *choices, ((base, row, 1.0),)))
     effects.sort(key=lambda effect: list(base.cell).index(effect.axis))
     about = f"With everything else as in the reference, {base.name}."
-    return Effects(about, axes, effects) if effects else None
+    return Effects(about, axes, effects, averaged=False) if effects else None
 
 
-def _lacks(cells: Sequence[Row]) -> dict[str, str]:
-    """Of each cell what it lacks that others have; empty where it is complete."""
-    seeds = sorted({seed for row in cells for seed in row.values})
+def _complete(cells: Sequence[Row]) -> list[Row]:
+    """The cells that have every seed, and a cost measurement, if any of these cells has it."""
+    seeds = {seed for row in cells for seed in row.values}
     measured = any(row.measured for row in cells)
-    return {row.name: _lack(row, seeds, measured) for row in cells}
-
-
-def _lack(row: Row, seeds: Sequence[int], measured: bool) -> str:
-    bad = row.bad
-    if bad is not None and bad.status == "skipped":
-        return f"skipped: {bad.reason}"
-    if absent := [seed for seed in seeds if seed not in row.values]:
-        what = f"no seed {', '.join(map(str, absent))}" if absent != seeds else "not trained"
-        return f"{what}, {bad.status}" if bad and bad.kind == "train" else what
-    if measured and not row.measured:
-        why = f", {row.cost_record.status}" if row.cost_record else ""
-        return f"no cost measurement{why}"
-    return ""
+    return [row for row in cells if seeds <= row.values.keys() and (row.measured or not measured)]

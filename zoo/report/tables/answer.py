@@ -129,7 +129,7 @@ def _choices(run: EvaluatedRun) -> str:
             size = run.metric.format_size(difference.mean, difference.half)
             parts.append(f"{better} is better than {worse} by {size}")
     if parts and run.effects:
-        how = "Exchanged one at a time" if run.effects.missing else "Averaged over the grid"
+        how = "Averaged over the grid" if run.effects.averaged else "Exchanged one at a time"
         more, matter = len(parts) - NAMED, "matters" if len(parts) == NAMED + 1 else "matter"
         rest = f"; {counted(more, 'more choice')} {matter}" if more > 0 else ""
         return f"{how}, {'; '.join(parts[:NAMED])}{rest}."

@@ -40,23 +40,21 @@ def effects_data(effects: Effects) -> dict[str, Any]:
     """All effects as plain values, for JSON."""
     return {
         "grid": {axis: list(choices) for axis, choices in effects.axes.items()},
-        "lacking": effects.lacking,
-        "missing": dict(effects.missing),
-        "seeds": list(effects.seeds),
+        "averaged": effects.averaged,
         "effects": [_data(effect) for effect in effects.main],
     }
 
 
 def _data(effect: Effect) -> dict[str, Any]:
-    names = ["axis", "component", "against"]
-    data: dict[str, Any] = {name: getattr(effect, name) for name in names}
-    if found := effect.difference:
-        shown = {name: getattr(found, name) for name in ("mean", "low", "high", "p", "equal")}
-        tie = None if found.adjusted is None else not found.real
-        data[effect.metric.name] = shown | {"p_adjusted": found.adjusted, "tie": tie}
+    data: dict[str, Any] = {n: getattr(effect, n) for n in ("axis", "component", "against")}
+    if difference := effect.difference:
+        shown = {n: getattr(difference, n) for n in ("mean", "low", "high", "p", "equal")}
+        tie = None if difference.adjusted is None else not difference.real
+        shown |= {"p_adjusted": difference.adjusted, "tie": tie}
+        data[effect.metric.name] = shown
     for phase, ratio in effect.speed.items():
         if ratio:
-            shown = {name: getattr(ratio, name) for name in ("value", "low", "high", "contended")}
+            shown = {n: getattr(ratio, n) for n in ("value", "low", "high", "contended")}
             tie = None if ratio.verdict is None else ratio.verdict == 0
             data[f"{phase}_ratio"] = shown | {"tie": tie}
     if effect.memory is not None:

@@ -11,32 +11,30 @@ from zoo.errors import counted, listed
 from zoo.measure.turns import CONTENDED as MOST_CONTENTION
 from zoo.measure.turns import NARROW
 from zoo.report.evaluated_run import EvaluatedRun
+from zoo.report.rows import Row
 from zoo.report.stats.intervals import ENOUGH
 from zoo.report.stats.ratios import CONTENDED, UNDECIDED
 from zoo.report.stats.verdicts import MOST_RANKED
-from zoo.report.tables.columns import Line
-from zoo.report.tables.table import Table
 from zoo.report.tables.text import from_to, plain
 from zoo.sweep.records import Record, shared_part
 
 UNBALANCED = 2.0  # times the mean of the other classes, from which on the largest one is a finding
 CAUTIONS = 2
-NAMED = 6  # rows at chance that are named
-EQUAL = 20  # groups of equal rows that are named, and rows of one
+NAMED = 6  # rows of a list that are named, and lists
 
 
-def notes_of(run: EvaluatedRun, table: Table) -> list[str]:
+def notes_of(run: EvaluatedRun) -> list[str]:
     """All notes of a report, in the order in which they are printed."""
     if not run.records:
         return ["No records."]
     notes = [
         _seeds(run),
         _rank(run),
-        _sampling_error(run, table),
+        _sampling_error(run),
         _speed(run),
         _visible(run),
         _equal_rows(run),
-        _chance(run, table),
+        _chance(run),
         _tuning(run),
         *remarks_of(run.typical.config["data"]),
         made_on(run.typical, run.metric),
@@ -91,17 +89,17 @@ def _rank(run: EvaluatedRun) -> str:
     return note
 
 
-def _sampling_error(run: EvaluatedRun, table: Table) -> str:
+def _sampling_error(run: EvaluatedRun) -> str:
     metric = run.metric
-    errors = [line[f"{metric.name}_sampling_error"] for line in table.lines]
-    if not (known := [error for error in errors if error is not None]):
+    errors = [error for row in run.rows if (error := run.sampling_error(row)) is not None]
+    if not errors:
         return ""
     examples = max(row.examples for row in run.rows)
     size = f"Test set: {examples} {metric.scored}. " if examples else ""
     parts = "" if examples else f"; the {metric.scored} of one text are not independent"
     return (
         f"{size}On another test set of this size from the same source, a model's {metric.label} "
-        f"may differ by up to {metric.format_size(max(known))} (95%, Wilson{parts}); ± does not "
+        f"may differ by up to {metric.format_size(max(errors))} (95%, Wilson{parts}); ± does not "
         "include this."
     )
 
@@ -149,21 +147,21 @@ def _equal_rows(run: EvaluatedRun) -> str:
     groups = run.verdicts.equal_rows()
     if not groups:
         return ""
-    named = [listed(run.short_names(rows), EQUAL) for rows in groups[:EQUAL]]
-    more = [f"and {counted(len(groups) - EQUAL, 'more group')}"] if groups[EQUAL:] else []
+    named = [listed(run.short_names(rows), NAMED) for rows in groups[:NAMED]]
+    more = [f"and {counted(len(groups) - NAMED, 'more group')}"] if groups[NAMED:] else []
     return (
         "The same results with every seed, and so one row in every comparison: "
         f"{'; '.join([*named, *more])}."
     )
 
 
-def _chance(run: EvaluatedRun, table: Table) -> str:
+def _chance(run: EvaluatedRun) -> str:
     if run.chance is None:
         return ""
     names: dict[bool | None, list[str]] = {True: [], False: [], None: []}
-    for row, line in zip(table.rows, table.lines, strict=True):
+    for row in run.rows:
         if row.values:
-            names[at_chance(line, run.metric, run.chance)].append(run.short_name(row))
+            names[at_chance(run, row, run.chance)].append(run.short_name(row))
     parts = []
     if names[True]:
         parts.append(f"not better than it: {listed(names[True], NAMED)}")
@@ -173,22 +171,19 @@ def _chance(run: EvaluatedRun, table: Table) -> str:
     return f"Chance level of {run.metric.label}: {run.metric.format(run.chance)}; {about}."
 
 
-def at_chance(line: Line, metric: MetricDescription, chance: float | None) -> bool | None:
-    """Whether a table's line is no better than chance, over seeds or over other test sets.
+def at_chance(run: EvaluatedRun, row: Row, chance: float) -> bool | None:
+    """Whether a row with a score is no better than chance, over seeds or over other test sets.
 
-    None where there is no chance level or no score, and for a score above chance that has neither
-    an interval over seeds nor a sampling error.
+    None for a score above chance that has neither an interval over seeds nor a sampling error.
     """
-    mean, direction = line[f"{metric.name}_mean"], metric.direction
-    if chance is None or mean is None:
+    interval, better = run.verdicts.intervals[row.name], run.metric.better
+    ends = [interval.low, interval.high] if interval else []
+    if (error := run.sampling_error(row)) is not None:
+        ends += [row.mean - error, row.mean + error]
+    known = [better(end) for end in ends if end is not None]
+    if not known and better(row.mean) > better(chance):
         return None
-    ends = [line[f"{metric.name}_{'low' if direction > 0 else 'high'}"]]
-    if (error := line[f"{metric.name}_sampling_error"]) is not None:
-        ends.append(mean - direction * error)
-    known = [end for end in ends if end is not None]
-    if not known and direction * mean > direction * chance:
-        return None
-    return bool(min(direction * end for end in [mean, *known]) <= direction * chance)
+    return min([better(row.mean), *known]) <= better(chance)
 
 
 def _tuning(run: EvaluatedRun) -> str:

@@ -40,7 +40,7 @@ class Table:
     @cached_property
     def texts(self) -> dict[str, list[str]]:
         """Key to the text of each row, of the columns that have something to read."""
-        texts = {c.key: [c.text(line) for line in self.lines] for c in self.columns if c.head}
+        texts = {c.key: [c.text(row) for row in self.rows] for c in self.columns if c.head}
         return {key: column for key, column in texts.items() if any(column)}
 
     @cached_property
