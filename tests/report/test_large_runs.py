@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 
 import numpy as np
 import pytest
@@ -49,15 +48,10 @@ def test_the_first_rows_by_score_are_ranked_and_all_pairs_are_corrected_for(run)
     assert verdicts.verdict(run.rows[MOST_RANKED - 1].name, best) in (0, -1)
 
 
-def test_the_page_shows_the_first_rows_the_reference_and_the_baseline_and_the_csv_all(
-    run, tmp_path
-):
+def test_the_page_shows_the_first_rows_and_the_csv_all(run, tmp_path):
     page = report_page(run, [])
     assert len(page.encode()) < 3_000_000
-    lines = set(re.findall(r'<a href="#row-(\d+)"', page))
-    assert len(lines) <= MOST_DRAWN + 2
-    assert {str(run.position["words"]), str(run.position[run.reference])} <= lines
-    assert f"{len(lines)} of 401 rows are shown here: the first {MOST_DRAWN} of the table" in page
+    assert f"The first {MOST_DRAWN} of 401 rows are shown; table.csv has all." in page
     write_tables(run, tmp_path)
     assert len((tmp_path / "table.csv").read_text().splitlines()) == 1 + 401
 

@@ -11,7 +11,7 @@ from zoo.report.tables.notes import cautions_of, notes_of
 from zoo.report.tables.table import Table, make_table
 from zoo.report.tables.text import plain
 
-MOST_DRAWN = 300  # rows of the table on the page and in plots, the first ones
+MOST_DRAWN = 200  # rows of the table on the page and in plots
 
 
 class RunReport(EvaluatedRun):
@@ -27,27 +27,17 @@ class RunReport(EvaluatedRun):
         """The values of the table."""
         return self.table.lines
 
-    @cached_property
-    def drawn(self) -> list[int]:
-        """The places in the table of the rows that page and plots show.
-
-        All; of very many the first ones, the reference and the baselines.
-        """
-        return [
-            number
-            for number, row in enumerate(self.rows)
-            if number < MOST_DRAWN or row.baseline or row.name == self.reference
-        ]
+    @property
+    def drawn(self) -> range:
+        """The places in the table of the rows that page and plots show: of very many the first."""
+        return range(min(len(self.rows), MOST_DRAWN))
 
     @property
     def drawn_note(self) -> str:
         """That these are not all rows; empty where they are."""
         if len(self.drawn) == len(self.rows):
             return ""
-        return (
-            f"{len(self.drawn):,} of {len(self.rows):,} rows are shown here: the first "
-            f"{MOST_DRAWN} of the table, the reference and the baselines. table.csv has all rows."
-        )
+        return f"The first {MOST_DRAWN} of {len(self.rows):,} rows are shown; table.csv has all."
 
     @cached_property
     def notes(self) -> list[str]:

@@ -13,7 +13,6 @@ from zoo.errors import ZooError
 from zoo.report.rows import varying
 from zoo.report.tables.notes import machine_summary, mixed
 from zoo.report.tables.text import bullets, laid_out
-from zoo.report.tables.words import said
 from zoo.sweep.records import Record
 
 FEWEST = 3
@@ -105,17 +104,16 @@ def curves(records: Sequence[Record]) -> list[Curve]:
 
 
 def axis(records: Sequence[Record]) -> str:
-    """What was varied: length, dim, layers or batch."""
+    """What was varied, such as length."""
     return str(records[0].config["over"])
 
 
 def make_frame(records: Sequence[Record]) -> pd.DataFrame:
     """A row per point, in seconds and MiB: what ``scale.csv`` holds."""
-    over = axis(records)
     rows = [
         {
             "cell": curve.name,
-            over: record.config["value"],
+            axis(records): record.config["value"],
             "status": record.status,
             **{metric: record.metrics.get(metric) for metric in COSTS},
             "reason": record.reason,
@@ -128,20 +126,21 @@ def make_frame(records: Sequence[Record]) -> pd.DataFrame:
 
 def as_text(records: Sequence[Record], style: str = "simple") -> str:
     """The table of points, the table of exponents, and notes on both."""
-    over, found, heads = axis(records), curves(records), [head for head, _ in COSTS.values()]
+    over, cells, heads = axis(records), curves(records), [head for head, _ in COSTS.values()]
     points = []
-    for curve, record in [(c, record) for c in found for record in c.records]:
+    for name, record in [(curve.name, record) for curve in cells for record in curve.records]:
         status = "" if record.status == "ok" else str(record.status)
         status += f": {record.reason}" if status == "skipped" else ""
         costs = [_cost(metric, record.metrics.get(metric)) for metric in COSTS]
-        points.append([curve.name, f"{record.config['value']:,}", *costs, status])
-    powers = [[c.name, *(str(c.exponent(metric) or "") for metric in COSTS)] for c in found]
-    of = [h.rpartition(" ")[0] + (" time" if "ms" in h else " memory") for h in heads]
+        points.append([name, f"{record.config['value']:,}", *costs, status])
+    powers = [[c.name, *(str(c.exponent(metric) or "") for metric in COSTS)] for c in cells]
     align = ("left", *["right"] * 5, "left")
     parts = [
         laid_out(points, ["cell", over, *heads, "status"], style, align),
         f"Grows with {over} to the power of:",
-        laid_out(powers, ["cell", *of], style),
+        laid_out(
+            powers, ["cell", "train time", "infer time", "train memory", "infer memory"], style
+        ),
         bullets(_notes(records)),
     ]
     return "\n\n".join(parts)
@@ -159,14 +158,16 @@ def _unmeasurable(metric: str, cost: float) -> bool:
 
 
 def _notes(records: Sequence[Record]) -> list[str]:
-    """What the numbers are, in plain sentences."""
-    first = records[0]
-    found = said(
-        "scaling",
-        ways=dict.fromkeys(str(r.metrics["memory_how"]) for r in records if r.metrics),
-        least=LEAST,
-        sizes=first.config["base"],
-        over=axis(records),
-        machine=machine_summary(first.environment),
-    )
-    return [*found, *mixed(records)]
+    ways = dict.fromkeys(str(r.metrics["memory_how"]) for r in records if r.metrics)
+    base = records[0].config["base"].items()
+    sizes = ", ".join(f"{name.replace('_', ' ')} {size:,}" for name, size in base)
+    return [
+        "A step is one batch of texts of full length, without padding; training is forward, "
+        "backward and AdamW. Times are medians over rounds in which all cells take turns.",
+        f"Memory: {' or '.join(ways) or 'not measured'}, each in a process of its own; less than "
+        f"{LEAST:g} MiB cannot be measured.",
+        "Powers: least squares on logarithms over the upper half of what was measured (at least "
+        "three points), with the 95% t-interval of the slope.",
+        f"Sizes: {sizes}. Machine: {machine_summary(records[0].environment)}.",
+        *mixed(records),
+    ]
