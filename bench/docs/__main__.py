@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench.docs.built_site import check_site
+from bench.docs.columns import columns_table
 from bench.docs.command_line import reference
 from bench.docs.component_pages import component_pages, components_overview
 from bench.docs.notebooks import notebook_pages
@@ -28,6 +29,7 @@ from zoo.errors import ZooError
 PEERS = RESULTS / "peers" / "cpu" / "lines.jsonl"
 # What a page asks for by ``<!-- made: NAME -->``.
 MADE: dict[str, Callable[[], str]] = {
+    "columns": columns_table,
     "commands": reference,
     "components": components_overview,
     "speed comparisons": lambda: comparisons(PEERS),
