@@ -10,7 +10,7 @@ __version__ = "0.2.0"
 if TYPE_CHECKING:
     from zoo.api import bench, build, train
     from zoo.errors import ZooError
-    from zoo.inference.load import load
+    from zoo.inference.saved_model import load
     from zoo.registry.hookspecs import hookimpl
 
 __all__ = ["ZooError", "__version__", "bench", "build", "hookimpl", "load", "train"]
@@ -21,7 +21,7 @@ _LAZY = {
     "bench": "zoo.api",
     "build": "zoo.api",
     "hookimpl": "zoo.registry.hookspecs",
-    "load": "zoo.inference.load",
+    "load": "zoo.inference.saved_model",
     "train": "zoo.api",
 }
 

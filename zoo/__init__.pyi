@@ -287,9 +287,10 @@ def load(
 ) -> TextModel:
     """The model that ``zoo train --save`` wrote, in float32, ready to predict or to generate.
 
-    plugins: single-file plug-ins that it was trained with. allow_changed: load it also where
-    components have changed. Only code of registered components runs. Raises ZooError where the
-    directory holds no intact model, or components are missing or have changed.
+    plugins: single-file plug-ins that it was trained with. allow_changed: load it also where it
+    gives other outputs than when it was saved, because components have changed. Only code of
+    registered components runs. Raises ZooError where the directory holds no intact model, or
+    components are missing or have changed.
     """
 
 def train(

@@ -131,6 +131,6 @@ axes.set_yticks(range(len(found.tokens)), found.tokens)
 figure.tight_layout()
 
 # %% [markdown]
-# `zoo attend model "a text" --out map.html` shows every layer and head of a saved model.
+# `zoo attend model "a text" --out map.png` draws every layer of a saved model.
 #
 # Next: [a transformer from scratch](2-transformer-from-scratch.md).

@@ -46,7 +46,7 @@ def test_a_place_that_cannot_be_written_to_is_refused_before_any_work(
 def test_python_and_pictures_refuse_it_too(folder, refused_command):
     with pytest.raises(ZooError, match="cannot write to /proc/zoo: "):
         zoo.bench("fused", "rope", data="newswire", out="/proc/zoo")
-    for place in ("/proc/map.png", "nowhere/map.html", f"{LONG}.svg"):
+    for place in ("/proc/map.png", "nowhere/map.png", f"{LONG}.png"):
         assert f"cannot write to {place}: " in refused_command(
             "attend", "model", "a text", "--out", place
         )

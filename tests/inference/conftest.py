@@ -12,7 +12,7 @@ import pytest
 from saved_models import GENERATOR, PLUGIN, TINY, train
 from small_run_fixtures import _isolated, book, corpus
 
-from zoo.inference.load import load
+from zoo.inference.saved_model import load
 from zoo.models.text_model import TextClassifier
 
 __all__ = ["_isolated", "book", "corpus"]
@@ -53,13 +53,6 @@ def model(trained) -> TextClassifier:
     loaded = load(trained)
     assert isinstance(loaded, TextClassifier)
     return loaded
-
-
-@pytest.fixture(scope="package")
-def ensemble(corpus, tmp_path_factory, _isolated) -> Path:
-    """The directory of a deep ensemble of two."""
-    directory = tmp_path_factory.mktemp("ensemble") / "model"
-    return train(directory, *TINY, "--data", corpus, "--set", "ensemble=2")
 
 
 @pytest.fixture(scope="package")

@@ -13,8 +13,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from zoo.cli import main
-from zoo.inference.directory import WEIGHTS
-from zoo.inference.load import load
+from zoo.inference.saved_model import WEIGHTS, load
 from zoo.models.build import build_classifier
 from zoo.models.text_model import TextClassifier
 from zoo.registry import AXES, Registry

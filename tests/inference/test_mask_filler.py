@@ -11,7 +11,7 @@ import torch
 from saved_models import TINY, train
 
 from zoo.components.tokens import Tokens
-from zoo.inference.load import load
+from zoo.inference.saved_model import load
 from zoo.models.text_model import MaskFiller, fill
 
 OPTIONS = ["--task", "mlm", *TINY, "--lr", "0.01"]
@@ -78,15 +78,15 @@ def test_evaluated_on_the_data_of_its_training_it_has_the_score_of_its_training(
     for name in ("bits_per_byte", "token_accuracy"):
         assert found[name] == pytest.approx(filler.card.metrics[name], rel=1e-5)
     warned = said(*command, "--split", "train").err
-    assert "warning: the model was trained on these texts" in warned
+    assert "warning: the model was trained on texts of" in warned
     for words in (["--tags-column", "tags"], ["--mistakes", 3]):
         assert words[0] in refused_command(*command, *words)
 
 
 def test_splits_are_named_and_fillings_are_shown_with_their_pieces(encoder, corpus, said):
-    for split, texts in (("test", "held-out"), ("train", "training"), ("all", "all")):
-        shown = said("evaluate", encoder, "--data", corpus, "--split", split).out
-        assert f"{texts} texts: " in shown
+    for split in ("test split", "train split", "all documents"):
+        shown = said("evaluate", encoder, "--data", corpus, "--split", split.split()[0]).out
+        assert f"{split}: " in shown
         assert "masked token" in shown
     command = ["predict", encoder, "the [MASK] of the match"]
     filled, mask = said(*command).out.splitlines()

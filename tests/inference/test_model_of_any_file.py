@@ -12,7 +12,7 @@ import pytest
 from saved_models import TINY, train
 
 from zoo.cli import main
-from zoo.inference.directory import read
+from zoo.inference.saved_model import read
 from zoo.inference.train import find_run_row
 from zoo.registry.loading import load
 

@@ -14,7 +14,7 @@ from saved_models import TINY, train
 from sklearn.metrics import classification_report
 
 from zoo.inference.attention_map import attention_map
-from zoo.inference.load import load
+from zoo.inference.saved_model import load
 from zoo.models.text_model import TextTagger
 
 PEOPLE, PLACES = ["Anna", "Ben", "Carla"], ["Rome", "Oslo", "Lima"]

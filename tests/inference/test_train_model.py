@@ -162,7 +162,7 @@ def test_training_that_fails_ends_in_one_line_and_saves_nothing(tmp_path, corpus
 
 def test_a_kill_while_writing_leaves_no_half_model(tmp_path, refused_command):
     program = (
-        "import os, signal\nfrom pathlib import Path\nfrom zoo.inference.directory import draft\n"
+        "import os, signal\nfrom pathlib import Path\nfrom zoo.inference.saved_model import draft\n"
         "with draft(Path('model')) as directory:\n"
         "    (directory / 'config.json').write_text('{')\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"

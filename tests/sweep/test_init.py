@@ -19,8 +19,8 @@ from zoo.cli import main
 from zoo.data.sources.corpus import plain_words
 from zoo.errors import ZooError
 from zoo.execution.open_setup import open_setup
-from zoo.inference.load import load as load_model
 from zoo.inference.requests import with_saved_encoders
+from zoo.inference.saved_model import load as load_model
 from zoo.registry.loading import load
 from zoo.report.run_report import RunReport
 from zoo.sweep.complete import read_run

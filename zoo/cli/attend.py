@@ -1,4 +1,4 @@
-"""``zoo attend``: the attention weights of a text, as numbers, a picture or a page."""
+"""``zoo attend``: the attention weights of a text, as numbers or a picture."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from zoo.errors import ZooError
 if TYPE_CHECKING:
     from zoo.inference.attention_map import AttentionMap
 
-FORMATS = (".png", ".svg", ".html")
 MATRIX = 12  # tokens; a wider matrix does not fit a terminal
 MOST = 3  # tokens named instead of a whole row
 
@@ -24,66 +23,55 @@ MOST = 3  # tokens named instead of a whole row
 @click.command()
 @model_options
 @click.argument("text")
-@click.option(
-    "--out",
-    "files",
-    metavar="FILE",
-    multiple=True,
-    help="Write a picture (.png, .svg) or a page to hover over (.html); may be repeated.",
-)
+@click.option("--out", metavar="FILE", help="Write a picture, as PNG.")
 @json_option
-def attend(
-    saved: SavedModel,
-    text: str,
-    files: tuple[str, ...],
-    as_json: bool,
-) -> None:
+def attend(saved: SavedModel, text: str, out: str | None, as_json: bool) -> None:
     """Show how much every token of a text attends to every other, in every layer.
 
     \b
     zoo attend model "can you can that"
     zoo attend model "can you can that" --out means.png
-    zoo attend model "can you can that" --out map.html
 
     Rows are queries, columns are keys; rows sum to one. The predicted class stands above them.
-    Layers whose attention gives no weights are left out. A page and --json have every head, all
-    else the mean over heads.
+    Layers whose attention gives no weights are left out. --json has every head, all else the mean
+    over heads.
     """
-    for file in files:
-        if Path(file).suffix.lower() not in FORMATS:
-            raise ZooError(f"--out {file}: its name must end with .png, .svg or .html")
-        refuse_unwritable(Path(file), is_file=True)
+    if out is not None:
+        if Path(out).suffix.lower() != ".png":
+            raise ZooError(f"--out {out}: its name must end with .png")
+        refuse_unwritable(Path(out), is_file=True)
     if not text.strip():
         raise ZooError("the text is empty")
     model = saved.open("attend")
 
-    from zoo.inference.attention_map import attention_map, write_map
+    from zoo.inference.attention_map import attention_map, write_picture
 
-    found = attention_map(model, text)
-    if found.all_unknown:
+    shown = attention_map(model, text)
+    if shown.all_unknown:
         raise ZooError("every token of the text is unknown to the model")
-    for file in files:
-        write_map(Path(file), found, model.card.cell)
-        click.echo(f"wrote {file}", err=True)
+    if out is not None:
+        title = f"{model.card.cell}; predicted: {shown.predicted}"
+        write_picture(Path(out), shown.tokens, shown.means, title)
+        click.echo(f"wrote {out}", err=True)
     if as_json:
-        content = {"tokens": found.tokens, "cut": found.cut, "predicted": found.predicted}
+        content = {"tokens": shown.tokens, "cut": shown.cut, "predicted": shown.predicted}
         content["maps"] = [
-            {"layer": n, "weights": mean.tolist(), "heads": found.by_layer[n].tolist()}
-            for n, mean in found.means.items()
+            {"layer": n, "weights": mean.tolist(), "heads": shown.by_layer[n].tolist()}
+            for n, mean in shown.means.items()
         ]
         print_json(content, indent=None)
-    elif not files:
-        click.echo(f"predicted: {found.predicted}\n")
-        _print(found)
-    if found.missing:
-        missing = " and ".join(f"layer {number}" for number in found.missing)
+    elif out is None:
+        click.echo(f"predicted: {shown.predicted}\n")
+        _print(shown)
+    if shown.missing:
+        missing = " and ".join(f"layer {number}" for number in shown.missing)
         click.echo(f"note: the attention of {missing} gives no map", err=True)
-    report_limits(found.cut > 0, found.unknown > 0, 1, model.max_length)
+    report_limits(shown.cut > 0, shown.unknown > 0, 1, model.max_length)
 
 
-def _print(found: AttentionMap) -> None:
-    tokens = found.tokens
-    for number, (layer, weights) in enumerate(found.means.items()):
+def _print(shown: AttentionMap) -> None:
+    tokens = shown.tokens
+    for number, (layer, weights) in enumerate(shown.means.items()):
         click.echo(("\n" if number else "") + f"layer {layer}, mean over heads")
         rows, header = [], ["", *tokens]
         if len(tokens) > MATRIX:

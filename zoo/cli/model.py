@@ -31,12 +31,12 @@ class SavedModel:
 
     def refuse_other_tasks(self, command: str) -> None:
         """ZooError where the model's task does not offer this command, or cannot be had."""
-        from zoo.inference.directory import read
+        from zoo.inference.saved_model import read
 
         directory = Path(self.directory)
         card = read(directory)  # before torch is imported, which takes seconds
         try:
-            task = card.find_task(self.registry, allow_changed=self.allow_changed)
+            task = card.find_task(self.registry)
         except ZooError as error:
             raise ZooError(f"{directory}: {error}") from error
         if command not in task.commands:
@@ -52,7 +52,7 @@ class SavedModel:
 
         self.refuse_other_tasks(command)
 
-        from zoo.inference.load import load_from
+        from zoo.inference.saved_model import load_from
         from zoo.training.device import resolve
 
         runtime = resolve(Execution.model_validate({"device": self.device}))
@@ -89,7 +89,7 @@ def model_options(command: Callable[..., Any]) -> Any:
         click.option(
             "--allow-changed",
             is_flag=True,
-            help="Load the model although components have changed since it was trained.",
+            help="Load the model although it gives other outputs than when it was saved.",
         ),
         plugin_option,
     )(with_model)

@@ -1,4 +1,4 @@
-"""Attention maps: how much each token of a text attends to every other, as numbers and files."""
+"""Attention maps: how much each token of a text attends to every other, as numbers and a PNG."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,14 +19,14 @@ from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import Tokens
 from zoo.data.batches import padded
 from zoo.errors import ZooError
-from zoo.models.architectures import Classifier, Tagger, evaluating
+from zoo.files import writing
+from zoo.models.architectures import Classifier, evaluating
 from zoo.models.stack import Decoder, Encoder
 from zoo.models.text_model import TaggedText, TextClassifier, TextTagger
 
 # Of a picture, in inches: a token, a whole map at least and at most, and from label to label.
 CELL, LEAST, MOST, LABEL = 0.3, 2.5, 20.0, 0.17
 COLUMNS = 4
-DIGITS = 4  # of a weight in a page, so that it stays small
 
 
 @dataclass(frozen=True)
@@ -73,16 +73,14 @@ class AttentionMap:
 def attention_map(model: TextClassifier | TextTagger, text: str) -> AttentionMap:
     """The attention weights of a text in every head of the layers that give them.
 
-    Raises ZooError where no layer's attention does, or the model is an ensemble.
+    Raises ZooError where no layer's attention does.
     """
-    if not isinstance(model.model, Classifier | Tagger):
-        raise ZooError("an ensemble has no attention map: each member has its own")
     if not model.layers_with_map:
         raise ZooError(f"the attention of {model.card.cell} has no attention map")
     (encoding,) = model.encode([text])
     read = encoding.ids[: model.max_length]
     ids, tokens = padded([read], model.device)
-    encoder = model.model.encoder
+    encoder = cast(Encoder, model.model.encoder)
     by_layer = attention_weights(encoder, ids, tokens, model.layers_with_map)
     return AttentionMap(
         text,
@@ -98,13 +96,11 @@ def attention_map(model: TextClassifier | TextTagger, text: str) -> AttentionMap
 
 def _predicted(model: TextClassifier | TextTagger, text: str) -> str:
     """A class with its probability, or the tag of each token."""
-    (found,) = model.predict([text])
-    if isinstance(found, TaggedText):
-        return " ".join(
-            f"{token}/{tag}" for token, tag in zip(found.tokens, found.tags, strict=True)
-        )
-    sure = "" if found.probability is None else f" ({found.probability:.1%})"
-    return f"{found.label}{sure}"
+    (answer,) = model.predict([text])
+    if isinstance(answer, TaggedText):
+        return " ".join(map("/".join, zip(answer.tokens, answer.tags, strict=True)))
+    sure = "" if answer.probability is None else f" ({answer.probability:.1%})"
+    return f"{answer.label}{sure}"
 
 
 def attention_weights(
@@ -121,8 +117,8 @@ def attention_weights(
         weights: Callable[..., Tensor] = attention.weights  # type: ignore[assignment]
         x, layer = args
         # A copy: what the map's computation leaves is not for later layers.
-        (found,) = weights(x, replace(layer, shared=dict(layer.shared), losses=None, cache=None))
-        maps[number] = found.float().cpu().numpy()
+        (of_text,) = weights(x, replace(layer, shared=dict(layer.shared), losses=None, cache=None))
+        maps[number] = of_text.float().cpu().numpy()
 
     hooks = [
         cast(Block, encoder.blocks[layer - 1]).attention.register_forward_pre_hook(
@@ -139,65 +135,17 @@ def attention_weights(
     return maps
 
 
-def write_map(file: Path, attention_map: AttentionMap, title: str) -> None:
-    """Write a page of every layer and head to an .html file, or a picture of the means over heads.
-
-    The same map gives the same file. Raises ZooError where it cannot be written.
-    """
-    try:
-        if file.suffix.lower() == ".html":
-            file.write_text(render_page(attention_map, title), encoding="utf-8")
-        else:
-            predicted = attention_map.predicted
-            heading = f"{title}; predicted: {predicted}" if predicted else title
-            write_picture(file, attention_map.tokens, attention_map.means, heading)
-    except OSError as error:
-        raise ZooError(f"cannot write to {file}: {error.strerror}") from error
-
-
-def render_page(attention_map: AttentionMap, title: str) -> str:
-    """The page of every layer and head, and of the mean over heads; it needs no other file.
-
-    Markup in the tokens is escaped.
-    """
-    from zoo.report.html.report_page import page_environment
-
-    by_layer = attention_map.by_layer
-
-    def rounded(weights: npt.NDArray[np.float32]) -> Any:
-        return weights.astype(float).round(DIGITS).tolist()
-
-    page: str = (
-        page_environment("zoo.inference")
-        .get_template("attention.html")
-        .render(
-            title=f"Attention: {attention_map.text}",
-            model=title,
-            predicted=attention_map.predicted,
-            cut=attention_map.cut,
-            missing=attention_map.missing,
-            data={
-                "tokens": attention_map.tokens,
-                "layers": list(by_layer),
-                "mean": [rounded(w) for w in attention_map.means.values()],
-                "heads": [rounded(w) for w in by_layer.values()],
-            },
-        )
-    )
-    return page
-
-
 def write_picture(
     file: Path, tokens: Sequence[str], shown: Mapping[int, npt.NDArray[np.float32]], title: str
 ) -> None:
-    """Draw the map (L, L) of each layer in a grid with one colour scale from 0, as PNG or SVG.
+    """Draw the map (L, L) of each layer in a grid with one colour scale from 0, as PNG.
 
     Of a long text, as many tokens are named as there is room for in letters of readable size. Needs
-    no display. Raises OSError where the file cannot be written.
+    no display. The same map gives the same file. Raises WriteError where it cannot be written.
     """
     from matplotlib.figure import Figure
 
-    from zoo.report.plots.plot import finish, styled
+    from zoo.report.plots.plot import styled
     from zoo.report.tables.text import plain
 
     columns = min(COLUMNS, len(shown))
@@ -205,7 +153,7 @@ def write_picture(
     side = min(MOST, max(LEAST, CELL * len(tokens)))
     every = math.ceil(LABEL * len(tokens) / side)
     most = max(float(weights.max()) for weights in shown.values())
-    with styled():
+    with styled(), writing(file):
         figure = Figure(figsize=(columns * (side + 1.2) + 0.6, rows * (side + 1.2)))
         figure.set_layout_engine("compressed", h_pad=0.1)
         grid = figure.subplots(rows, columns, squeeze=False)
@@ -220,9 +168,4 @@ def write_picture(
             axes.set_axis_off()
         figure.colorbar(image, ax=grid, shrink=0.8, label="attention weight")
         figure.suptitle(textwrap.fill(plain(title), max(30, int(12 * columns * side))))
-        about = "Each row is a query, each column a key; the weights of a row sum to one."
-        plot = finish("attention", title, about, figure, {})
-    if file.suffix.lower() == ".png":
-        file.write_bytes(plot.png)
-    else:
-        file.write_text(plot.svg, encoding="utf-8")
+        figure.savefig(file, format="png", metadata={"Software": None})

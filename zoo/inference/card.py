@@ -25,7 +25,6 @@ from zoo.config.sizes import Sizes
 from zoo.errors import ZooError
 from zoo.registry import AXES, BUILT_IN, Choice, Pattern, Registry
 from zoo.registry.cell import Cell
-from zoo.registry.code_hash import component_hash
 from zoo.tasks.base import Task, TaskSetup, find_task
 
 SCHEMA_VERSION: Final = 2
@@ -34,17 +33,13 @@ MODEL_TYPE: Final = "encoder-zoo"
 
 
 class Part(BaseModel):
-    """One component: its choice as ``distribution:name(param=value)``, its owner and version.
+    """One component: its choice as ``distribution:name(param=value)``, its owner and version."""
 
-    code: a hash of the component's source files.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True)
 
     choice: str
     owner: str
     version: str
-    code: str
 
     @classmethod
     def of(cls, choice: Choice) -> Part:
@@ -55,7 +50,6 @@ class Part(BaseModel):
             choice=f"{component.full_name}({', '.join(given)})" if given else component.full_name,
             owner=component.owner.distribution,
             version=component.owner.version,
-            code=component_hash(choice),
         )
 
     @property
@@ -135,17 +129,13 @@ class Card(BaseModel):
     def _without_gone_options(cls, value: Any) -> Any:
         return without_gone_options(value) if isinstance(value, dict) else value
 
-    def find_task(self, registry: Registry, *, allow_changed: bool = False) -> Task:
-        """The task of the model; ZooError where it is missing or, unless allowed, has changed."""
-        return find_task(registry, str(_find(registry, "task", self.task_part, allow_changed)))
+    def find_task(self, registry: Registry) -> Task:
+        """The task of the model; ZooError where it is missing."""
+        return find_task(registry, str(_find(registry, "task", self.task_part)))
 
-    def setup(self, registry: Registry, *, allow_changed: bool = False) -> TaskSetup:
-        """What the task builds the model from.
-
-        Raises ZooError where the task is missing, has other options or, unless allowed, has
-        changed.
-        """
-        task = self.find_task(registry, allow_changed=allow_changed)
+    def setup(self, registry: Registry) -> TaskSetup:
+        """What the task builds the model from; ZooError where it lacks the task or its options."""
+        task = self.find_task(registry)
         try:
             options = task.options.model_validate(self.task_options)
         except ValidationError as error:
@@ -153,28 +143,25 @@ class Card(BaseModel):
             raise ZooError(f"{what}: {first_error(error)}") from None
         return TaskSetup(task, options, self.sizes, self.training, self.vocab_size, self.labels)
 
-    def find_cell(self, registry: Registry, *, allow_changed: bool = False) -> Cell:
-        """The components of the model among those registered here.
-
-        Raises ZooError naming what is missing, or, unless allowed, what has changed.
-        """
+    def find_cell(self, registry: Registry) -> Cell:
+        """The components of the model as registered here; ZooError where one is missing."""
         found = {}
         for axis in AXES:
             if axis not in self.parts:
                 raise ZooError(f"config.json has no {axis}")
             parts = self.parts[axis]
-            found[axis] = Pattern(tuple(_find(registry, axis, p, allow_changed) for p in parts))
+            found[axis] = Pattern(tuple(_find(registry, axis, p) for p in parts))
         return Cell(**found)
 
     def differences(self, cell: Cell) -> str:
-        """The axes whose components have changed, with versions; empty where none has."""
+        """A clause that names the parts of other versions; empty where none has another."""
         changed = {
             f"{axis} ({part.owner} {part.version}, here {here.version})"
             for axis, parts in self.parts.items()
             for part, choice in zip(parts, getattr(cell, axis), strict=True)
             if (here := Part.of(choice)) != part
         }
-        return ", ".join(sorted(changed))
+        return f"; changed since: {', '.join(sorted(changed))}" if changed else ""
 
 
 def first_error(error: ValidationError) -> str:
@@ -183,33 +170,17 @@ def first_error(error: ValidationError) -> str:
     return f"{'.'.join(map(str, first['loc'])) or 'it'}: {first['msg']}"
 
 
-def _find(registry: Registry, kind: str, part: Part, allow_changed: bool) -> Choice:
-    """The registered component of a part.
-
-    Raises ZooError where it is missing or, unless allowed, where it is of a plug-in that has
-    changed; built-in ones are verified by outputs.
-    """
-    is_file = part.owner.endswith(".py")
-    if part.full_name not in {component.full_name for component in registry.components(kind)}:
-        where = f"{part.owner} {part.version}, which is not among the plug-ins here: install it "
-        where += "('zoo plugins' lists what there is)"
-        if part.owner == BUILT_IN:
-            where = f"encoder-zoo {part.version}, which {__version__} lacks"
-        elif is_file:
-            where = f"the plug-in file {part.owner}: name it with --plugin (plugins=[...])"
-        raise ZooError(f"needs {kind} '{part.name}' of {where}")
-    choice = registry.choose(kind, part.choice)
-    here = Part.of(choice)
-    if allow_changed or part.owner == BUILT_IN:
-        return choice
-    if (here.version, here.code) == (part.version, part.code):
-        return choice
-    what = f"{kind} '{part.name}' of {part.owner}"
-    if is_file:
-        what += ", which has changed since: restore that file"
-    elif here.version != part.version:
-        what += f" {part.version}, and here is {here.version}: install {part.version}"
+def _find(registry: Registry, kind: str, part: Part) -> Choice:
+    """The registered component of a part; ZooError where it is missing."""
+    if part.full_name in {component.full_name for component in registry.components(kind)}:
+        return registry.choose(kind, part.choice)
+    if part.owner == BUILT_IN:
+        where = f"encoder-zoo {part.version}, which {__version__} lacks"
+    elif part.owner.endswith(".py"):
+        where = f"the plug-in file {part.owner}: name it with --plugin (plugins=[...])"
     else:
-        what = f"other code of {what} {part.version}: restore that code"
-    anyway = "or load it anyway with --allow-changed (allow_changed=True)"
-    raise ZooError(f"was trained with {what}, {anyway}")
+        where = (
+            f"{part.owner} {part.version}, which is not among the plug-ins here: install it ('zoo "
+            "plugins' lists what there is)"
+        )
+    raise ZooError(f"needs {kind} '{part.name}' of {where}")

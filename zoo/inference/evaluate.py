@@ -1,29 +1,31 @@
-"""Scores of a saved model on texts, its mistakes, and whether it was trained on those texts."""
+"""Scores of a saved model on texts, and its mistakes."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import ValidationError
 
-from zoo.config.reading import Division
+from zoo.config.flags import flag
+from zoo.config.request import validated
 from zoo.config.settings import Execution
 from zoo.data.encoding import windows
 from zoo.data.sources.corpus import IGNORED
-from zoo.data.sources.labels import MERGE, plain_label
-from zoo.data.sources.load_data import load_texts
+from zoo.data.sources.labels import Example
+from zoo.data.sources.load_data import find_registered, load_texts
+from zoo.data.sources.row_reader import examples_digest
+from zoo.data.sources.splits import DivisionError
 from zoo.data.tokenizer import Vocabulary
 from zoo.errors import ZooError, nearest
-from zoo.inference.card import Card
 from zoo.models.text_model import MaskFiller, TaggedText, TextClassifier, TextTagger
 from zoo.registry import Registry
-from zoo.sweep.make_request import values_in
-from zoo.tasks.base import Metric, Task
+from zoo.tasks.base import Metric
 from zoo.tasks.classify import class_evaluation
+from zoo.tasks.data_of_task import refuse_unread
 from zoo.tasks.encoder_task import EncoderTask
 from zoo.tasks.mlm import masked_split
 from zoo.tasks.tag import tag_evaluation
@@ -99,31 +101,30 @@ def evaluate(
     }
     for label in itertools.chain.from_iterable(labels) if is_tagger else labels:
         if label not in numbers:
-            alike = [name for name in names if plain_label(name) == plain_label(label)]
-            hint = f"; {MERGE} makes it '{alike[0]}'" if len(alike) == 1 else nearest(label, names)
             raise ZooError(
-                f"these data have a class '{label}', which the model was not trained for{hint}"
+                f"these data have a class '{label}', which the model was not trained for"
+                f"{nearest(label, names)}"
             )
     predictions: Sequence[Any] = model.predict(texts)
     if is_tagger:
         pairs = [
-            (found, np.array([numbers[tag] for tag in tags])[: len(found.tokens)])
-            for found, tags in zip(predictions, labels, strict=True)
+            (tagged, np.array([numbers[tag] for tag in tags])[: len(tagged.tokens)])
+            for tagged, tags in zip(predictions, labels, strict=True)
         ]
         codes = [true[true != IGNORED] for _, true in pairs]
         if not sum(map(len, codes)):
             raise ZooError("no token of these data has a tag that counts: nothing is scored")
-        best = [found.distribution.argmax(axis=1)[true != IGNORED] for found, true in pairs]
+        best = [tagged.distribution.argmax(axis=1)[true != IGNORED] for tagged, true in pairs]
         scored = tag_evaluation(best, codes, names, groups)
-        mistakes = [mistake for found, true in pairs for mistake in _wrong_tags(found, true, names)]
+        mistakes = [wrong for tagged, true in pairs for wrong in _wrong_tags(tagged, true, names)]
     else:
-        predicted = np.array([numbers[found.label] for found in predictions])
+        predicted = np.array([numbers[prediction.label] for prediction in predictions])
         true = np.array([numbers[label] for label in labels])
         scored = class_evaluation(predicted, true, len(names), groups)
         mistakes = [
-            Mistake(found.text, label, found.label, found.probabilities[label])
-            for found, label in zip(predictions, labels, strict=True)
-            if found.label != label
+            Mistake(prediction.text, label, prediction.label, prediction.probabilities[label])
+            for prediction, label in zip(predictions, labels, strict=True)
+            if prediction.label != label
         ]
     outputs = scored.outputs
     per_class = precision_recall_fscore_support(
@@ -141,21 +142,21 @@ def evaluate(
         cut=sum(prediction.cut > 0 for prediction in predictions),
         unknown=sum(prediction.unknown > 0 for prediction in predictions),
         groups={
-            group: {"examples": its["examples"], **_values(metrics, its)}
-            for group, its in scored.groups.items()
+            group: {"examples": of_group["examples"], **_values(metrics, of_group)}
+            for group, of_group in scored.groups.items()
         },
     )
 
 
-def _wrong_tags(found: TaggedText, true: np.ndarray, names: Sequence[str]) -> Iterator[Mistake]:
+def _wrong_tags(tagged: TaggedText, true: np.ndarray, names: Sequence[str]) -> Iterator[Mistake]:
     """The mistakes in one text, each token among its neighbours."""
-    wrong = (true != IGNORED) & (found.distribution.argmax(axis=1) != true)
+    wrong = (true != IGNORED) & (tagged.distribution.argmax(axis=1) != true)
     for place in np.flatnonzero(wrong).tolist():
-        before = found.tokens[max(0, place - NEIGHBOURS) : place]
-        after = found.tokens[place + 1 : place + 1 + NEIGHBOURS]
-        text = " ".join([*before, f"[{found.tokens[place]}]", *after])
-        share = float(found.distribution[place, true[place]])
-        yield Mistake(text, names[true[place]], found.tags[place], share)
+        before = tagged.tokens[max(0, place - NEIGHBOURS) : place]
+        after = tagged.tokens[place + 1 : place + 1 + NEIGHBOURS]
+        text = " ".join([*before, f"[{tagged.tokens[place]}]", *after])
+        share = float(tagged.distribution[place, true[place]])
+        yield Mistake(text, names[true[place]], tagged.tags[place], share)
 
 
 def _values(metrics: Sequence[Metric], outputs: Mapping[str, Any]) -> dict[str, float]:
@@ -169,52 +170,104 @@ def evaluate_masks(
 
     Raises ZooError where nothing is masked.
     """
-    setup = model.card.setup(registry, allow_changed=True)
+    setup = model.card.setup(registry)
     documents = windows(model.tokenizer, texts, model.max_length)
     if not len(documents):
         raise ZooError("these texts have no word")
     words = Vocabulary.of(model.tokenizer)
     split = masked_split(setup.options, documents, words, model.device)
     runtime = resolve(Execution(device=model.device.type, precision="fp32"))  # type: ignore[arg-type]
-    found = setup.task.evaluate(setup, model, split, runtime)
+    scores = setup.task.evaluate(setup, model, split, runtime)
     text_of_token = np.repeat(documents.columns["texts"], documents.lengths)
     return Evaluation(
         documents=len(texts),
         metrics={
-            **_values(metrics, found.outputs),
-            **{name: found.details[name] for name in ("tokens", "bytes")},
+            **_values(metrics, scores.outputs),
+            **{name: scores.details[name] for name in ("tokens", "bytes")},
         },
         unknown=len(np.unique(text_of_token[documents.ids == model.unknown_id])),
     )
 
 
-def trained_on_warning(
-    card: Card, task: Task, data: str, split: str, given: Mapping[str, Any], registry: Registry
-) -> str:
-    """A line where a split of the data, or ``all``, has texts of the model's training; else empty.
+@dataclass(frozen=True)
+class Scored:
+    """An evaluation of a split of some data, with notices of how these were read."""
 
-    given: options of how the data are read. Copies of the texts in other data are not known.
+    data: str
+    fingerprint: str
+    evaluation: Evaluation
+    metrics: Sequence[Metric]
+    notices: Sequence[str]
+
+
+def evaluate_data(
+    model: Any, registry: Registry, data: str, split: str, given: Mapping[str, Any]
+) -> Scored:
+    """Score a model on a split of labelled texts: test, train, validation or all.
+
+    all: of a file, its rows undivided. given: options of how the data are read. Raises ZooError
+    for what the model's task cannot read or score.
     """
-    of_all_data = not card.metrics.get("scored", "test")
-    if not (of_all_data or split in ("train", "all")):
-        return ""
-    reading = {name: value for name, value in given.items() if name not in Division.model_fields}
-    try:  # these data, divided as for the training
-        # The card has the name of a test file, and the command its path.
-        known = dict(card.task_options)
-        if path := next(values_in(card.command, "--test"), ""):
-            known["test"] = path
-        options: Any = task.options.model_validate({**known, **reading})
-        found: Any
-        if isinstance(task, EncoderTask):
-            found, _ = task.read(data, options, registry)
-            found = found if options.keep_duplicates else found.without_duplicates()
-        else:
-            keep = options.keep_duplicates
-            found, _ = load_texts(registry, data, options.reader(), keep_duplicates=keep)
-    except (ZooError, ValidationError):
-        return ""
-    if found.fingerprint != card.data["fingerprint"]:
-        return ""
-    which = "these texts" if of_all_data or split == "train" else "some of these texts"
-    return f"warning: the model was trained on {which}; its scores say little of new ones"
+    card = model.card
+    task = card.find_task(registry)
+    if not isinstance(model, MaskFiller) and not isinstance(task, EncoderTask):
+        raise ZooError(f"zoo evaluate cannot read labelled texts for --task {card.task}")
+    for name in given:
+        if name not in task.options.model_fields:
+            raise ZooError(f"{flag(name)} is no option of {task.model_name}, which this model is")
+    refuse_unread(registry, task, card.task, data)
+    options = validated(task.options, given)
+    metrics = task.metrics_from(registry, card.labels)
+    if isinstance(model, MaskFiller):
+        texts, notices = load_texts(registry, data, options.reader(), keep_duplicates=True)
+        name, fingerprint = texts.name, texts.fingerprint
+        parts = {"train": texts.train, "test": texts.validation, "validation": texts.validation}
+        wanted = ("train", "test") if split == "all" else (split,)
+        chosen = [text for part in wanted for text in parts[part]]
+        evaluation = evaluate_masks(model, registry, chosen, metrics)
+    else:
+        name, fingerprint, examples, notices = _labelled(task, options, data, split, registry)
+        evaluation = evaluate(
+            model,
+            [example.text for example in examples],
+            [example.label for example in examples],
+            metrics,
+            [example.group for example in examples if example.group],
+        )
+    scored = card.metrics.get("scored", "test")
+    if name == card.data["name"] and (split in ("train", "all") or not scored):
+        notices = [*notices, f"warning: the model was trained on texts of {name}"]
+    return Scored(name, fingerprint, evaluation, metrics, notices)
+
+
+def _labelled(
+    task: EncoderTask, options: Any, data: str, split: str, registry: Registry
+) -> tuple[str, str, list[Example], list[str]]:
+    """The name, fingerprint and examples of a split, and notices."""
+    path = Path(data).expanduser()
+    if split == "all" and path.exists() and not find_registered(registry, data):
+        notices: list[str] = []
+        examples = task.reader(options).read_undivided(path, notices)
+        return path.resolve().name, examples_digest(examples), examples, notices
+    try:
+        corpus, notices = task.read(data, options, registry)
+    except DivisionError as error:
+        raise ZooError(f"{error}; --split all scores them undivided") from error
+    return corpus.name, corpus.fingerprint, _examples_of(corpus, split), notices
+
+
+def _examples_of(corpus: Any, split: str) -> list[Example]:
+    """The examples of a corpus that are in this split, or in any."""
+    names = {IGNORED: None, **dict(enumerate(corpus.label_names))}
+    examples = [
+        Example(text, names[label] if isinstance(label, int) else [names[tag] for tag in label])
+        for part, texts, labels in corpus.splits()
+        if split in (part, "all")
+        for text, label in zip(texts, labels, strict=True)
+    ]
+    if not examples:
+        raise ZooError(f"{corpus.name} has no {split} split")
+    if split == "test" and corpus.test_groups:
+        groups = zip(examples, corpus.test_groups, strict=True)
+        examples = [example._replace(group=group) for example, group in groups]
+    return examples

@@ -9,7 +9,7 @@ from typing import Any
 from zoo.config.request import Request, load_suite
 from zoo.config.settings import InitialModel
 from zoo.errors import ZooError
-from zoo.inference.directory import TOKENIZER, WEIGHTS, read
+from zoo.inference.saved_model import TOKENIZER, WEIGHTS, read
 from zoo.registry import AXES, Registry
 from zoo.sweep.make_request import make_requests
 

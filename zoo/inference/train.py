@@ -18,8 +18,8 @@ from zoo.errors import ZooError, nearest
 from zoo.execution.base import WEIGHTS, Job, Result, TrainJob
 from zoo.files import scratch_directory
 from zoo.inference.card import Card, Part, SampleOutputs
-from zoo.inference.directory import TakenError, draft, refuse_taken, write
 from zoo.inference.requests import is_absent, with_saved_encoders
+from zoo.inference.saved_model import TakenError, draft, refuse_taken, write
 from zoo.registry import AXES, Choice, Registry
 from zoo.registry.loading import Zoo
 from zoo.report.profile import read_profile
@@ -146,7 +146,7 @@ def _saved(run: Run, job: TrainJob, result: Result, save: Path) -> tuple[TextMod
 
     It is loaded from what was written before the directory exists.
     """
-    from zoo.inference.load import load_from
+    from zoo.inference.saved_model import load_from
 
     numbered = (save.with_name(f"{save.name}-{number}") for number in itertools.count(2))
     for place in itertools.chain([save], numbered):

@@ -13,7 +13,7 @@ import torch
 from export_models import GENERATOR, TINY
 
 from zoo.cli import main
-from zoo.inference.load import load
+from zoo.inference.saved_model import load
 from zoo.models.text_model import TextClassifier
 
 WORDS = {

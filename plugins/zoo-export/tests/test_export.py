@@ -19,7 +19,7 @@ from zoo_export.program import FORMATS
 import zoo
 from zoo.cli import main
 from zoo.components.tokens import Tokens
-from zoo.inference.load import load
+from zoo.inference.saved_model import load
 from zoo.models.text_model import TextClassifier, TextModel, TextTagger
 
 PAGE = (Path(__file__).parents[3] / "docs" / "export.md").read_text("utf-8")

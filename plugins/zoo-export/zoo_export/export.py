@@ -15,8 +15,7 @@ from zoo.config.sizes import Sizes
 from zoo.data.tokenizer import PAD, PAD_ID
 from zoo.errors import ZooError
 from zoo.files import scratch_directory
-from zoo.inference.directory import TOKENIZER, draft
-from zoo.inference.load import load_from
+from zoo.inference.saved_model import TOKENIZER, draft, load_from
 from zoo.models.text_model import TextModel, TextTagger
 from zoo.registry import AXES, Choice, Pattern, Registry
 from zoo.registry.cell import Cell
@@ -107,7 +106,7 @@ def _refusal(card: Any, registry: Registry, form: Format) -> str:
 
     Each is tried alone, in a small model of plain parts.
     """
-    cell = card.find_cell(registry, allow_changed=True)
+    cell = card.find_cell(registry)
     found = []
     for axis in AXES:
         for choice in getattr(cell, axis):
@@ -119,7 +118,7 @@ def _refusal(card: Any, registry: Registry, form: Format) -> str:
 def _why_not(card: Any, registry: Registry, choice: Choice, form: Format) -> str:
     """Why a model of plain parts with this one cannot be exported; empty where it can."""
     sizes: Sizes = card.sizes.model_copy(update={"layers": LAYERS})
-    setup = replace(card.setup(registry, allow_changed=True), sizes=sizes)
+    setup = replace(card.setup(registry), sizes=sizes)
     plain = Cell.parse(built_ins(), PLAIN)
     cell = Cell(**{**vars(plain), choice.component.kind: Pattern.of([choice])})
     with scratch_directory() as scratch:

@@ -27,7 +27,7 @@ from zoo.components.layer_context import AuxiliaryLoss
 from zoo.components.tokens import Tokens
 from zoo.errors import ZooError
 from zoo.inference.card import FORMAT, Card
-from zoo.inference.directory import CONFIG, read
+from zoo.inference.saved_model import CONFIG, read
 from zoo.models.architectures import Classifier, DeepEnsemble, Tagger
 from zoo.models.build import StackOptions, build_classifier, build_tagger
 from zoo.models.stack import Encoder, Stack
@@ -96,9 +96,9 @@ class ZooPreTrainedModel(PreTrainedModel):  # type: ignore[misc]
 
     def _build(self) -> nn.Module:
         card, registry = self.config.read_card(), components()
-        cell = card.find_cell(registry, allow_changed=self.allow_changed)
+        cell = card.find_cell(registry)
         labels = self.config.classes if card.labels else card.labels
-        setup = replace(card.setup(registry, allow_changed=self.allow_changed), labels=labels)
+        setup = replace(card.setup(registry), labels=labels)
         task = setup.task
         # Not on the device "meta", where Transformers builds before it loads: an encoding computes
         # tables that no file of weights holds.

@@ -21,7 +21,7 @@ from zoo.config.metric_description import MetricDescription
 from zoo.errors import ZooError
 from zoo.files import writing
 from zoo.inference.card import Card
-from zoo.inference.directory import read
+from zoo.inference.saved_model import read
 
 RESULTS = ".eval_results/encoder-zoo.yaml"
 LEVEL = 0.95

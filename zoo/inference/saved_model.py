@@ -1,6 +1,6 @@
-"""The directory of a saved model: written whole or not at all, and checked when it is read.
+"""The directory of a saved model: written whole or not at all, checked when it is read, loaded.
 
-No torch here.
+Torch is imported where a model is loaded.
 """
 
 from __future__ import annotations
@@ -9,17 +9,24 @@ import contextlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
 from zoo.config.places import refuse_unwritable
 from zoo.data.cache import damaged_file, file_digest
 from zoo.data.tokenizer import CLS, MASK, PAD, UNK
-from zoo.errors import ZooError
+from zoo.errors import ZooError, one_line
 from zoo.files import draft_directory, write_error
 from zoo.inference.card import FORMAT, MODEL_TYPE, SCHEMA_VERSION, Card, first_error
+from zoo.registry import Registry, loading
+
+if TYPE_CHECKING:
+    import torch
+
+    from zoo.models.text_model import TextModel
 
 CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
 TOKENIZER_CONFIG = "tokenizer_config.json"  # for Transformers; the zoo does not read it
@@ -96,21 +103,91 @@ def _card(file: Path) -> Card:
         value = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise ZooError(f"{file} cannot be read, it may be cut short: {error}") from error
-    found = value if isinstance(value, dict) else {}
-    if "format" not in found and found.get("model_type") == MODEL_TYPE:
+    card = value if isinstance(value, dict) else {}
+    if "format" not in card and card.get("model_type") == MODEL_TYPE:
         raise ZooError(
             f"{file} was saved by Transformers: load it with AutoModel after 'import zoo_hf'"
         )
-    if found.get("format") != FORMAT:
+    if card.get("format") != FORMAT:
         raise ZooError(f"{file} does not describe a model: it has no 'format': '{FORMAT}'")
-    version = found.get("schema_version")
+    version = card.get("schema_version")
     if isinstance(version, int) and version != SCHEMA_VERSION:
-        which, do = ("an older", "train the model again")
-        if version > SCHEMA_VERSION:
-            which, do = ("a newer", "upgrade encoder-zoo")
-        known = f"schema {version}; this one reads {SCHEMA_VERSION}"
-        raise ZooError(f"{file} was written by {which} zoo ({known}): {do}")
+        newer = version > SCHEMA_VERSION
+        raise ZooError(
+            f"{file} was written by {'a newer' if newer else 'an older'} zoo (schema {version}; "
+            f"this one reads {SCHEMA_VERSION}): "
+            f"{'upgrade encoder-zoo' if newer else 'train the model again'}"
+        )
     try:
         return Card.model_validate(value)
     except ValidationError as error:
         raise ZooError(f"{file} does not describe a model: {first_error(error)}") from None
+
+
+def load(
+    directory: str | Path,
+    *,
+    plugins: Sequence[str | Path] = (),
+    device: str | torch.device = "cpu",
+    allow_changed: bool = False,
+) -> TextModel:
+    """The model that ``zoo train --save`` wrote, in float32, ready to predict or to generate.
+
+    plugins: single-file plug-ins that it was trained with. allow_changed: load it also where it
+    gives other outputs than when it was saved, because components have changed. Only code of
+    registered components runs. Raises ZooError where the directory holds no intact model, or
+    components are missing or have changed.
+    """
+    registry = loading.load(plugins).registry
+    return load_from(Path(directory), registry, device=device, allow_changed=allow_changed)
+
+
+def load_from(
+    directory: Path,
+    registry: Registry,
+    *,
+    device: str | torch.device = "cpu",
+    allow_changed: bool = False,
+) -> TextModel:
+    """As ``load``, with the components of a registry."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+    from tokenizers import Tokenizer
+
+    from zoo.training.sample_outputs import same_outputs
+
+    card = read(directory)
+    try:
+        setup, cell = card.setup(registry), card.find_cell(registry)
+        task = setup.task
+        with _explained("cannot be built here", ValueError, TypeError, RuntimeError, MemoryError):
+            model = task.build(setup, cell, card.seed)
+        with _explained(
+            f"{WEIGHTS} does not match {CONFIG}", OSError, SafetensorError, RuntimeError
+        ):
+            model.load_state_dict(load_file(directory / WEIGHTS))
+        saved = card.sample_outputs.model_dump()
+        if not allow_changed and not same_outputs(model, task.sample_scores, saved):
+            raise ZooError(
+                f"gives other outputs here than when it was saved{card.differences(cell)}; it was "
+                f"trained with encoder-zoo {card.zoo}; --allow-changed (allow_changed=True) loads "
+                "it anyway"
+            )
+        with _explained(f"{TOKENIZER} is not a tokenizer", Exception):
+            tokenizer = Tokenizer.from_file(str(directory / TOKENIZER))
+        text_model = task.text_model(setup, model, tokenizer)
+    except ZooError as error:
+        raise ZooError(f"{directory}: {error}") from error
+    text_model.card = card
+    layers = range(1, card.sizes.layers + 1)
+    text_model.layers_with_map = tuple(n for n in layers if cell.attention.at(n - 1).can("map"))
+    return text_model.to(device).eval()
+
+
+@contextlib.contextmanager
+def _explained(what: str, *kinds: type[Exception]) -> Iterator[None]:
+    """Turn errors of these kinds into ZooErrors that begin with ``what``."""
+    try:
+        yield
+    except kinds as error:
+        raise ZooError(f"{what}: {one_line(error)}") from error
