@@ -5,8 +5,8 @@
     python -m bench.peers --quick            # tiny sizes, to see that it runs
 
 Every comparison first checks that both sides compute the same function, and then prints one JSON
-line that says what each side computes. Two kinds of lines: *equal* work, and what one side *leaves
-out*, one thing a line. A library that is not installed gives a line that says how to install it.
+line that says what they compute. A library that is not installed gives a line that says how to
+install it.
 The models of a comparison take short turns in random order within one process. All is measured
 again in a second process, and in a third where a ratio is near 1. On a CPU the default is one
 thread and CPU time.

@@ -28,8 +28,6 @@ WORKS: dict[str, Callable[[Options], Iterator[Comparison]]] = {
     "training": encoders.compare_training,
     "inference": encoders.compare_inference,
     "articles": ragged.compare,
-    "positions": encoders.compare_positions,
-    "dropout": encoders.compare_dropout,
 }
 
 
@@ -88,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"python -m bench.peers: {name}: not timed: {error}", file=sys.stderr)
             status = 1
         except (ZooError, RuntimeError, OSError) as error:  # out of memory is a RuntimeError
-            output.add(skipped("equal", name, "all", f"failed: {one_line(error)}", runtime))
+            output.add(skipped(name, "all", f"failed: {one_line(error)}", runtime))
             status = 1
     return status
 

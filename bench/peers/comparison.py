@@ -1,4 +1,4 @@
-"""The result of one comparison: one JSON line that says what each side computed."""
+"""The result of one comparison: one JSON line that says what both sides computed."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import json
 import statistics
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any
 
 import numpy as np
 import torch
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict
 
 from bench.commit import code_commit
 from zoo.files import replacing
@@ -18,36 +18,29 @@ from zoo.measure.turns import CONTENDED, Logs
 from zoo.report.stats.ratios import Ratio, Session, combined
 from zoo.training.device import Runtime, describe
 
-# equal: both sides do the same arithmetic under the same conditions. left out: one of them does
-# not do a part of the work.
-Kind = Literal["equal", "left out"]
 # What two lines of one comparison have in common.
-IDENTITY = ("kind", "work", "sizes", "ours", "against", "theirs", "device", "precision", "threads")
+IDENTITY = ("work", "sizes", "ours", "against", "device", "precision", "threads")
 
 
 class Comparison(BaseModel):
     """What was measured, or why nothing was.
 
-    work: what is timed. sizes: of the model and of its batches. ours, theirs: what each side
-    computes, and under which conditions; equal texts where the work is equal.
-    logs: of the ratio, their time divided by ours: of each process, block by block. check: the same
-    of a second copy of one side. ratio: their centre, with its 95% interval from low to high.
-    reach: the goal, None where there is none; reached: whether the ratio meets it. contention: wall
-    time over CPU time. matrix_share: what share of the machine's matrix rate the operations of our
-    side are, by formula. seconds: of one step by side, the median of the first process.
-    skipped: why nothing was measured,
-    and what would help; the numbers are then None. commit: of the zoo's code, with "+" where it was
-    changed.
+    work: what is timed. sizes: of the model and of its batches. ours: what we and the others
+    compute, and under which conditions. against: the other library. logs: of the ratio, their time
+    divided by ours: of each process, block by block. check: the same of a second copy of one side.
+    ratio: their centre, with its 95% interval from low to high. reach: the goal, None where there
+    is none; reached: whether the ratio meets it. contention: wall time over CPU time. matrix_share:
+    what share of the machine's matrix rate the operations of our side are, by formula. seconds: of
+    one step by side, the median of the first process. skipped: why nothing was measured, and what
+    would help; the numbers are then None. commit: of the zoo's code, with "+" where it was changed.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)  # fields of earlier versions
 
-    kind: Kind
     work: str
     sizes: str = ""
     ours: str = ""
     against: str
-    theirs: str = ""
     ratio: float | None = None
     low: float | None = None
     high: float | None = None
@@ -66,11 +59,6 @@ class Comparison(BaseModel):
     torch: str = torch.__version__
     commit: str = ""
 
-    @model_validator(mode="after")
-    def _equal_is_equal(self) -> Self:
-        assert self.kind != "equal" or self.ours == self.theirs, "equal work is told in equal words"
-        return self
-
     @property
     def identity(self) -> tuple[object, ...]:
         """What two lines of one comparison have in common."""
@@ -82,7 +70,7 @@ class Comparison(BaseModel):
         return sum(map(len, self.logs))
 
     @property
-    def found(self) -> Ratio:
+    def estimate(self) -> Ratio:
         """The ratio with its interval and verdict."""
         return _ratio(self.logs, self.contention)
 
@@ -97,20 +85,12 @@ def _ratio(logs: Iterable[Sequence[float]], contention: float) -> Ratio:
 
 
 def measured(
-    kind: Kind,
-    work: str,
-    against: str,
-    logs: Logs,
-    runtime: Runtime,
-    *,
-    check: Logs | None = None,
-    **more: Any,
+    work: str, against: str, logs: Logs, runtime: Runtime, *, check: Logs | None = None, **more: Any
 ) -> Comparison:
     """A comparison made in this process. check: logs of the copy. more: other fields."""
     known = {"logs": logs} if check is None else {"logs": logs, "check": check}
     more |= {name: [[round(float(x), 5) for x in one]] for name, one in known.items()}
-    more |= _machine(runtime)
-    return _told(Comparison(kind=kind, work=work, against=against, **more))
+    return _evaluated(Comparison(work=work, against=against, **more, **_machine(runtime)))
 
 
 def joined(parts: Sequence[Comparison]) -> Comparison:
@@ -118,41 +98,35 @@ def joined(parts: Sequence[Comparison]) -> Comparison:
     made = [part for part in parts if not part.skipped]
     if len(made) < 2:
         return (made or parts)[0]
-    first = made[0]
     changed: dict[str, Any] = {"contention": max(part.contention for part in made)}
     if shares := [part.matrix_share for part in made if part.matrix_share is not None]:
         changed["matrix_share"] = round(statistics.geometric_mean(shares), 4)
     changed |= {n: tuple(x for part in made for x in getattr(part, n)) for n in ("logs", "check")}
-    return _told(first.model_copy(update=changed))
+    return _evaluated(made[0].model_copy(update=changed))
 
 
-def _told(line: Comparison) -> Comparison:
+def _evaluated(line: Comparison) -> Comparison:
     """With the ratio that its logs give, and whether it meets the goal."""
-    found, reached = line.found, None
     # The goal is compared with the printed value, so that no line says 1.15 of 1.15, not reached.
-    printed = round(found.value, 4)
+    ratio = line.estimate
+    values = {"ratio": ratio.value, "low": ratio.low, "high": ratio.high}
+    changed: dict[str, Any] = {n: None if x is None else round(x, 4) for n, x in values.items()}
     if line.reach is not None:
-        reached = printed >= line.reach
-    ends = {"low": _rounded(found.low), "high": _rounded(found.high)}
-    return line.model_copy(update={"ratio": printed, "reached": reached, **ends})
+        changed["reached"] = changed["ratio"] >= line.reach
+    return line.model_copy(update=changed)
 
 
-def skipped(kind: Kind, work: str, against: str, reason: object, runtime: Runtime) -> Comparison:
+def skipped(work: str, against: str, reason: object, runtime: Runtime) -> Comparison:
     """A comparison that was not made."""
-    machine = _machine(runtime)
-    return Comparison(kind=kind, work=work, against=against, skipped=str(reason), **machine)
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 4)
+    return Comparison(work=work, against=against, skipped=str(reason), **_machine(runtime))
 
 
 def _machine(runtime: Runtime) -> dict[str, Any]:
-    found = describe(runtime)
+    facts = describe(runtime)
     return {
-        "machine": found["device_name"],
+        "machine": facts["device_name"],
         "commit": code_commit(),
-        **{name: found[name] for name in ("device", "precision", "threads")},
+        **{name: facts[name] for name in ("device", "precision", "threads")},
     }
 
 

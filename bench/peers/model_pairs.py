@@ -30,14 +30,12 @@ class PeerModel:
     """A library's encoder.
 
     module: the library. encoder: its class in ``zoo_peers.encoders``, built with ``arguments``.
-    attention_dropout: the library's default rate for attention weights.
     """
 
     name: str
     module: str
     encoder: str
     arguments: Mapping[str, Any]
-    attention_dropout: float
 
 
 TORCH = PeerModel(
@@ -45,18 +43,15 @@ TORCH = PeerModel(
     "torch",
     "TorchEncoder",
     {"positions": "learned", "activation": "gelu", "norm_first": True},
-    0.1,
 )
 PEERS = (
-    PeerModel(
-        "x-transformers (flash)", "x_transformers", "XEncoder", {"positions": "absolute"}, 0.0
-    ),
-    PeerModel("HF BERT (sdpa)", "transformers", "HfBert", {"attn_implementation": "sdpa"}, 0.1),
+    PeerModel("x-transformers (flash)", "x_transformers", "XEncoder", {"positions": "absolute"}),
+    PeerModel("HF BERT (sdpa)", "transformers", "HfBert", {"attn_implementation": "sdpa"}),
     TORCH,
 )
 # The others have no rotary positions.
 X_ROTARY = PeerModel(
-    "x-transformers (flash, rotary)", "x_transformers", "XEncoder", {"positions": "rotary"}, 0.0
+    "x-transformers (flash, rotary)", "x_transformers", "XEncoder", {"positions": "rotary"}
 )
 
 
@@ -68,19 +63,9 @@ class UnequalError(Exception):
     """Two models that should compute the same do not; they must not be timed."""
 
 
-def model_pair(
-    peer: PeerModel,
-    shape: Shape,
-    *,
-    pool: str = "mean",
-    dropout: float = 0.0,
-    attention_dropout: float = 0.0,
-    attention: str = "fused",
-) -> tuple[nn.Module, nn.Module]:
+def model_pair(peer: PeerModel, shape: Shape) -> tuple[nn.Module, nn.Module]:
     """The zoo's model and the library's, with equal weights, on the CPU in float32.
 
-    pool: ``mean`` reads every position, ``cls`` the first one. dropout: of activations in training,
-    in both. attention_dropout: of attention weights, in the library's model alone.
     The library's model comes from plugins/zoo-peers, from this checkout if it is not installed.
     Raises MissingError without the library, UnequalError where the two differ.
     """
@@ -93,18 +78,19 @@ def model_pair(
 
     torch.manual_seed(0)
     sizes = shape.sizes
-    common: dict[str, Any] = {"vocab_size": sizes.vocab_size, "classes": CLASSES, "sizes": sizes}
+    common: dict[str, Any] = {
+        "vocab_size": sizes.vocab_size,
+        "classes": CLASSES,
+        "sizes": sizes,
+        "dropout": 0.0,
+    }
     try:
         theirs = getattr(encoders, peer.encoder)(
-            **common,
-            **peer.arguments,
-            dropout=dropout,
-            attention_dropout=attention_dropout,
-            pool=pool,
+            **common, **peer.arguments, attention_dropout=0.0, pool="mean"
         )
     except ZooError as error:  # the library is installed and cannot be used
         raise MissingError(one_line(error)) from error
-    ours = twin(theirs, **common, dropout=dropout, attention=attention)
+    ours = twin(theirs, **common, attention="fused")
     for model in (ours, theirs):
         model.eval()  # no dropout while they are compared
     check_equal_models(peer, ours, theirs, sizes.vocab_size, min(shape.length, 128))

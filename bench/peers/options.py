@@ -38,17 +38,6 @@ class Shape:
         layer = tokens * (8 * s.dim**2 + 4 * self.length * s.dim + 4 * s.dim * s.ffn_dim)
         return 3 * s.layers * layer
 
-    def training_bytes(self, models: int) -> int:
-        """About how much memory training so many models in turns takes in fp32.
-
-        Of each four numbers for a weight: itself, its gradient, AdamW's two. Of one at a time what
-        a backward pass needs: of each token in each layer ten vectors of D and two of ``ffn_dim``.
-        """
-        s = self.sizes
-        weights = s.layers * (4 * s.dim**2 + 2 * s.dim * s.ffn_dim) + s.vocab_size * s.dim
-        activations = s.layers * self.batch * self.length * (10 * s.dim + 2 * s.ffn_dim)
-        return 4 * (4 * models * weights + activations)
-
 
 def _shape(batch: int, length: int, dim: int, layers: int, heads: int, ffn_dim: int) -> Shape:
     sizes = Sizes(

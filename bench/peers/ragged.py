@@ -1,4 +1,4 @@
-"""Texts of their own lengths, in batches of similar length or in random ones."""
+"""Texts of their own lengths, in batches of similar length."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from torch import nn
 
-from bench.peers.comparison import Comparison, Kind, measured, skipped
+from bench.peers.comparison import Comparison, measured, skipped
 from bench.peers.encoders import SAME, TRAINING_REACH
 from bench.peers.model_pairs import PEERS, MissingError, check_equal_on_batch, model_pair
 from bench.peers.options import CLASSES, Options, Shape
@@ -23,76 +23,56 @@ from zoo.registry import loading
 from zoo.training.device import Runtime
 
 WORK = "training on articles"
-BY_LENGTH, RANDOM = "batches by length", "random batches"
 LENGTH = 2048
 BATCHES, BATCH_SIZE = 4, 8
 QUICK = "newswire(train=120,test=60)"
 
 
 def compare(options: Options) -> Iterator[Comparison]:
-    """The same documents, each batch padded to its longest: by length on both sides, then on ours.
-
-    By length on both sides is equal work; random batches have more padding.
-    """
+    """The same documents in batches of similar length, each padded to its longest."""
     runtime, shape = options.runtime, _shape(options)
     try:
         split = _documents(options, shape)
     except MissingError as missing:
-        yield skipped("equal", WORK, "the peers", missing, runtime)
+        yield skipped(WORK, "the peers", missing, runtime)
         return
-    by_length = _sample(split)
-    rows = np.concatenate(by_length)
-    np.random.default_rng(0).shuffle(rows)
-    sorted_batches = [_batch(split, part) for part in by_length]
-    random_batches = [_batch(split, part) for part in np.array_split(rows, BATCHES)]
+    sample = _sample(split)
+    batches = [_batch(split, rows) for rows in sample]
     steps: dict[str, Work] = {}
     compared: list[tuple[str, str]] = []
     for peer in PEERS:
         try:
             ours, theirs = model_pair(peer, shape)
         except MissingError as missing:
-            yield skipped("equal", WORK, peer.name, missing, runtime)
+            yield skipped(WORK, peer.name, missing, runtime)
             continue
-        # The shortest and the longest batch: with much padding, and with almost none.
-        for batch in (sorted_batches[0], random_batches[0], sorted_batches[-1]):
+        for batch in (batches[0], batches[-1]):  # the shortest and the longest
             check_equal_on_batch(peer, ours, theirs, batch, runtime)
         if not steps:
-            steps[COPY] = _pass(copy.deepcopy(ours), sorted_batches, runtime)
+            steps[COPY] = _pass(copy.deepcopy(ours), batches, runtime)
             copied = our_name(peer.name)
-        steps[our_name(peer.name)] = _pass(ours, sorted_batches, runtime)
-        steps[f"{peer.name}, {RANDOM}"] = _pass(copy.deepcopy(theirs), random_batches, runtime)
-        steps[peer.name] = _pass(theirs, sorted_batches, runtime)
+        steps[our_name(peer.name)] = _pass(ours, batches, runtime)
+        steps[peer.name] = _pass(theirs, batches, runtime)
         compared.append((peer.name, our_name(peer.name)))
     turns = take_turns(steps, options, compared)
-    tokens = int(split.lengths[rows].sum())
-    lengths = split.lengths[rows]
+    lengths = split.lengths[np.concatenate(sample)]
+    padded = sum(ids.numel() for ids, _, _ in batches) / int(lengths.sum())
     sizes = (
-        f"{shape.sizes.layers} layers × {shape.sizes.dim} wide, {len(rows)} articles of "
+        f"{shape.sizes.layers} layers × {shape.sizes.dim} wide, {len(lengths)} articles of "
         f"{int(lengths.min())} to {int(lengths.max())} tokens in batches of {BATCH_SIZE}"
     )
-    padded = {
-        name: f"{name}, {sum(batch[0].numel() for batch in batches) / tokens:.2f} × the tokens"
-        for name, batches in ((BY_LENGTH, sorted_batches), (RANDOM, random_batches))
-    }
     for name, own in compared:
-        kinds: tuple[tuple[Kind, str, str], ...] = (
-            ("equal", name, BY_LENGTH),
-            ("left out", f"{name}, {RANDOM}", RANDOM),
+        yield measured(
+            WORK,
+            name,
+            turns.logs(name, own),
+            runtime,
+            check=turns.logs(COPY, copied),
+            contention=turns.contention,
+            reach=TRAINING_REACH,
+            sizes=sizes,
+            ours=f"{SAME}; batches by length, {padded:.2f} × the tokens",
         )
-        for kind, timed, order in kinds:
-            yield measured(
-                kind,
-                WORK,
-                name,
-                turns.logs(timed, own),
-                runtime,
-                check=turns.logs(COPY, copied),
-                contention=turns.contention,
-                reach=TRAINING_REACH if kind == "equal" else None,
-                sizes=sizes,
-                ours=f"{SAME}; {padded[BY_LENGTH]}",
-                theirs=f"{SAME}; {padded[order]}",
-            )
 
 
 def _pass(model: nn.Module, batches: Sequence[Batch], runtime: Runtime) -> Work:

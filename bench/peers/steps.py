@@ -57,25 +57,22 @@ def take_turns(
     options: Options,
     compared: Sequence[tuple[str, str]],
     *,
-    blocks: int = 0,
     least: float = TURN_SECONDS["train"],
-    clock: str = "",
 ) -> Turns:
     """Time each of these in turns, as cost jobs do (``zoo.measure.turns``).
 
-    compared: the pairs whose ratios are to be known within 2%. blocks: so many, whatever they say.
-    least: seconds of a turn, unless one step takes longer. clock: cpu or wall, by default what the
-    device is timed by. Malloc keeps freed blocks, as in the zoo's workers.
+    compared: the pairs whose ratios are to be known within 2%. least: seconds of a turn, unless one
+    step takes longer. Malloc keeps freed blocks, as in the zoo's workers.
     """
     runtime, names = options.runtime, list(works)
-    clock = clock or clock_of(runtime.device.type, torch.get_num_threads())
+    clock = clock_of(runtime.device.type, torch.get_num_threads())
     keep_blocks()
     for work in works.values():  # an optimizer makes its state in the first step
         work(0)
     found: dict[str, list[Pair]] = {name: [] for name in names}
     seconds: dict[str, Logs] = {}
     numbered, start, number = dict(enumerate(works.values())), time.monotonic(), 0
-    fixed = blocks or (options.blocks and (options.blocks + 1 - options.process) // PROCESSES)
+    fixed = options.blocks and (options.blocks + 1 - options.process) // PROCESSES
     while number < (fixed or HALF) or (
         not (fixed or options.process == PROCESSES)
         and number < MOST_BLOCKS // PROCESSES

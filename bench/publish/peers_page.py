@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import get_args
 
-from bench.peers.comparison import Kind
 from bench.peers.table import as_markdown, summary
 from bench.publish.markdown import link
 
@@ -15,22 +13,10 @@ FILE = "lines.jsonl"
 ABOUT = f"""\
 # The zoo's models beside other libraries' models
 
-Measured in short turns by `python -m bench.peers`. Every row says what each side
-computes. How often such intervals hold the true ratio is
-[simulated](../../simulations/README.md). The numbers: {link(FILE, FILE)}."""
-SECTIONS: dict[Kind, str] = {
-    "equal": """\
-## Equal work
-
-Both sides compute every position, have no dropout, take the same batches in the same order, and use
-malloc in the same way. Both are given equal weights and must give equal logits and gradients.""",
-    "left out": """\
-## What the zoo leaves out
-
-Each row is one thing that the zoo does not do, or does more cheaply, with all else equal. Where the
-other side has a setting for the same, a second row says what difference is left with it.""",
-}
-assert set(SECTIONS) == set(get_args(Kind))
+Measured in short turns by `python -m bench.peers`. Both sides compute every position, have no
+dropout, take the same batches in the same order, and use malloc in the same way. Both are given
+equal weights and must give equal logits and gradients. How often such intervals hold the true ratio
+is [simulated](../../simulations/README.md). The numbers: {link(FILE, FILE)}."""
 
 
 def peers_places(source: Path) -> list[str]:
@@ -45,10 +31,8 @@ def peers_page(directory: Path) -> str:
 
 
 def comparisons(file: Path) -> str:
-    """What they say in sentences, then a section for each kind."""
-    parts = [summary(file).strip()]
-    for kind, text in SECTIONS.items():
-        parts += [text, as_markdown(file, kind).strip()]
+    """What they say in sentences, and their table."""
+    parts = [summary(file).strip(), as_markdown(file).strip()]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 

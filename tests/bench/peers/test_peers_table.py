@@ -22,15 +22,14 @@ RUNTIME = Runtime(torch.device("cpu"), "fp32")
 EVEN = np.linspace(-1, 1, 13)  # as far above the centre as below it
 
 
-def part(kind: str, against: str, logs: np.ndarray, **more: object) -> Comparison:
+def part(against: str, logs: np.ndarray, **more: object) -> Comparison:
     """What one process measured."""
-    computed = {"ours": "every position", "theirs": "every position"} | more
-    return measured(kind, "training", against, logs, RUNTIME, **computed)
+    return measured("training", against, logs, RUNTIME, **{"ours": "every position"} | more)
 
 
-def line(kind: str, against: str, ratio: float, spread: float = 0.02, **more: object) -> Comparison:
+def line(against: str, ratio: float, spread: float = 0.02, **more: object) -> Comparison:
     logs = math.log(ratio) + spread * EVEN
-    return joined([part(kind, against, own, **more) for own in (logs[:6], logs[6:])])
+    return joined([part(against, own, **more) for own in (logs[:6], logs[6:])])
 
 
 def written(file: Path, *comparisons: Comparison) -> Path:
@@ -43,17 +42,16 @@ def written(file: Path, *comparisons: Comparison) -> Path:
 def test_a_row_says_by_itself_what_was_compared(tmp_path):
     own = {"sizes": "4 layers × 256 wide, 16 × 512 tokens", "reach": 1.1}
     runs = [
-        line("equal", "x", 1.2, matrix_share=0.8, **own),
-        line("equal", "y", 1.098, spread=0.5, check=0.03 + 0.001 * EVEN, **own),
-        line("equal", "z", 0.9, **own),
+        line("x", 1.2, matrix_share=0.8, **own),
+        line("y", 1.098, spread=0.5, check=0.03 + 0.001 * EVEN, **own),
+        line("z", 0.9, **own),
     ]
     file = written(
         tmp_path / "lines.jsonl",
         *runs,
-        line("left out", "x", 37.12, ours="the first position alone"),
-        skipped("equal", "training", "w", "needs w", RUNTIME),
+        skipped("training", "w", "needs w", RUNTIME),
     )
-    head, *rows = cells(as_markdown(file, "equal"))
+    head, *rows = cells(as_markdown(file))
     timed = "training, 4 layers × 256 wide, 16 × 512 tokens"
     texts = [f"{one.ratio:#.4g} ({one.low:#.4g} to {one.high:#.4g})" for one in runs]
     told = "not told apart"
@@ -63,11 +61,8 @@ def test_a_row_says_by_itself_what_was_compared(tmp_path):
         [timed, "every position", "z", texts[2], "slower", "≥ 1.1: no", ""],
     ]
     assert head[1] == "both compute"
-    assert "of 1 case; it differs by up to 3.0%" in as_markdown(file, "equal")
-    assert "The interval of 1 row reaches further than 2% to a side" in as_markdown(file, "equal")
-    (row,) = cells(as_markdown(file, "left out"))[1:]
-    assert row[:4] == ["training", "the first position alone", "x", "every position"]
-    assert row[4].startswith("37.12 (")
+    assert "of 1 case; it differs by up to 3.0%" in as_markdown(file)
+    assert "The interval of 1 row reaches further than 2% to a side" in as_markdown(file)
     sentence = summary(file)
     assert "0.90 to 1.20 times as long as the zoo in training" in sentence
     assert "of 3 comparisons the zoo is faster in 1, slower in 1, not told apart in 1" in sentence
@@ -75,7 +70,7 @@ def test_a_row_says_by_itself_what_was_compared(tmp_path):
     threads = counted(torch.get_num_threads(), "thread")
     assert f"{threads}, torch {torch.__version__}. Commit: " in sentence
     assert sentence.endswith("On a GPU: not yet measured.\n")
-    on_gpu = line("equal", "x", 1.2).model_copy(update={"device": "cuda"})
+    on_gpu = line("x", 1.2).model_copy(update={"device": "cuda"})
     assert "not yet measured" not in summary(written(file, on_gpu))
 
 
@@ -83,10 +78,10 @@ def test_processes_are_joined_and_their_blocks_give_ratio_and_interval(tmp_path)
     draw = np.random.default_rng(4)
     processes = draw.normal(0.12, 0.02, (3, 6))
     parts = [
-        part("equal", "x", logs, check=logs - 0.12, matrix_share=share, contention=share)
+        part("x", logs, check=logs - 0.12, matrix_share=share, contention=share)
         for logs, share in zip(processes, (0.8, 0.9, 1.0), strict=True)
     ]
-    found = joined([parts[0], skipped("equal", "training", "x", "no memory", RUNTIME), *parts[1:]])
+    found = joined([parts[0], skipped("training", "x", "no memory", RUNTIME), *parts[1:]])
     logs = processes.round(5).ravel()
     means = np.add.outer(logs, logs)[np.triu_indices(18)] / 2
     assert found.ratio == pytest.approx(math.exp(np.median(means)), abs=1e-4)
@@ -110,64 +105,44 @@ def test_processes_are_joined_and_their_blocks_give_ratio_and_interval(tmp_path)
     ],
 )
 def test_a_verdict_needs_a_difference_that_is_worth_it(tmp_path, ratio, contention, verdict):
-    one = line("equal", "x", ratio, 0.001, contention=contention)
-    table = as_markdown(written(tmp_path / "lines.jsonl", one), "equal")
+    one = line("x", ratio, 0.001, contention=contention)
+    table = as_markdown(written(tmp_path / "lines.jsonl", one))
     row = cells(table)[1]
     assert row[4] == verdict
     assert row[3].endswith("*") == (contention > 1.5) == ("other work had the core" in table)
 
 
-def test_what_is_left_out_stands_beside_the_same_comparison_of_equal_work(tmp_path):
-    more, less = {"sizes": "2 × 64"}, {"ours": "the first position alone"}
-    file = written(
-        tmp_path / "lines.jsonl",
-        line("equal", "x", 1.1, **more),
-        line("equal", "y", 1.2, **more),
-        line("left out", "x", 1.5, **more, **less),
-        line("left out", "x", 1.7, sizes="4 × 256", **less),
-    )
-    head, *rows = cells(as_markdown(file, "left out"))
-    assert [row[head.index("at equal work")] for row in rows] == ["1.100", ""]
-
-
-def test_equal_work_that_is_told_in_unequal_words_is_refused():
-    with pytest.raises(ValueError, match="equal words"):
-        line("equal", "x", 1.2, ours="the first position alone")
-
-
 def test_lines_of_too_few_blocks_are_counted(tmp_path):
     file = tmp_path / "lines.jsonl"
-    written(file, line("equal", "y", 1.2), part("equal", "z", EVEN[:3]))
-    table = as_markdown(file, "equal")
+    written(file, line("y", 1.2), part("z", EVEN[:3]))
+    table = as_markdown(file)
     assert [row[2] for row in cells(table)] == ["against", "y"]
     assert "- Not shown of lines.jsonl: 1 line of too few blocks for an interval." in table
     assert "1.20 to 1.20" in summary(file)
 
 
 def test_a_table_of_several_machines_or_commits_says_so(tmp_path):
-    one, other = line("equal", "x", 1.2), line("equal", "y", 1)
+    one, other = line("x", 1.2), line("y", 1)
     mixed = "Rows of different machines or commits cannot be compared"
     alike = [one, other.model_copy(update={"commit": one.commit})]
-    assert mixed not in as_markdown(written(tmp_path / "alike.jsonl", *alike), "equal")
+    assert mixed not in as_markdown(written(tmp_path / "alike.jsonl", *alike))
     for change in ({"commit": "f" * 40}, {"machine": "another one"}):
         lines = [one, other.model_copy(update=change)]
-        assert mixed in as_markdown(
-            written(tmp_path / f"{next(iter(change))}.jsonl", *lines), "equal"
-        )
+        assert mixed in as_markdown(written(tmp_path / f"{next(iter(change))}.jsonl", *lines))
 
 
 def test_a_comparison_that_is_made_again_replaces_the_earlier_one(tmp_path):
-    runs = [line("equal", "x", ratio, reach=1.15) for ratio in (1.1, 1.3)]
+    runs = [line("x", ratio, reach=1.15) for ratio in (1.1, 1.3)]
     file = written(tmp_path / "lines.jsonl", *runs)
-    ((_, _, _, found, verdict, goal),) = cells(as_markdown(file, "equal"))[1:]
+    ((_, _, _, found, verdict, goal),) = cells(as_markdown(file))[1:]
     assert (found[:7], verdict, goal) == ("1.300 (", "faster", "≥ 1.15: yes")
     assert read(file) == runs[1:]
 
 
 def test_without_lines_there_is_no_table_and_no_sentence(tmp_path):
-    assert as_markdown(tmp_path / "none.jsonl", "equal") == summary(tmp_path / "none.jsonl") == ""
+    assert as_markdown(tmp_path / "none.jsonl") == summary(tmp_path / "none.jsonl") == ""
 
 
 @pytest.mark.parametrize(("reach", "reached"), [(1.5, True), (1.51, False), (None, None)])
 def test_a_comparison_says_whether_its_ratio_meets_the_target(reach, reached):
-    assert line("equal", "a", 1.500001, reach=reach).reached is reached
+    assert line("a", 1.500001, reach=reach).reached is reached

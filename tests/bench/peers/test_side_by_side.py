@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import re
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -63,7 +62,7 @@ def test_each_process_measures_anew_and_a_third_what_is_near_one(
     def compare(own):
         begun.append(own.process)
         logs = np.log(np.full(6, ratio)) + 0.001 * own.process
-        yield measured("equal", "training", "x", logs, RUNTIME)
+        yield measured("training", "x", logs, RUNTIME)
 
     # A work that is put in the place of another one is not there in a process.
     monkeypatch.setattr(peers, "ProcessPoolExecutor", lambda *_: ThreadPoolExecutor(1))
@@ -112,7 +111,7 @@ def test_a_missing_library_is_a_skipped_comparison(monkeypatch, capsys, tmp_path
 
     monkeypatch.setattr(importlib.util, "find_spec", without_libraries)
     file = tmp_path / "lines.jsonl"
-    assert peers.main(["positions", "--quick", "--out", str(file)]) == 0
+    assert peers.main(["inference", "--quick", "--out", str(file)]) == 0
     lines = read(file)
     found = {comparison.against: comparison for comparison in lines}
     assert "pip install" in found["HF BERT (sdpa)"].skipped
@@ -132,7 +131,6 @@ def test_equal_work_is_all_positions_without_dropout_on_the_same_batches(monkeyp
     monkeypatch.setattr(encoders, "PEERS", (model_pairs.TORCH,))
     monkeypatch.setattr(encoders, "X_ROTARY", model_pairs.TORCH)
     lines = list(encoders.compare_training(options.Options(RUNTIME, blocks=2, quick=True)))
-    assert all(line.kind == "equal" and line.ours == line.theirs for line in lines)
     assert all(line.matrix_share > 0 for line in lines)
     assert len({id(batches) for _, batches in made}) == 1
     for model, batches in made:
@@ -140,14 +138,6 @@ def test_equal_work_is_all_positions_without_dropout_on_the_same_batches(monkeyp
         ids, tokens, _ = batches[0]
         model.train()
         torch.testing.assert_close(model(ids, tokens), model(ids, tokens), rtol=0, atol=0)
-
-
-def test_what_takes_more_memory_than_there_is_is_skipped(monkeypatch):
-    free = type("Memory", (), {"available": 2**20})
-    monkeypatch.setattr("psutil.virtual_memory", lambda: free)
-    case = encoders.Case("equal", options.LARGE, "all", "all")
-    (line,) = encoders.compare(case, options.Options(RUNTIME))
-    assert re.fullmatch(r"needs about \d+\.\d GiB, and 0\.0 GiB are free", line.skipped)
 
 
 @pytest.mark.parametrize("wrong", ["logits", "gradients"])
@@ -178,9 +168,9 @@ def test_a_work_that_fails_is_reported_and_the_next_one_runs(monkeypatch, capsys
         yield
 
     monkeypatch.setitem(peers.WORKS, "training", broken)
-    assert peers.main(["training", "positions", "--quick"]) == 1
+    assert peers.main(["training", "inference", "--quick"]) == 1
     found = printed_comparisons(capsys.readouterr().out)
-    assert [comparison.work for comparison in found][:2] == ["training", "training"]
+    assert [comparison.work for comparison in found][:2] == ["training", "inference"]
     assert found[0].skipped == "failed: RuntimeError: out of memory"
     assert found[1].ratio is not None
 
