@@ -93,11 +93,9 @@ def bench(
     group_column: str | None = None,
     keep_duplicates: bool | None = None,
     head_hidden: int | None = None,
-    token_dropout: float | None = None,
     text_column: str | None = None,
     label_column: str | None = None,
     min_class: int | None = None,
-    ensemble: int | None = None,
     token_deletion: float | None = None,
     all_positions: bool | None = None,
     tokens_column: str | None = None,
@@ -105,7 +103,6 @@ def bench(
     causal: bool | None = None,
     masked: float | None = None,
     whole_words: bool | None = None,
-    beam: int | None = None,
     **options: Any,
 ) -> BenchResult:
     """Train and measure every combination: the table, the answer, and where everything is.
@@ -231,16 +228,12 @@ def bench(
         lm, mlm only; default: no]
     head_hidden: Width of the head's hidden layer; 0: none.  [classify, tag only; default:
         0]
-    token_dropout: Share of tokens replaced by the unknown token in training.  [classify,
-        tag only; default: 0.0]
     text_column: Column of the texts; in files and Hub data. Of several, as in title,body,
         the texts are joined.  [classify, lm, mlm only; default: text]
     label_column: Column of the labels; in files and Hub data.  [classify, lm, mlm only;
         default: label]
     min_class: Leave out classes with fewer training texts than this, and say which.
         [classify only; default: 0]
-    ensemble: Models of a deep ensemble, whose probabilities are averaged.  [classify only;
-        default: 1]
     token_deletion: Share of tokens deleted from each text in training.  [classify only;
         default: 0.0]
     all_positions: Compute every position in the last layer, also those that the pool
@@ -252,7 +245,6 @@ def bench(
     causal: Let a token see only itself and those before it.  [tag only; default: no]
     masked: Share of the word pieces that are masked.  [mlm only; default: 0.3]
     whole_words: Mask words as a whole, not pieces.  [mlm only; default: no]
-    beam: Beams of the beam search that is scored.  [seq2seq only; default: 4]
     """
 
 def build(
@@ -358,11 +350,9 @@ def train(
     group_column: str | None = None,
     keep_duplicates: bool | None = None,
     head_hidden: int | None = None,
-    token_dropout: float | None = None,
     text_column: str | None = None,
     label_column: str | None = None,
     min_class: int | None = None,
-    ensemble: int | None = None,
     token_deletion: float | None = None,
     all_positions: bool | None = None,
     tokens_column: str | None = None,
@@ -370,7 +360,6 @@ def train(
     causal: bool | None = None,
     masked: float | None = None,
     whole_words: bool | None = None,
-    beam: int | None = None,
     **options: Any,
 ) -> TextModel:
     """Train one model as ``zoo.bench`` trains it, and return it, ready to predict or generate.
@@ -469,16 +458,12 @@ def train(
         lm, mlm only; default: no]
     head_hidden: Width of the head's hidden layer; 0: none.  [classify, tag only; default:
         0]
-    token_dropout: Share of tokens replaced by the unknown token in training.  [classify,
-        tag only; default: 0.0]
     text_column: Column of the texts; in files and Hub data. Of several, as in title,body,
         the texts are joined.  [classify, lm, mlm only; default: text]
     label_column: Column of the labels; in files and Hub data.  [classify, lm, mlm only;
         default: label]
     min_class: Leave out classes with fewer training texts than this, and say which.
         [classify only; default: 0]
-    ensemble: Models of a deep ensemble, whose probabilities are averaged.  [classify only;
-        default: 1]
     token_deletion: Share of tokens deleted from each text in training.  [classify only;
         default: 0.0]
     all_positions: Compute every position in the last layer, also those that the pool
@@ -490,5 +475,4 @@ def train(
     causal: Let a token see only itself and those before it.  [tag only; default: no]
     masked: Share of the word pieces that are masked.  [mlm only; default: 0.3]
     whole_words: Mask words as a whole, not pieces.  [mlm only; default: no]
-    beam: Beams of the beam search that is scored.  [seq2seq only; default: 4]
     """

@@ -46,7 +46,7 @@ def test_lists_become_comma_lists_and_the_table_is_a_data_frame(folder):
 
 def test_every_option_can_be_given_by_name(folder):
     values = {"lr": 0.01, "schedule": "cosine", "head_hidden": 8, "all_positions": True}
-    sizes = {"dim": 24, "ensemble": 2, "timeout": None}
+    sizes = {"dim": 24, "timeout": None}
     zoo.bench(norm="rms", ffn=["swiglu"], out="out", **{**RUN, **values, **sizes})
     (record,) = RecordFile(folder / "out").read()
     config = record.config
@@ -54,7 +54,6 @@ def test_every_option_can_be_given_by_name(folder):
     assert config["training"]["schedule"] == "cosine"
     assert config["task_options"]["head_hidden"] == 8
     assert config["task_options"]["all_positions"] is True
-    assert config["task_options"]["ensemble"] == 2
     assert config["sizes"]["dim"] == 24
     assert (record.cell["norm"], record.cell["ffn"]) == ("rms", "swiglu")
 

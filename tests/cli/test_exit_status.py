@@ -73,10 +73,8 @@ def test_train_says_what_it_trained_with_the_right_numbers_of_nouns(folder, said
     (folder / "data" / "train.csv").write_text("\n".join(["text,label", *rows]))
     (folder / "data" / "test.csv").write_text("text,label\nanother word,a\n")
     words = ["train", *TRAIN, "--data", "data"]
-    told = said(*words, "--set", "ensemble=2", "--save", "two").out
+    told = said(*words, "--save", "two").out
     assert " on 1 test document of data; " in told
-    assert "; an ensemble of 2 models with " in told
-    assert "ensemble" not in said(*words, "--save", "one").out
 
 
 @pytest.mark.parametrize(

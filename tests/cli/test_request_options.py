@@ -28,7 +28,7 @@ class CountOptions(TaskOptions):
     unit_column: str = Field("unit", description="Column of the units.")
     largest: int = Field(9, description="Largest number.")
     aloud: bool = Field(False, description="Count aloud.")
-    ensemble: str = Field("all", description="Who counts.")
+    masked: str = Field("all", description="Who counts.")
 
 
 class Count(Task):
@@ -130,12 +130,11 @@ def test_a_task_from_a_plug_in_file_has_options_and_a_broken_one_a_warning(folde
     printed = said("bench", "--plugin", "tasks.py", "--help-all")
     text = " ".join(printed.out.split())
     assert "--largest N Largest number [9]" in text
-    assert "beam=N Beams of the beam search that is scored [seq2seq only; 4]" in text
     assert "--aloud Count aloud [no]" in text
     assert "[6; classify: 2; lm: 2; seq2seq: 12; count: 77]" in text
     assert "[256; lm: 128; seq2seq: 32]" in text
     # Two tasks give this option different types: each gets the text.
-    assert "ensemble=TEXT" in text
+    assert "masked=TEXT" in text
     (warning,) = printed.err.splitlines()
     assert warning.startswith("warning: the options of task 'broken' are left out: ")
     assert "no such luck" in warning
@@ -161,7 +160,7 @@ SUITES = {
     "typo.toml": "epoch = 3\n",
     "usual.toml": "num_layers = 0.1\n",
     "value.toml": 'schedule = "wrong"\n',
-    "other.toml": "beam = 3\n",
+    "other.toml": "causal = true\n",
     "plugins.toml": "plugins = 3\n",
     "mixed.toml": "plugins = [3]\n",
     "gone.toml": 'plugins = ["gone.py"]\n',
@@ -180,7 +179,7 @@ BAD: list[tuple[str, str]] = [
     ("train --suite typo.toml", "suite typo.toml: no option 'epoch'; did you mean 'epochs'?"),
     ("bench --suite usual.toml", "no option 'num_layers'; did you mean 'layers'?"),
     ("bench --suite value.toml", "suite value.toml: --set schedule='wrong': "),
-    ("bench --suite other.toml", "--set beam is an option of --task seq2seq"),
+    ("bench --suite other.toml", "--set causal is an option of --task tag"),
     ("bench --suite plugins.toml", "suite plugins.toml: plugins = 3: expected a list of files"),
     ("bench --suite mixed.toml", "suite mixed.toml: plugins = [3]: expected a list of files"),
     ("bench --suite gone.toml", "gone.py cannot be read"),

@@ -60,7 +60,7 @@ OTHER = {"inline": "local", "local": "inline"}
 def options(request, corpus, book) -> dict[str, Any]:
     """A short training of a cell of each task, and of the task's baseline."""
     return {
-        "classify": {**CLASSIFY, "data": str(corpus), "seeds": 2, "token_dropout": 0.2},
+        "classify": {**CLASSIFY, "data": str(corpus), "seeds": 2, "token_deletion": 0.2},
         "lm": {**LM, "data": str(book)},
         "mlm": {**MLM, "data": str(book)},
         "seq2seq": SEQ2SEQ,

@@ -66,7 +66,6 @@ SEQ2SEQ = {
     "max_length": 12,
     "epochs": 4,
     "lr": 0.01,
-    "beam": 3,
     **SIZES,
     "data": "copy(train=200,test=20,shortest=2,longest=4)",
 }

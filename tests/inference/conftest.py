@@ -77,6 +77,6 @@ def language_model(book, tmp_path_factory, _isolated) -> Path:
 def encoder_decoder(tmp_path_factory, _isolated) -> Path:
     """An encoder-decoder that copies short texts."""
     directory = tmp_path_factory.mktemp("encoder_decoder") / "model"
-    options = "--task seq2seq --max-length 12 --epochs 4 --lr 0.01 --set beam=3".split()
+    options = "--task seq2seq --max-length 12 --epochs 4 --lr 0.01".split()
     data = "copy(train=200,test=20,shortest=2,longest=4)"
     return train(directory, *options, *GENERATOR, "--data", data)

@@ -16,11 +16,10 @@ from zoo.components.block.base import Block
 from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
-from zoo.models.architectures import Classifier, DeepEnsemble, EncoderDecoder, LanguageModel
+from zoo.models.architectures import Classifier, EncoderDecoder, LanguageModel
 from zoo.models.build import (
     build_classifier,
     build_encoder_decoder,
-    build_ensemble,
     build_language_model,
 )
 from zoo.models.decoding import Decoding, Generation, generate, transduce
@@ -69,11 +68,6 @@ def _small(build: Callable[..., M], registry: Registry, changes: dict[str, Any])
 def classifier(registry: Registry, **changes: Any) -> Classifier:
     """A small one of the usual cell, except for the choices, sizes and options named."""
     return _small(build_classifier, registry, {"classes": CLASSES, **changes})
-
-
-def deep_ensemble(registry: Registry, **changes: Any) -> Classifier | DeepEnsemble:
-    """Likewise."""
-    return _small(build_ensemble, registry, {"classes": CLASSES, **changes})
 
 
 def language_model(registry: Registry, **changes: Any) -> LanguageModel:

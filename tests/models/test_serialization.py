@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import torch
-from small_models import classifier, deep_ensemble, encoder_decoder, language_model, some_ids
+from small_models import classifier, encoder_decoder, language_model, some_ids
 from torch import nn
 
 from zoo.components.tokens import Tokens
@@ -30,7 +30,6 @@ def saved(model: nn.Module) -> Any:
 IDS, TOKENS = some_ids(2, 6), Tokens.whole(6)
 MODELS = {
     "classifier": (classifier, (IDS, TOKENS)),
-    "deep ensemble": (partial(deep_ensemble, members=2), (IDS, TOKENS)),
     "hybrid": (partial(classifier, attention="single/fused"), (IDS, TOKENS)),
     "language model": (language_model, (IDS, TOKENS)),
     "encoder-decoder": (encoder_decoder, (IDS, TOKENS, IDS, TOKENS)),

@@ -128,7 +128,11 @@ def test_one_seed_without_its_errors_is_not_compared():
         ("training", {"validation": 0.25}, "against 25% of the training documents"),
         ("sizes", {"dim": 128}, "other settings: dim 64 against 128"),
         ("training", {"batching": "random"}, "other settings: batching 'length' against 'random'"),
-        ("task_options", {"ensemble": 5}, "other settings: ensemble 1 against 5"),
+        (
+            "task_options",
+            {"keep_duplicates": True},
+            "other settings: keep_duplicates False against True",
+        ),
     ],
 )
 def test_what_cannot_be_compared_says_why(part, values, reason):

@@ -80,7 +80,7 @@ def test_a_record_holds_what_is_needed_to_repeat_it(records):
     assert record.config["data"]["fingerprint"]
     assert record.config["sizes"]["dim"] == 16
     assert record.config["training"]["epochs"] == 2
-    assert record.config["task_options"]["ensemble"] == 1
+    assert record.config["task_options"]["head_hidden"] == 0
     assert record.config["execution"] == {"precision": "fp32", "compile": False}
     assert {"python", "torch", "zoo", "device_name", "threads", "git"} <= set(record.environment)
     assert [entry["number"] for entry in record.curve] == [1, 2]
@@ -238,7 +238,7 @@ def test_records_of_other_settings_data_or_task_are_not_mixed_in(
         ({**options, "dim": 32}, "dim=16, not 32"),
         ({**options, "epochs": 3}, "epochs=2, not 3"),
         ({**options, "keep_duplicates": True}, "choose another directory"),
-        ({**options, "ensemble": 2}, "ensemble=1, not 2"),
+        ({**options, "head_hidden": 2}, "head_hidden=0, not 2"),
         ({**options, "data": str(other)}, "holds records of data"),
         (SEQ2SEQ, "holds records of task 'classify', not 'seq2seq'"),
     ):

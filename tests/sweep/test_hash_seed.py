@@ -33,7 +33,7 @@ plugins = "mine.py"
 name = "newswire(train=40,test=10)"
 baseline = "tfidf-logreg(whole=False),majority"
 pool = "mine"
-token_dropout = 0.2
+token_deletion = 0.2
 
 [[data]]
 name = "recall(train=30,test=10,pairs=4,values=3)"

@@ -101,7 +101,7 @@ def test_every_input_of_a_result_is_in_its_key(kind, change):
     assert len({result_key(*same.values(), more) for more in (0, 1, "reference")}) == 3
 
 
-@pytest.mark.parametrize("given", [{}, {"token_dropout": 0.2, "head_hidden": 8}])
+@pytest.mark.parametrize("given", [{}, {"token_deletion": 0.2, "head_hidden": 8}])
 def test_options_at_their_defaults_are_in_no_key(given):
     """A release with one more option reuses what the one before has trained."""
     run = prepared({**QUICK, "keep_duplicates": False, **given})

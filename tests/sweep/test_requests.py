@@ -10,11 +10,11 @@ from zoo.sweep.make_request import make_request
 
 OTHERS = [
     ({"task": "seq2seq", "text_column": "x"}, "--task classify or lm or mlm, and this is seq2seq"),
-    ({"token_dropuot": 0.1}, "no option 'token_dropuot'; did you mean 'token_dropout'?"),
-    ({"task": "seq2seq", "beams": 3}, "no option 'beams'; did you mean 'beam'?"),
+    ({"token_delation": 0.1}, "no option 'token_delation'; did you mean 'token_deletion'?"),
+    ({"task": "mlm", "maskd": 0.3}, "no option 'maskd'; did you mean 'masked'?"),
     ({"task": "lm", "epoch": 3}, "no option 'epoch'; did you mean 'epochs'?"),
-    ({"task_options": {"ensemble": 2}}, "no option 'task_options'"),
-    ({"ensemble": 0}, "--set ensemble=0"),
+    ({"task_options": {"head_hidden": 2}}, "no option 'task_options'"),
+    ({"head_hidden": -1}, "--set head_hidden=-1"),
     ({"seeds": 0}, "--seeds 0: at least 1"),
     (
         {"seeds": "three"},
@@ -35,11 +35,11 @@ def test_tasks_have_defaults_of_their_own_and_what_is_given_wins(registry):
     assert (request.training.epochs, request.training.batch_size) == (2, 8)
     assert make_request({"task": "lm", "max_length": 64}, registry).sizes.max_length == 64
     seq2seq = make_request({"task": "seq2seq"}, registry)
-    assert (seq2seq.baseline, seq2seq.task_options["beam"]) == ("none", 4)
+    assert seq2seq.baseline == "none"
     classify = make_request({}, registry)
     assert (classify.task, classify.sizes.max_length) == ("classify", 256)
     assert classify.baseline == "tfidf-logreg"
-    assert "beam" not in classify.task_options
+    assert "masked" not in classify.task_options
 
 
 def test_options_of_python_mean_what_they_say_on_the_command_line(registry):
@@ -53,7 +53,7 @@ def test_options_of_python_mean_what_they_say_on_the_command_line(registry):
     assert request.data == "a.csv"
     assert make_request({"seeds": (4, 2)}, registry).seeds == (4, 2)
     # What is None is not given, also where the task has no use for it.
-    nothing = {"pool": None, "beam": None, "dim": None}
+    nothing = {"pool": None, "masked": None, "dim": None}
     assert make_request({"task": "lm", **nothing}, registry).sizes.dim == 64
 
 

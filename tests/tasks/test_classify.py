@@ -7,16 +7,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, confusion_matrix, f1_score
-from small_runs import DEFAULT_CELL
 from token_splits import RUNTIME, Bag, split
 
-from zoo.config.settings import Training
-from zoo.config.sizes import Sizes
-from zoo.registry.cell import Cell
-from zoo.tasks.base import TaskSetup
 from zoo.tasks.classify import (
-    Classify,
-    ClassifyOptions,
     class_evaluation,
     predict_logits,
     unbalanced_remark,
@@ -49,22 +42,6 @@ def test_scores_are_scikit_learns():
     assert found.details["confusion"] == confusion_matrix(truth, guess, labels=every).tolist()
     assert len(found.details["errors"]) == (truth != guess).sum()
     assert all(truth[r] == t and guess[r] == g for r, t, g in found.details["errors"])
-
-
-def test_every_member_of_an_ensemble_is_trained_on_its_own_loss(registry):
-    sizes = Sizes(dim=16, heads=2, ffn_dim=32, layers=1, max_length=16, vocab_size=400)
-    loaded = Classify().load("newswire(train=20, test=5)", ClassifyOptions(), sizes, registry)
-    data, options = loaded.encoded, ClassifyOptions(ensemble=2)
-    training = Training(dropout=0.0)
-    setup = TaskSetup(Classify(), options, sizes, training, data.vocab_size, data.label_names, data)
-    model = Classify().build(setup, Cell.parse(registry, DEFAULT_CELL), seed=0)
-    batch = Classify().split(setup, ["train"], RUNTIME.device).batch(np.arange(9))
-    loss, right = Classify().loss(setup, model, batch)
-    logits = [member(batch.ids, batch.tokens) for member in model.members]
-    wanted = [torch.nn.functional.cross_entropy(each, batch.targets) for each in logits]
-    torch.testing.assert_close(loss, sum(wanted) / 2)
-    mean = sum(each.log_softmax(-1) for each in logits)
-    assert int(right) == int((mean.argmax(-1) == batch.targets).sum())
 
 
 def test_unbalanced_classes_are_remarked_on_with_their_shares():

@@ -33,7 +33,7 @@ def trainer(registry: Registry, device: str, attention: str) -> Trainer:
     names = {"attention": attention, "pe": "rope", "norm": "layer", "ffn": "gelu"}
     cell = Cell.parse(registry, {**names, "block": "pre", "pool": "mean"})
     training = Training(batch_size=8, label_smoothing=0.1)
-    options = ClassifyOptions(token_dropout=0.1, token_deletion=0.1)
+    options = ClassifyOptions(token_deletion=0.1)
     setup = TaskSetup(Classify(), options, SIZES, training, SIZES.vocab_size, ["a", "b", "c"])
     loss = functools.partial(Classify().loss, setup)
     model = build_classifier(

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zoo.training.token_noise import PAD, UNKNOWN, delete_tokens, hide_tokens
+from zoo.training.token_noise import PAD, delete_tokens
 
 quick = settings(max_examples=40, deadline=None, derandomize=True, database=None)
 LENGTHS = st.lists(st.integers(1, 40), min_size=1, max_size=12)
@@ -68,16 +68,4 @@ def test_no_random_number_is_drawn_where_the_share_is_zero():
     ids, attention_mask = batch([4, 9])
     before = torch.get_rng_state()
     assert delete_tokens(ids, attention_mask, 0.0) == (ids, attention_mask)
-    assert hide_tokens(ids, 0.0) is ids
     assert torch.equal(torch.get_rng_state(), before)
-
-
-def test_a_share_of_tokens_is_hidden_but_never_the_first_or_padding():
-    ids, attention_mask = batch([50, 30] * 40)
-    torch.manual_seed(0)
-    found = hide_tokens(ids, 0.4)
-    hidden = found != ids
-    assert (found[hidden] == UNKNOWN).all()
-    assert not hidden[:, 0].any()
-    assert not hidden[~attention_mask].any()
-    assert hidden[:, 1:][attention_mask[:, 1:]].float().mean() == pytest.approx(0.4, abs=0.04)

@@ -85,7 +85,7 @@ def test_training_equals_a_loop_written_out(batching):
 
 def test_a_training_interrupted_after_each_epoch_ends_bit_for_bit_the_same(tmp_path):
     training = Training(epochs=4, batch_size=8, label_smoothing=0.1)
-    loss = classification_loss(training, token_dropout=0.3, token_deletion=0.4)
+    loss = classification_loss(training, token_deletion=0.4)
     texts = split([3 + i % 9 for i in range(50)])
 
     whole = Trainer(Bag(), texts, loss, training, RUNTIME, seed=5)

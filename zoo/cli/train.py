@@ -110,9 +110,7 @@ def train(
     before = card.metrics.get("pretrain_seconds")
     times = "" if before is None else f"pretrained in {before:.1f} s, "
     times += f"trained in {card.metrics['train_seconds']:.1f} s"
-    members = card.task_options.get("ensemble", 1)
-    of = f"an ensemble of {members} models with " if members > 1 else ""
-    cost = f"{of}{card.metrics['params']:,} parameters, {times}"
+    cost = f"{card.metrics['params']:,} parameters, {times}"
     if not card.metrics["scored"]:
         click.echo(
             f"{card.cell}, seed {card.seed}: trained on all the data of {card.data['name']}, "

@@ -48,15 +48,15 @@ def begin(
     if not pretraining.init or job.model.baseline:
         return 0, {}
     if pretraining.init != PRETRAIN:
-        _load_encoders(model, load_file(setup.data.directory / SAVED_MODEL))
+        _load_encoder(model, load_file(setup.data.directory / SAVED_MODEL))
         return 0, {}
     file = directory / FINISHED
     if not file.exists():
         with seeded(job.seed, "masked_head"):
             head = masked_head(setup.sizes.dim)
-        masked = MaskedLanguageModel(_encoders(model)[0], head).to(runtime.device)
+        masked = MaskedLanguageModel(_encoder(model), head).to(runtime.device)
         yield from _train(job, setup, masked, runtime, directory)
-    _load_encoders(model, load_file(file))
+    _load_encoder(model, load_file(file))
     with safe_open(file, framework="pt") as finished:
         metrics = json.loads(finished.metadata()["zoo"])
     return pretraining.pretrain_epochs, metrics
@@ -109,19 +109,18 @@ def _train(
     (directory / CHECKPOINT).unlink(missing_ok=True)
 
 
-def _encoders(model: nn.Module) -> list[Encoder]:
-    """The encoders of a model: one, or that of each member of an ensemble."""
-    found = [module for module in model.modules() if isinstance(module, Encoder)]
-    if not found:
+def _encoder(model: nn.Module) -> Encoder:
+    """The encoder of a model."""
+    encoder = next((part for part in model.modules() if isinstance(part, Encoder)), None)
+    if encoder is None:
         raise ZooError(f"--init: a {type(model).__name__} has no encoder")
-    return found
+    return encoder
 
 
-def _load_encoders(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
-    """Give every encoder of the model the encoder's weights of a masked language model."""
+def _load_encoder(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
+    """Give the model's encoder the weights of a masked language model's."""
     own = {n.removeprefix(PREFIX): t for n, t in tensors.items() if n.startswith(PREFIX)}
-    for encoder in _encoders(model):
-        try:
-            encoder.load_state_dict(own)
-        except RuntimeError as error:
-            raise ZooError(f"--init: {' '.join(str(error).split())}") from error
+    try:
+        _encoder(model).load_state_dict(own)
+    except RuntimeError as error:
+        raise ZooError(f"--init: {' '.join(str(error).split())}") from error

@@ -19,7 +19,6 @@ from zoo.config.sizes import Sizes
 from zoo.errors import ComponentError, one_line
 from zoo.models.architectures import (
     Classifier,
-    DeepEnsemble,
     EncoderDecoder,
     LanguageModel,
     MaskedLanguageModel,
@@ -27,7 +26,7 @@ from zoo.models.architectures import (
     classification_head,
     masked_head,
 )
-from zoo.models.seeding import derive, seeded
+from zoo.models.seeding import seeded
 from zoo.models.stack import Decoder, Encoder, ScaledEmbedding, Stack
 from zoo.registry import Choice
 from zoo.registry.cell import Cell
@@ -253,19 +252,6 @@ def build_classifier(
         pool = _expect(choice, _call(choice, sizes.dim), Pool)
     width = sizes.dim if pool.width is None else pool.width
     return Classifier(encoder, pool, _head(width, head_hidden, classes, options))
-
-
-def build_ensemble(
-    cell: Cell, sizes: Sizes, *, members: int, seed: int, **rest: Any
-) -> Classifier | DeepEnsemble:
-    """A deep ensemble of ``members`` classifiers, each with a seed of its own.
-
-    One member is the classifier of ``seed`` itself. rest: the arguments of ``build_classifier``.
-    """
-    if members == 1:
-        return build_classifier(cell, sizes, seed=seed, **rest)
-    seeds = [derive(seed, f"members.{number}") for number in range(members)]
-    return DeepEnsemble([build_classifier(cell, sizes, seed=own, **rest) for own in seeds])
 
 
 def build_tagger(

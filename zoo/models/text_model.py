@@ -155,7 +155,7 @@ class TextPredictor(TextReader):
 
 
 class TextClassifier(TextPredictor):
-    """Texts to classes; model: a Classifier or a DeepEnsemble, with logits (B, classes)."""
+    """Texts to classes; model: a Classifier, with logits (B, classes)."""
 
     def answers(self, ids: Sequence[list[int]]) -> list[Answer]:
         """The likeliest class of each text of token ids, and the probability of every class."""

@@ -54,7 +54,6 @@ def zoo_register(register: Register) -> None:
         ("bits_per_byte", "bits per byte of text; fewer are better"),
         ("nats_per_token", "nats per token; fewer are better"),
         ("exact_match", "share of targets generated exactly, greedily"),
-        ("exact_match_beam", "share of targets generated exactly, by beam search"),
         ("token_accuracy", "share of scored tokens that are right"),
         ("span_f1", "F1 of whole spans, for tags in BIO notation"),
     ):

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from pydantic import Field, NonNegativeInt, PositiveInt
+from pydantic import Field, NonNegativeInt
 
 from zoo.config.reading import Division, LabelColumn, Reading, TextColumn, part_of
 from zoo.config.settings import Fraction
@@ -57,9 +57,6 @@ class ClassifyOptions(EncoderOptions, Reading):
         default=0,
         description="Leave out classes with fewer training texts than this, and say which.",
     )
-    ensemble: PositiveInt = Field(
-        default=1, description="Models of a deep ensemble, whose probabilities are averaged."
-    )
     token_deletion: Fraction = Field(
         default=0.0, description="Share of tokens deleted from each text in training."
     )
@@ -79,7 +76,7 @@ class Classify(EncoderTask):
     metrics = ("accuracy", "macro_f1")
     baselines = ("texts", "tokens")
     estimators = ("texts",)
-    builder = "zoo.models.build:build_ensemble"
+    builder = "zoo.models.build:build_classifier"
     text_model_class = "zoo.models.text_model:TextClassifier"
     model_name = "a classifier"
     pipeline_tag = "text-classification"
@@ -134,7 +131,6 @@ class Classify(EncoderTask):
 
     def model_options(self, setup: TaskSetup) -> dict[str, Any]:
         return {
-            "members": setup.options.ensemble,
             "classes": len(setup.labels),
             "head_hidden": setup.options.head_hidden,
             "all_positions": setup.options.all_positions,
@@ -175,27 +171,16 @@ class Classify(EncoderTask):
         return validation_rows(np.array(corpus.train_labels), setup.training.validation, texts)
 
     def loss(self, setup: TaskSetup, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Cross-entropy. Each member of an ensemble has token noise and a loss of its own."""
+        """Cross-entropy of each text, of which ``token_deletion`` leaves out a share."""
         from zoo.components.tokens import Tokens
-        from zoo.models.architectures import DeepEnsemble, mean_log_probability
         from zoo.tasks.passes import token_loss
-        from zoo.training.token_noise import delete_tokens, hide_tokens
+        from zoo.training.token_noise import delete_tokens
 
-        members = len(model.members) if isinstance(model, DeepEnsemble) else 1
-        mask = batch.tokens.attention_mask
         ids, mask = delete_tokens(
-            batch.ids.repeat(members, 1),
-            None if mask is None else mask.repeat(members, 1),
-            setup.options.token_deletion,
+            batch.ids, batch.tokens.attention_mask, setup.options.token_deletion
         )
         tokens = Tokens(mask, batch.tokens.positions[: ids.shape[1]])
-        ids = hide_tokens(ids, setup.options.token_dropout)
-        extra = {"per_member": True} if isinstance(model, DeepEnsemble) else {}
-        logits = model(ids, tokens, **extra)  # (members · B, classes)
-        targets = batch.targets.repeat(members)
-        loss, _ = token_loss(logits, targets, setup.training.label_smoothing)
-        answers = mean_log_probability(logits.detach().unflatten(0, (members, -1)))
-        return loss, (answers.argmax(dim=-1) == batch.targets).sum()
+        return token_loss(model(ids, tokens), batch.targets, setup.training.label_smoothing)
 
     def evaluate(
         self, setup: TaskSetup, model: nn.Module, split: PaddedSplit, runtime: Runtime

@@ -12,7 +12,6 @@ import numpy as np
 from pydantic import Field, NonNegativeInt
 
 from zoo.config.reading import Division, TextReading
-from zoo.config.settings import Fraction
 from zoo.config.sizes import Sizes
 from zoo.data.encoding import encode_labelled
 from zoo.data.sources.corpus import plain_words
@@ -62,9 +61,6 @@ class EncoderOptions(TaskOptions, TextReading, Division):
     )
     head_hidden: NonNegativeInt = Field(
         default=0, description="Width of the head's hidden layer; 0: none."
-    )
-    token_dropout: Fraction = Field(
-        default=0.0, description="Share of tokens replaced by the unknown token in training."
     )
 
 

@@ -77,14 +77,6 @@ def exact_match() -> Metric:
     )
 
 
-def exact_match_beam() -> Metric:
-    """The same by beam search."""
-    return Metric(
-        MetricDescription(name="exact_match_beam", label="exact, beam", scored="pairs"),
-        lambda outputs: 1 - outputs["wrong_beam"] / outputs["pairs"],
-    )
-
-
 def token_accuracy() -> Metric:
     """The share of scored tokens that are right.
 

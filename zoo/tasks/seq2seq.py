@@ -2,7 +2,7 @@
 
 In training the decoder is given the true target up to each token (teacher forcing). Exact match
 is the share of test pairs whose target the model generates letter by letter from the source
-alone: greedily, and by beam search. Token accuracy is the share of target tokens, the end
+alone, greedily. Token accuracy is the share of target tokens, the end
 included, that are the most likely ones after the true tokens before them.
 """
 
@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from pydantic import Field, PositiveInt
 
 from zoo.config.reading import TextReading, part_of
 from zoo.config.sizes import Sizes
@@ -39,8 +38,6 @@ class SequenceToSequenceOptions(TaskOptions, TextReading):
 
     data_fields = tuple(TextReading.model_fields)
 
-    beam: PositiveInt = Field(default=4, description="Beams of the beam search that is scored.")
-
 
 class SequenceToSequence(Task):
     """Targets from sources."""
@@ -51,7 +48,7 @@ class SequenceToSequence(Task):
         "attention": frozenset({"causal", "cross", "padding"}),
         "block": frozenset({"cross"}),
     }
-    metrics = ("exact_match", "exact_match_beam", "token_accuracy")
+    metrics = ("exact_match", "token_accuracy")
     defaults: ClassVar = {"baseline": "none", "max_length": 32, "vocab_size": 1000, "epochs": 12}
     unused: ClassVar = {
         "pool": "the decoder reads every position of the encoder, none is pooled",
@@ -114,31 +111,25 @@ class SequenceToSequence(Task):
 
         assert isinstance(model, EncoderDecoder)
         tokenizer, length = setup.data.tokenizer(), setup.sizes.max_length
-        beams = (1, setup.options.beam)
-        wrong: dict[int, list[int]] = {beam: [] for beam in beams}
+        wrong: list[int] = []
         right = tokens = 0
         for batch, logits in scored_passes(model, split, EVALUATION_BATCH, runtime, self.forward):
             likeliest = logits.argmax(dim=-1) == batch.targets
             right += int((likeliest & (batch.targets != PAD)).sum())
             tokens += batch.items
-            mask = batch.tokens.attention_mask
-            for beam in wrong:
-                with runtime.autocast():
-                    generated = generate_targets(model, batch.ids, mask, beam, length)
-                for row, ids in zip(batch.rows.tolist(), generated, strict=True):
-                    if decode_target(tokenizer, ids) != split.texts[row]:
-                        wrong[beam].append(row)
-        greedy, beamed = (wrong[beam] for beam in beams)
-        return Evaluation(
-            {
-                "pairs": len(split),
-                "wrong": len(greedy),
-                "wrong_beam": len(beamed),
-                "right_tokens": float(right),
-                "tokens": tokens,
-            },
-            {"examples": len(split), "errors": [[row] for row in sorted(greedy)]},
-        )
+            with runtime.autocast():
+                targets = generate_targets(model, batch.ids, batch.tokens.attention_mask, length)
+            for row, ids in zip(batch.rows.tolist(), targets, strict=True):
+                if decode_target(tokenizer, ids) != split.texts[row]:
+                    wrong.append(row)
+        outputs = {
+            "pairs": len(split),
+            "wrong": len(wrong),
+            "right_tokens": float(right),
+            "tokens": tokens,
+        }
+        details = {"examples": len(split), "errors": [[row] for row in sorted(wrong)]}
+        return Evaluation(outputs, details)
 
     def sample_scores(self, model: nn.Module, ids: Sequence[Sequence[int]]) -> Tensor:
         """Scores (texts, at most 32 of the vocabulary) after each text, as source and target."""
@@ -152,12 +143,11 @@ def generate_targets(
     model: EncoderDecoder,
     source: Tensor,
     attention_mask: Tensor | None,
-    beams: int,
     max_length: int,
 ) -> list[list[int]]:
-    """The target ids that the model generates for each source (B, Ls), END left out."""
+    """The target ids that the model generates greedily for each source (B, Ls), END left out."""
     from zoo.models.decoding import Decoding, transduce
 
-    decoding = Decoding(max_length - 1, end=END, beams=beams, banned=(PAD, START))
-    generated = transduce(model, source, decoding, start=START, attention_mask=attention_mask)
-    return [one.ids for one in generated]
+    decoding = Decoding(max_length - 1, end=END, banned=(PAD, START))
+    targets = transduce(model, source, decoding, start=START, attention_mask=attention_mask)
+    return [target.ids for target in targets]

@@ -168,9 +168,8 @@ class Tag(EncoderTask):
     def loss(self, setup: TaskSetup, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
         """Cross-entropy of every tag that is scored; 0 where there is none."""
         from zoo.tasks.passes import token_loss
-        from zoo.training.token_noise import hide_tokens
 
-        logits = model(hide_tokens(batch.ids, setup.options.token_dropout), batch.tokens)
+        logits = self.forward(model, batch)
         smoothing = setup.training.label_smoothing
         return token_loss(logits, batch.targets, smoothing, items=batch.items)
 

@@ -1,4 +1,4 @@
-"""Token noise in training: random tokens deleted or replaced by [UNK]; the first, [CLS], stays."""
+"""Token deletion in training: random tokens of each text go; the first, [CLS], stays."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from torch import Tensor
 
 T = TypeVar("T", int, Tensor)
 
-UNKNOWN = 1  # the tokenizer's [UNK]
 PAD = 0
 
 
@@ -47,12 +46,3 @@ def _remaining(length: T, share: float) -> T:
     """How many of ``length`` tokens stay; in integers, which every device rounds the same."""
     millionths = round((1 - share) * 1_000_000)
     return ((length - 1) * millionths + 500_000) // 1_000_000 + 1
-
-
-def hide_tokens(ids: Tensor, share: float) -> Tensor:
-    """Ids (B, L) with a random share of the real tokens replaced by [UNK]."""
-    if not share:
-        return ids
-    hidden = torch.rand(ids.shape, device=ids.device) < share
-    hidden[:, 0] = False
-    return ids.masked_fill(hidden & (ids != PAD), UNKNOWN)

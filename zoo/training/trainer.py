@@ -16,7 +16,6 @@ from torch import Tensor, nn
 from zoo.components.layer_context import AuxiliaryLoss
 from zoo.config.settings import Training
 from zoo.errors import DivergedError
-from zoo.models.architectures import DeepEnsemble
 from zoo.models.seeding import derive
 from zoo.models.stack import Stack
 from zoo.training.device import Runtime
@@ -156,8 +155,6 @@ class AuxiliaryLosses:
 
     def __init__(self, model: nn.Module) -> None:
         self.stacks = [module for module in model.modules() if isinstance(module, Stack)]
-        # An ensemble's loss is the mean of its members', so theirs are averaged as well.
-        self.share = 1 / len(model.members) if isinstance(model, DeepEnsemble) else 1.0
         self.sums: dict[str, Tensor] = {}
 
     @contextmanager
@@ -179,10 +176,10 @@ class AuxiliaryLosses:
         """
         values: dict[str, list[Tensor]] = {}
         for one in found:
-            loss = loss + self.share * one.weight * one.value
+            loss = loss + one.weight * one.value
             values.setdefault(one.name, []).append(one.value.detach().float())
         for name, several in values.items():
-            # Over the layers, and the members of an ensemble, that add it.
+            # The mean over the layers that add it.
             self.sums[name] = self.sums.get(name, 0.0) + torch.stack(several).mean() * items
         return loss
 

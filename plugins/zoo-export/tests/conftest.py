@@ -78,13 +78,6 @@ def model(trained: Path) -> TextClassifier:
 
 
 @pytest.fixture(scope="module")
-def ensemble(corpus: Path, tmp_path_factory: pytest.TempPathFactory, _environment: None) -> Path:
-    """The directory of a deep ensemble of two."""
-    directory = tmp_path_factory.mktemp("ensemble") / "model"
-    return train(directory, *TINY, "--data", str(corpus), "--set", "ensemble=2")
-
-
-@pytest.fixture(scope="module")
 def language_model(tmp_path_factory: pytest.TempPathFactory, _environment: None) -> Path:
     """A language model of lines of the same words."""
     home = tmp_path_factory.mktemp("language_model")

@@ -132,13 +132,6 @@ def test_torch_has_equal_logits_and_a_directory_of_its_own(
 
 
 @pytest.mark.slow
-def test_an_ensemble_is_exported_as_one(ensemble: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    assert main(["export", str(ensemble), "--to", "onnx", "--out", str(out)]) == 0
-    assert_equal_logits(load(ensemble), onnx_logits(out), 24)
-
-
-@pytest.mark.slow
 def test_a_tagger_gives_the_tag_of_every_token(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:

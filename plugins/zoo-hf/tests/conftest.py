@@ -92,9 +92,9 @@ def classifier(train: Train) -> Path:
 
 
 @pytest.fixture(scope="module")
-def ensemble(train: Train) -> Path:
-    """A deep ensemble of two, with learned positions, so that its length is limited."""
-    return train("--pe", "learned", "--set", "ensemble=2")
+def learned_positions(train: Train) -> Path:
+    """A classifier with learned positions, so that its length is limited."""
+    return train("--pe", "learned")
 
 
 @pytest.fixture(scope="module")

@@ -62,11 +62,10 @@ def test_the_tokenizer_gives_the_zoos_ids(classifier: Path, texts: list[str]):
     assert tokenizer.mask_token == "[MASK]"
 
 
-@pytest.mark.parametrize("saved", ["classifier", "ensemble"])
 def test_a_classifier_gives_the_zoos_logits_bit_for_bit(
-    saved: str, texts: list[str], tmp_path: Path, request: pytest.FixtureRequest
+    classifier: Path, texts: list[str], tmp_path: Path
 ):
-    directory = request.getfixturevalue(saved)
+    directory = classifier
     own = zoo.load(directory)
     assert isinstance(own, TextClassifier)
     model = AutoModelForSequenceClassification.from_pretrained(directory)
@@ -208,15 +207,10 @@ def test_a_model_built_from_its_configuration_is_the_zoos_untrained_one(classifi
     assert any(not torch.equal(v, trained.state_dict()[n]) for n, v in one.state_dict().items())
 
 
-def test_more_tokens_than_the_model_reads_are_refused(ensemble: Path):
-    model = AutoModelForSequenceClassification.from_pretrained(ensemble)
+def test_more_tokens_than_the_model_reads_are_refused(learned_positions: Path):
+    model = AutoModelForSequenceClassification.from_pretrained(learned_positions)
     with pytest.raises(zoo.ZooError, match=r"30 tokens.*at most 24: tokenize with truncation=True"):
         model(torch.ones(1, 30, dtype=torch.long))
-
-
-def test_an_ensemble_has_no_single_encoder(ensemble: Path):
-    with pytest.raises(zoo.ZooError, match="a DeepEnsemble of task 'classify' has not exactly one"):
-        AutoModel.from_pretrained(ensemble)
 
 
 def test_a_component_that_is_missing_is_named(classifier: Path, tmp_path: Path):

@@ -28,7 +28,7 @@ from zoo.components.tokens import Tokens
 from zoo.errors import ZooError
 from zoo.inference.card import FORMAT, Card
 from zoo.inference.saved_model import CONFIG, read
-from zoo.models.architectures import Classifier, DeepEnsemble, Tagger
+from zoo.models.architectures import Classifier, Tagger
 from zoo.models.build import StackOptions, build_classifier, build_tagger
 from zoo.models.stack import Encoder, Stack
 from zoo.registry.cell import Cell
@@ -150,7 +150,7 @@ class ZooPreTrainedModel(PreTrainedModel):  # type: ignore[misc]
         return replace(tokens, attention_mask=attention_mask.bool())
 
     def get_input_embeddings(self) -> nn.Module:
-        """The token embeddings, of the first member of an ensemble."""
+        """The token embeddings."""
         return next(s.embedding for s in self.model.modules() if isinstance(s, Stack))
 
     def set_input_embeddings(self, value: nn.Embedding) -> None:
@@ -191,10 +191,10 @@ class ZooModel(ZooPreTrainedModel):
 
 
 class ZooForSequenceClassification(ZooPreTrainedModel):
-    """A classifier, or a deep ensemble of them; or a new head on an encoder saved without one."""
+    """A classifier; or a new head on an encoder saved without one."""
 
     def build(self, card: Card, cell: Cell, saved: nn.Module) -> nn.Module:
-        if isinstance(saved, Classifier | DeepEnsemble):
+        if isinstance(saved, Classifier):
             return saved
         refuse_other_head(card, saved, "a classifier")
         return build_classifier(
@@ -208,7 +208,7 @@ class ZooForSequenceClassification(ZooPreTrainedModel):
         attention_mask: Tensor | None = None,
         labels: Tensor | None = None,
     ) -> SequenceClassifierOutput:
-        """Token ids (B, L) to ``logits`` (B, classes), of an ensemble log-probabilities.
+        """Token ids (B, L) to ``logits`` (B, classes).
 
         labels (B): for ``loss``.
         """
