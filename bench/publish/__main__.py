@@ -22,20 +22,17 @@ from bench.publish.peers_page import peers_overview, peers_page, peers_places
 from bench.publish.profile_page import ProfileRun, profile_page
 from bench.publish.published import Published, load_published, make_figures
 from bench.publish.questions import questions_section
-from bench.simulate.grids import noise_of
 from bench.simulate.page import LINES, SIMULATIONS
 from bench.simulate.page import page as simulation_page
 from zoo.errors import WriteError, ZooError
 from zoo.report.profile import Profile, read_profile
 from zoo.report.run_report import RunReport
-from zoo.report.tables.text import line
 from zoo.report.write import write_file, write_profile, write_report
 from zoo.sweep.complete import read_run
 from zoo.sweep.records import FILE
 
 INVENTORY = "inventory"  # the folder of bench.inventory among the published results
 
-NOISE_OF = ("bbc-news/cpu/grid", "bbc-news/cpu/one-factor")  # beside that of simulated runs
 PARTS = f"Every part, and which other libraries have it: [by name]({INVENTORY}/{PAGE})."
 # Studies made once, whose pages stay as they are, by folder: heading, and what is said there.
 STUDIES = {
@@ -95,12 +92,7 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
     simulated = source / SIMULATIONS / LINES
     if simulated.exists():
         (out or source).joinpath(SIMULATIONS).mkdir(parents=True, exist_ok=True)
-        noise = {
-            link(line(run.title), f"../{run.place}/{PAGE}"): noise_of(run.report.recorded_rows)
-            for run in runs
-            if run.place in NOISE_OF
-        }
-        write_file((out or source) / SIMULATIONS / PAGE, simulation_page(simulated, noise))
+        write_file((out or source) / SIMULATIONS / PAGE, simulation_page(simulated))
     others, measured = _other_pages(source, out or source)
     questions = questions_section(answering, source)
     about = overview(

@@ -8,21 +8,17 @@ plus what a seed does to all rows alike, plus what training this row with this s
 from __future__ import annotations
 
 import functools
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special, stats
 
-from zoo.report.rows import Row
 from zoo.report.stats.intervals import Array
-from zoo.report.stats.scores import Scores, scores_of
+from zoo.report.stats.scores import Scores
 
 # As wide as makes two rows of 0.94 disagree on some 35 of 1,000 documents. That and the noise are
-# of a run on bbc-news whose records are no longer published; the page of the simulations prints
-# what the published ones have.
+# of a run on bbc-news.
 HARDNESS = 6.0
 NOISE = 0.0047  # residual standard deviation
 SHARED = 0.003  # of what a seed does to all rows
@@ -116,37 +112,3 @@ def scores_from(wrong: NDArray[np.bool_]) -> Scores:
         wrong=wrong.swapaxes(0, 1),
         listed=np.ones(wrong.shape[1::-1], dtype=bool),
     )
-
-
-@dataclass(frozen=True)
-class Noise:
-    """Standard deviations over seeds of the score of a cell.
-
-    residual: of one cell and seed, beyond what the seed does to all cells. shared: of what a seed
-    does to all cells alike. disagreements: test examples on which two cells disagree, in the mean.
-    """
-
-    residual: float
-    shared: float
-    disagreements: float
-
-
-def noise_of(rows: Sequence[Row]) -> Noise:
-    """From the two-way analysis of variance of cells and seeds, without interaction.
-
-    Every cell must have the same seeds, and the records its wrong examples. Cells that are one
-    function count once, baselines not at all.
-    """
-    cells = [row for row in rows if not row.baseline]
-    scores = scores_of(cells)
-    kept = np.flatnonzero(scores.duplicates() == np.arange(len(cells)))
-    values = scores.values[kept]
-    wrong = np.where(scores.listed[:, kept, None], scores.wrong[:, kept], np.nan)  # (S, R, N)
-    count, seeds = values.shape
-    by_cell, by_seed = values.mean(axis=1, keepdims=True), values.mean(axis=0)
-    residuals = values - by_cell - by_seed + values.mean()
-    variance = float((residuals**2).sum()) / ((count - 1) * (seeds - 1))
-    shared = float(by_seed.var(ddof=1)) - variance / count
-    one, other = np.triu_indices(count, 1)
-    pairs = np.abs(wrong[:, one] - wrong[:, other]).sum(axis=2)
-    return Noise(math.sqrt(variance), math.sqrt(max(shared, 0.0)), float(pairs.mean()))

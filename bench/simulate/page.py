@@ -10,10 +10,9 @@ from typing import Any
 
 from bench.commit import commit_sentence
 from bench.publish.markdown import grid
-from bench.simulate.grids import HARDNESS, NOISE, SHARED, Noise, Scenario
+from bench.simulate.grids import HARDNESS, NOISE, SHARED, Scenario
 from zoo.measure.turns import BETWEEN, HALF, LEAST_BLOCKS, MOST_BLOCKS, NARROW, NEAR
 from zoo.report.stats.ratios import UNDECIDED
-from zoo.report.tables.text import bullets
 
 LINES = "lines.jsonl"
 SIMULATIONS = "simulations"  # their folder among the published results
@@ -28,7 +27,6 @@ documents' hardness has a standard deviation of {HARDNESS:g}), with a residual s
 {100 * NOISE:.2f} points over seeds, and of {100 * SHARED:.1f} points that a seed does to all cells
 alike; two cells of 0.94 disagree on some 35 documents. "2 rows × 3": two rows with three times the
 noise of the others. The Monte-Carlo error in brackets is one standard error."""
-PUBLISHED = "The same, measured from the records of published runs:"
 
 FALSE = """\
 ## False findings
@@ -67,19 +65,10 @@ whose square comes from the 5% of turns in which something disturbs a model. All
 process are off by a standard deviation of {BETWEEN:.0%}."""
 
 
-def page(file: Path, measured: Mapping[str, Noise] | None = None) -> str:
-    """The whole page. measured: the noise of published runs, by links to their pages."""
+def page(file: Path) -> str:
+    """The whole page."""
     lines = [json.loads(line) for line in file.read_text().splitlines()]
-    # Older versions wrote two numbers each, of which one was of older tests.
-    lines = [line for line in lines if not isinstance(line.get("false"), list)]
     parts = [ABOUT]
-    if measured:
-        each = (
-            f"{link}: {100 * noise.residual:.2f} and {100 * noise.shared:.2f} points, and two "
-            f"cells disagree on {noise.disagreements:.0f} documents"
-            for link, noise in measured.items()
-        )
-        parts.append(f"{PUBLISHED}\n\n{bullets(list(each))}")
     tables: tuple[tuple[str, str, Callable[[Line], dict[str, str]]], ...] = (
         ("false", FALSE, lambda line: {"false": _rate(line["false"], line["runs"])}),
         ("power", POWER, lambda line: {"gap, points": f"{line['scenario']['gap']:g}"}

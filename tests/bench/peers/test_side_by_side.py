@@ -111,7 +111,7 @@ def test_a_missing_library_is_a_skipped_comparison(monkeypatch, capsys, tmp_path
 
     monkeypatch.setattr(importlib.util, "find_spec", without_libraries)
     file = tmp_path / "lines.jsonl"
-    assert peers.main(["inference", "--quick", "--out", str(file)]) == 0
+    assert peers.main(["training", "--quick", "--out", str(file)]) == 0
     lines = read(file)
     found = {comparison.against: comparison for comparison in lines}
     assert "pip install" in found["HF BERT (sdpa)"].skipped
