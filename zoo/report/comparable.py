@@ -26,13 +26,13 @@ def differing_settings(records: Sequence[Record]) -> dict[str, list[str]]:
     values: dict[str, dict[str, None]] = {}
     for record in records:
         fingerprint = str(record.config.get("data", {}).get("fingerprint", ""))[:12]
-        found = {"data.fingerprint": fingerprint} | settings_of(record.config)
+        settings = {"data.fingerprint": fingerprint} | settings_of(record.config)
         if record.cell:
-            found["axes"] = " ".join(record.cell)
+            settings["axes"] = " ".join(record.cell)
         if record.kind == "cost" and record.status == "ok":
             machine = zip(MACHINE_FIELDS, machine_of(record.environment), strict=True)
-            found |= {f"machine.{field}": value for field, value in machine}
-        for name, value in found.items():
+            settings |= {f"machine.{field}": value for field, value in machine}
+        for name, value in settings.items():
             values.setdefault(name, {})[str(value)] = None
     return {name: [*known] for name, known in values.items() if len(known) > 1}
 

@@ -108,6 +108,11 @@ class EvaluatedRun:
         asked = (record for record in reversed(self.records) if record.kind != "tune")
         return next(asked, self.records[-1])
 
+    @property
+    def remarks(self) -> list[str]:
+        """What the data set says of itself in sentences."""
+        return list(self.typical.config["data"].get("remarks", [])) if self.records else []
+
     @cached_property
     def tuned(self) -> list[str]:
         """The names of the settings that were chosen for each row."""

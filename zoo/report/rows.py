@@ -60,7 +60,7 @@ class Row:
         if self.failed or len(self.values) < 2 or len(set(self.values.values())) > 1:
             return False
         errors = [record.metrics.get("errors") for record in self.trained.values()]
-        return all(one == errors[0] for one in errors)
+        return all(wrong == errors[0] for wrong in errors)
 
     @property
     def exact(self) -> bool:
@@ -79,27 +79,27 @@ class Row:
 
     def recorded(self, name: str) -> list[Any]:
         """What its trainings recorded under a name, without what is empty."""
-        return [found for r in self.trained.values() if (found := r.metrics.get(name))]
+        return [value for r in self.trained.values() if (value := r.metrics.get(name))]
 
     def values_of(self, name: str) -> dict[int, float]:
         """Seed to the value of a metric, for the seeds whose record has it."""
-        found = {seed: record.metrics.get(name) for seed, record in self.trained.items()}
-        return {seed: float(value) for seed, value in found.items() if value is not None}
+        values = {seed: record.metrics.get(name) for seed, record in self.trained.items()}
+        return {seed: float(value) for seed, value in values.items() if value is not None}
 
     @cached_property
     def groups(self) -> dict[str, dict[int, float]]:
         """Group of test examples to the value of the ranking metric, by seed."""
-        found: dict[str, dict[int, float]] = {}
+        groups: dict[str, dict[int, float]] = {}
         for seed, record in self.trained.items():
             for group, metrics in record.metrics.get("groups", {}).items():
                 if (value := metrics.get(self.metric.name)) is not None:
-                    found.setdefault(group, {})[seed] = float(value)
-        return found
+                    groups.setdefault(group, {})[seed] = float(value)
+        return groups
 
     def examples_of(self, group: str) -> int:
         """How many examples of a group were scored; 0 where the records do not say."""
-        found = [groups[group] for groups in self.recorded("groups") if group in groups]
-        return next((int(metrics["examples"]) for metrics in found if "examples" in metrics), 0)
+        counts = (groups.get(group, {}).get("examples") for groups in self.recorded("groups"))
+        return next((int(count) for count in counts if count), 0)
 
     @cached_property
     def chosen(self) -> dict[str, float]:
@@ -118,7 +118,9 @@ class Row:
         """How many independent examples tell as much of the ranking metric; 0 where unknown."""
         if self.examples:
             return self.examples
-        counts = (found.get(self.metric.name) for found in self.recorded("effective_examples"))
+        counts = (
+            by_metric.get(self.metric.name) for by_metric in self.recorded("effective_examples")
+        )
         return min((float(count) for count in counts if count), default=0.0)
 
     @cached_property
@@ -140,8 +142,8 @@ class Row:
     @property
     def labels(self) -> list[str]:
         """The names of the classes; empty where the records have none."""
-        found = (record.config["data"].get("labels") for record in self.trained.values())
-        return [str(label) for label in next(found, None) or []]
+        labels = (record.config["data"].get("labels") for record in self.trained.values())
+        return [str(label) for label in next(labels, None) or []]
 
     @property
     def cost_record(self) -> Record | None:
@@ -270,7 +272,7 @@ def varying_axes(rows: Sequence[Row], reference: str = "") -> dict[str, tuple[st
 def varying(cells: Sequence[Mapping[str, str]]) -> dict[str, tuple[str, ...]]:
     """The axes on which these cells differ, each with its choices in their order."""
     choices = {a: tuple(dict.fromkeys(cell[a] for cell in cells)) for a in next(iter(cells), {})}
-    return {axis: found for axis, found in choices.items() if len(found) > 1}
+    return {axis: several for axis, several in choices.items() if len(several) > 1}
 
 
 def find_row(rows: Sequence[Row], wanted: str) -> Row | None:

@@ -7,10 +7,11 @@ from typing import Any
 
 from zoo.report.evaluated_run import EvaluatedRun
 from zoo.report.tables.answer import answer_of
-from zoo.report.tables.notes import cautions_of, notes_of
+from zoo.report.tables.notes import notes_of
 from zoo.report.tables.table import Table, make_table
 from zoo.report.tables.text import plain
 
+CAUTIONS = 2  # remarks on the data under the answer
 MOST_DRAWN = 200  # rows of the table on the page and in plots
 
 
@@ -51,8 +52,8 @@ class RunReport(EvaluatedRun):
 
     @cached_property
     def cautions(self) -> list[str]:
-        """What of the data the answer depends on; the notes have it too."""
-        return cautions_of(self) if self.records else []
+        """The first remarks on the data, as the answer may depend on them; the notes have all."""
+        return self.remarks[:CAUTIONS]
 
     def describe(self, number: int) -> str:
         """A row of the table in one line: ``fused+rope: accuracy 0.943 ± 0.008; × train 1.10``."""

@@ -78,11 +78,11 @@ def report_data(report: RunReport | Profile, directory: Path) -> dict[str, Any]:
 
     Of a run on several data sets: a line for each row on each of them, and the answer.
     """
-    found: dict[str, Any] = {"directory": str(directory)}
+    data: dict[str, Any] = {"directory": str(directory)}
     if isinstance(report, Profile):
-        return found | {"scores": report.lines, "answer": profile_answer(report)}
-    found |= {"rows": report.lines, "answer": report.answer, "notes": report.notes}
-    return found | (effects_data(report.effects) if report.effects else {})
+        return data | {"scores": report.lines, "answer": profile_answer(report)}
+    data |= {"rows": report.lines, "answer": report.answer, "notes": report.notes}
+    return data | (effects_data(report.effects) if report.effects else {})
 
 
 def write_report(report: RunReport | Profile, directory: Path, name: str = "") -> Path:

@@ -116,10 +116,10 @@ def tested(scores: Scores, weights: Sums) -> list[Difference]:
         if len(chosen):
             expected = trained[chosen].power(2) @ scores.expected
             rank = int(np.linalg.matrix_rank(trained[chosen[:SAMPLE]].toarray()))
-            found = moderate(sums[chosen], expected, rank)
-            errors[chosen], dfs[chosen] = found.error, found.df
-            own = np.sqrt(found.own / found.seeds)
-            alone[chosen] = t_tests(means[chosen], own, np.asarray(found.seeds - 1.0))
+            shrunk = moderate(sums[chosen], expected, rank)
+            errors[chosen], dfs[chosen] = shrunk.error, shrunk.df
+            own = np.sqrt(shrunk.own / shrunk.seeds)
+            alone[chosen] = t_tests(means[chosen], own, np.asarray(shrunk.seeds - 1.0))
     p = np.where(certain, 0.0, t_tests(means, errors, np.maximum(dfs, 1)))
     disputed = np.zeros(len(means))
     if scores.examples:
@@ -218,17 +218,17 @@ def p_of_votes(totals: Array, squares: Array, step: Array | float = 1.0) -> Arra
     return np.asarray(np.where(excess <= ROUNDING, 1.0, 2 * special.ndtr(-z)))
 
 
-def p_of_models(one: Row, other: Row) -> float | None:
+def p_of_models(first: Row, second: Row) -> float | None:
     """The p-value that the trained models of two rows differ on these examples by chance.
 
     McNemar's test (1947) over the seeds that both have, whatever other seeds would give; None
     where there are none, or examples are not known one by one.
     """
-    seeds = sorted(set(one.values) & set(other.values))
-    if not seeds or not all(seed in row.wrong for row in (one, other) for seed in seeds):
+    seeds = sorted(set(first.values) & set(second.values))
+    if not seeds or not all(seed in row.wrong for row in (first, second) for seed in seeds):
         return None
     # An example counts once, in however many of the seeds the two models disagree on it.
-    votes = np.sum([one.wrong[s].astype(float) - other.wrong[s] for s in seeds], axis=0)
+    votes = np.sum([first.wrong[s].astype(float) - second.wrong[s] for s in seeds], axis=0)
     return float(p_of_votes(votes.sum(), (votes**2).sum(), np.abs(votes).max(initial=0.0)))
 
 

@@ -72,11 +72,11 @@ class Ratio:
         return 1 if self.value > 1 else -1
 
 
-def memory_verdict(one: float, other: float) -> int:
+def memory_verdict(first: float, second: float) -> int:
     """1 where the first needs less memory, -1 more, 0 for a tie (within MEMORY_TIE)."""
-    if abs(math.log(one / other)) <= math.log1p(MEMORY_TIE):
+    if abs(math.log(first / second)) <= math.log1p(MEMORY_TIE):
         return 0
-    return 1 if one < other else -1
+    return 1 if first < second else -1
 
 
 @dataclass(frozen=True)
@@ -107,11 +107,11 @@ class Speeds:
                 self.measured[row.name] = {"session": record.key, **record.samples}
         clocks = [samples["clock"] for samples in self.measured.values()]
         self.clock = clocks[-1] if clocks else ""
-        self._contention = {name: contention(one) for name, one in self.measured.items()}
+        self._contention = {name: contention(of) for name, of in self.measured.items()}
 
-    def ratio(self, phase: str, one: str, other: str) -> Ratio | None:
-        """How many times as fast as the other the one is."""
-        return self.contrast(phase, {one: 1.0, other: -1.0}) if one != other else None
+    def ratio(self, phase: str, name: str, other: str) -> Ratio | None:
+        """How many times as fast as the other row the named one is."""
+        return self.contrast(phase, {name: 1.0, other: -1.0}) if name != other else None
 
     def contrast(self, phase: str, weights: Mapping[str, float]) -> Ratio | None:
         """The product of speeds raised to weights that sum to 0; None where a row has none."""
@@ -123,16 +123,16 @@ class Speeds:
 
         Rows of one session are combined block by block, so that what a block does to all cancels.
         """
-        found: dict[str, list[tuple[float, list[Logs]]]] = {}
+        sessions: dict[str, list[tuple[float, list[Logs]]]] = {}
         for name, weight in weights.items():
             if name == self.base:
                 continue  # its log ratio to itself is 0 in every block
-            one = self.measured.get(name)
-            logs = log_ratios(one, one["reference"], phase) if one else []
-            if one is None or not any(map(len, logs)):
+            samples = self.measured.get(name)
+            logs = log_ratios(samples, samples["reference"], phase) if samples else []
+            if samples is None or not any(map(len, logs)):
                 return []
-            found.setdefault(one["session"], []).append((weight, logs))
-        return [_product(parts) for parts in found.values()]
+            sessions.setdefault(samples["session"], []).append((weight, logs))
+        return [_product(parts) for parts in sessions.values()]
 
     def rate(self, phase: str, name: str) -> float | None:
         """Real tokens/s of a row: its ratio to the base times the base's rate of the whole run."""
@@ -145,12 +145,12 @@ class Speeds:
     @cached_property
     def _base_rates(self) -> dict[str, float]:
         """The base's own rate of the whole run, by phase: the median over sessions."""
-        bases = {one["session"]: one["reference"] for one in self.measured.values()}
-        found = {
-            phase: [rate(one, phase) for one in bases.values() if one["turns"].get(phase)]
+        bases = {samples["session"]: samples["reference"] for samples in self.measured.values()}
+        rates = {
+            phase: [rate(base, phase) for base in bases.values() if base["turns"].get(phase)]
             for phase in PHASES
         }
-        return {phase: statistics.median(rates) for phase, rates in found.items() if rates}
+        return {phase: statistics.median(known) for phase, known in rates.items() if known}
 
     def contended(self, *names: str) -> bool:
         """Whether other work had the cores while any of these rows had its turns."""
@@ -164,8 +164,8 @@ class Speeds:
         """Whether each ratio of a measured row has an interval as narrow as was wanted."""
         if name == self.base:
             return True
-        one = self.measured[name]
-        return narrow_enough(ratios_of(one["reference"], [one]))
+        samples = self.measured[name]
+        return narrow_enough(ratios_of(samples["reference"], [samples]))
 
 
 def _product(parts: Sequence[tuple[float, list[Logs]]]) -> Session:
@@ -206,10 +206,10 @@ def wanted_cell(cells: Sequence[Row], wanted: str, where: str) -> str:
 
 def combined(sessions: Sequence[Session], contended: bool = False) -> Ratio:
     """The product of independent sessions' ratios, with its interval and its p-value."""
-    found = [centre_and_error(one.logs, one.squares) for one in sessions]
-    centre = math.fsum(mean for mean, _ in found)
-    errors = [error for _, error in found if error is not None]
-    if len(errors) < len(found):
+    centres = [centre_and_error(session.logs, session.squares) for session in sessions]
+    centre = math.fsum(mean for mean, _ in centres)
+    errors = [error for _, error in centres if error is not None]
+    if len(errors) < len(centres):
         return Ratio(math.exp(centre), contended=contended)
     error = math.hypot(*errors)
     p = 2 * (1 - NormalDist().cdf(abs(centre) / error))

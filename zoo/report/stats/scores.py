@@ -87,8 +87,8 @@ class Scores:
                     break
         return first
 
-    def _equal(self, one: int, other: int) -> bool:
-        mine, theirs = self.values[[one, other]]
+    def _equal(self, first: int, second: int) -> bool:
+        mine, theirs = self.values[[first, second]]
         there = ~np.isnan(mine)
         if there.sum() < 2 or (there != ~np.isnan(theirs)).any():
             return False
@@ -97,9 +97,9 @@ class Scores:
         if not self.examples:
             return True
         # Two accuracies may be equal by chance: without the lists of errors nothing is the same.
-        if not self.listed[there][:, [one, other]].all():
+        if not self.listed[there][:, [first, second]].all():
             return False
-        return bool((self.wrong[there, one] == self.wrong[there, other]).all())
+        return bool((self.wrong[there, first] == self.wrong[there, second]).all())
 
 
 def scores_of(rows: Sequence[Row]) -> Scores:
@@ -141,27 +141,27 @@ def row_intervals(scores: Scores) -> list[Interval | None]:
     values.
     """
     seeds = (~np.isnan(scores.values)).sum(axis=1)
-    found: list[Interval | None] = [None] * len(seeds)
+    intervals: list[Interval | None] = [None] * len(seeds)
     for row in np.flatnonzero(seeds):
         values = scores.values[row][~np.isnan(scores.values[row])]
         spread = len(values) > 1 and not scores.fixed[row]
-        found[row] = Interval(
+        intervals[row] = Interval(
             float(values.mean()), sd=float(values.std(ddof=1)) if spread else None
         )
     enough = np.flatnonzero((seeds >= ENOUGH) & ~scores.fixed)
     if not len(enough):
-        return found
+        return intervals
     expected = scores.expected[enough]
     family = moderate(scores.values[enough], expected, len(enough))
     for k, row in enumerate(enough):
         mean, count = float(family.mean[k]), int(family.seeds[k])
         t, sd = t_quantile(float(family.df[k])), math.sqrt(float(family.own[k]))
         if not scores.share:
-            found[row] = Interval(mean, t * float(family.error[k]), sd)
+            intervals[row] = Interval(mean, t * float(family.error[k]), sd)
             continue
         dispersion = float(family.variance[k] / expected[k])
         # Perfect with every seed, and so are all others: binomial, for want of anything else.
         dispersion = dispersion or 1 / (scores.counted or UNCOUNTED)
         low, high = wilson(mean, count / dispersion, t)
-        found[row] = Interval(mean, max(mean - low, high - mean), sd, ends=(low, high))
-    return found
+        intervals[row] = Interval(mean, max(mean - low, high - mean), sd, ends=(low, high))
+    return intervals

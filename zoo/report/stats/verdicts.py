@@ -155,17 +155,17 @@ class Verdicts:
             return None
         return difference if sign > 0 else replace(difference, mean=-difference.mean)
 
-    def pair(self, one: str, other: str) -> Difference | None:
+    def pair(self, name: str, other: str) -> Difference | None:
         """The first row minus the second."""
-        return self.difference({one: 1.0, other: -1.0}) if one != other else None
+        return self.difference({name: 1.0, other: -1.0}) if name != other else None
 
-    def verdict(self, one: str, other: str) -> int | None:
+    def verdict(self, name: str, other: str) -> int | None:
         """1 where the first is significantly better, -1 worse, 0 for a tie; None if unknown."""
-        if one == other:
+        if name == other:
             return 0
-        if not {one, other} <= self._ranked:
+        if not {name, other} <= self._ranked:
             return None
-        difference = self.pair(one, other)
+        difference = self.pair(name, other)
         if difference is None or difference.adjusted is None:
             return None
         if not difference.real:

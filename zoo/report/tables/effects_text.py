@@ -18,14 +18,14 @@ def sentence(effect: Effect, name: Callable[[object], str] = plain) -> str:
     """
     names = f"{name(effect.component)} against {name(effect.against)}"
     parts = []
-    if found := effect.difference:
-        text = effect.metric.format_difference(found.mean, found.half)
-        if found.half is None:
-            text += f" ({counted(found.seeds, 'seed')}: too few seeds for an interval)"
+    if difference := effect.difference:
+        text = effect.metric.format_difference(difference.mean, difference.half)
+        if difference.half is None:
+            text += f" ({counted(difference.seeds, 'seed')}: too few seeds for an interval)"
         # An interval by itself without 0 in it would not look like a tie.
-        alone = found.half is not None and abs(found.mean) > found.half
-        tie = " (equal)" if found.equal else " (undecided)" if alone else " (tie)"
-        parts.append(text if found.half is None or found.real else f"{text}{tie}")
+        alone = difference.half is not None and abs(difference.mean) > difference.half
+        tie = " (equal)" if difference.equal else " (undecided)" if alone else " (tie)"
+        parts.append(text if difference.half is None or difference.real else f"{text}{tie}")
     for phase, what in (("train", "the speed"), ("infer", "in inference")):
         if ratio := effect.speed.get(phase):
             known = f" ({text})" if (text := ends(ratio.low, ratio.high)) else ""

@@ -18,8 +18,6 @@ from zoo.report.stats.verdicts import MOST_RANKED
 from zoo.report.tables.text import from_to, plain
 from zoo.sweep.records import Record, shared_part
 
-UNBALANCED = 2.0  # times the mean of the other classes, from which on the largest one is a finding
-CAUTIONS = 2
 NAMED = 6  # rows of a list that are named, and lists
 
 
@@ -36,7 +34,7 @@ def notes_of(run: EvaluatedRun) -> list[str]:
         _equal_rows(run),
         _chance(run),
         _tuning(run),
-        *remarks_of(run.typical.config["data"]),
+        *run.remarks,
         made_on(run.typical, run.metric),
         *mixed([record for row in run.recorded_rows for record in row.used]),
     ]
@@ -211,22 +209,6 @@ def _tuning(run: EvaluatedRun) -> str:
             "from there."
         )
     return " ".join(sentences)
-
-
-def remarks_of(data: Mapping[str, Any]) -> list[str]:
-    """What a data set says of itself. That classes are nearly balanced is no finding."""
-    *others, most = sorted(filter(None, data.get("class_counts", []))) or [0]
-    balanced = most * len(others) <= UNBALANCED * sum(others)
-    return [
-        remark
-        for remark in data.get("remarks", [])
-        if remark and not (balanced and remark.startswith("Unbalanced classes: "))
-    ]
-
-
-def cautions_of(run: EvaluatedRun) -> list[str]:
-    """The first remarks on the data, as the answer may depend on them."""
-    return remarks_of(run.typical.config["data"])[:CAUTIONS]
 
 
 def made_on(record: Record, metric: MetricDescription) -> str:

@@ -70,13 +70,13 @@ class Curve:
 
     def points(self, metric: str) -> tuple[list[int], list[float]]:
         """Values and costs of the points that could be measured."""
-        found = [
+        points = [
             (r.config["value"], r.metrics[metric])
             for r in self.records
             if r.status == "ok" and (cost := r.metrics.get(metric)) is not None
             if not _unmeasurable(metric, cost)
         ]
-        return [v for v, _ in found], [c for _, c in found]
+        return [v for v, _ in points], [c for _, c in points]
 
     def exponent(self, metric: str) -> Exponent | None:
         """How the cost grows; None where too few points were measured."""
