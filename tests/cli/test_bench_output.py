@@ -14,7 +14,6 @@ from zoo.cli import main
 
 RUN = ["bench", "--on", "inline", "--attention", "fused", "--pe", "rope,sin", "--out", "out"]
 ONE_SEED = [*RUN, *flags(QUICK)]
-ANY_SEEDS = [*RUN, *flags({name: value for name, value in QUICK.items() if name != "seeds"})]
 PAGE = str(Path("out", "report.html"))
 
 

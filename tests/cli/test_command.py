@@ -93,15 +93,34 @@ def test_version(said):
         (["bench", "--atention", "x"], "zoo bench: error: no option '--atention'; did you mean"),
         (["bench", "--set", "dim=8,dim=16"], "zoo bench: error: --set dim is given twice"),
         (["bench", "--set", "=3"], "zoo bench: error: --set =3: write --set NAME=VALUE"),
+        (["bench", "--set", "layers=1, dim=wide"], "zoo bench: error: --set dim='wide': Input "),
         (
-            ["bench", "--set", "layers=1, dim=wide"],
-            "zoo bench: error: Invalid value for '--set dim",
+            ["bench", "--set", "dim=8, layer=2, colour=1"],
+            "zoo bench: error: no option '--set layer'"
+            "; did you mean --set layers=…?; no option '--set colour'; --help-all lists them",
         ),
-        (["bench", "--set", "dim=wide"], "zoo bench: error: Invalid value for '--set dim': 'wide'"),
+        (
+            ["train", "--aloud", "--data", "x", "--learn=2", "--epoch", "3"],
+            "zoo train: error: no option '--aloud'; --help-all lists them; no option '--learn'; "
+            "--help-all lists them; no option '--epoch'; did you mean --epochs?",
+        ),
+        (["bench", "--set", "dim=0,heads=x,lr=0"], "zoo bench: error: no option '--set lr'; it is"),
     ],
 )
 def test_a_wrong_word_is_one_line_with_the_nearest_right_one(arguments, line, refused_command):
     assert refused_command(*arguments).startswith(line)
+
+
+def test_all_wrong_values_are_said_at_once(refused_command):
+    line = refused_command("bench", "--test-size", 0.5, "--set", "dim=0,heads=x", "--jobs", -1)
+    assert all(f"{option}: Input should be" in line for option in ("dim='0'", "heads='x'", "'-1'"))
+
+
+def test_closed_streams_are_no_errors(monkeypatch, capfd):
+    for name in ("stdin", "stderr"):
+        monkeypatch.setattr(sys, name, None)
+    assert main(["list", "pe"]) == 0
+    assert "pe/rope" in capfd.readouterr().out
 
 
 def test_debug_prints_the_traceback_above_the_line(said):

@@ -7,7 +7,7 @@ import re
 import pytest
 from small_runs import FAILING, QUICK, SIZES, flags
 
-from zoo.cli.request_help import SECTIONS
+from zoo.cli.request_options import SECTIONS
 from zoo.config.flags import SETTINGS, flag
 from zoo.config.request import COMPARING, flat_fields
 from zoo.tasks.base import find_task
@@ -106,10 +106,10 @@ def test_the_short_help_fits_a_screen_and_has_the_default_of_every_option(
 @pytest.mark.parametrize(
     ("arguments", "meant"),
     [
-        (["bench", "--num-layers", "1"], "did you mean --set layers=2?"),
-        (["bench", "--set", "num_layers=1"], "did you mean --set layers=2?"),
-        (["bench", "--dropout", "0.1"], "it is --set dropout=0.1"),
-        (["train", "--no-compile"], "it is --set compile=no"),
+        (["bench", "--num-layers", "1"], "did you mean --set layers=…?"),
+        (["bench", "--set", "num_layers=1"], "did you mean --set layers=…?"),
+        (["bench", "--dropout", "0.1"], "it is --set dropout=…"),
+        (["train", "--no-compile"], "it is --set compile=…"),
         (["bench", "--set", "epochs=1"], "it is --epochs"),
         (["bench", "--set", "colour=1"], "--help-all lists them"),
         (["train", "--seeds", "3"], "did you mean --seed?"),
@@ -191,9 +191,9 @@ BAD: list[tuple[str, str]] = [
         "bench --suite good.toml --set schedule=wrong",
         "error: --set schedule='wrong': Input should be 'linear', 'cosine' or",
     ),
-    ("every --set dim=x", "Invalid value for '--set dim': 'x' is not a valid integer"),
-    ("every --set dim=0", "--set dim=0: "),
-    ("every --set dim=8,heads=0", "--set heads=0: "),
+    ("every --set dim=x", "--set dim='x': Input should be a valid integer"),
+    ("every --set dim=0", "--set dim='0': "),
+    ("every --set dim=8,heads=0", "--set heads='0': "),
     ("every --set dim", "--set dim: write --set NAME=VALUE"),
     ("every --set", "Option '--set' requires an argument"),
     ("train --lr x", "--lr 'x': Input should be a valid number"),
@@ -213,8 +213,8 @@ BAD: list[tuple[str, str]] = [
     ("train --seed -1", "--seed"),
     ("bench --seeds 2 --seed 3", "use one of the two"),
     ("bench --device gpu", "'auto', 'cpu', 'cuda' or 'mps'"),
-    ("bench --set all_positions=perhaps", "Invalid value for '--set all_positions'"),
-    ("bench --all-position", "did you mean --set all_positions=no?"),
+    ("bench --set all_positions=perhaps", "--set all_positions='perhaps': "),
+    ("bench --all-position", "did you mean --set all_positions=…?"),
     ("bench --no-headers", "no option '--no-headers'; did you mean --no-header?"),
     ("bench --out=", "'--out': it is empty"),
     ("train --save=", "'--save': it is empty"),

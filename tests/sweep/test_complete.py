@@ -9,8 +9,7 @@ from refused import refused
 from small_runs import bench
 
 from bench.publish.__main__ import publish
-from zoo.cli.compare import compare
-from zoo.cli.report import report
+from zoo.cli.report import compare, report
 from zoo.errors import ZooError
 from zoo.sweep.complete import read_run
 

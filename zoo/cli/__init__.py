@@ -10,16 +10,14 @@ import io
 import itertools
 import os
 import select
-import shlex
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from zoo import __version__
-from zoo.config.flags import flag
 from zoo.errors import DataError, StoppedError, ZooError, close_match, nearest, one_line
 from zoo.files import full_disk
 from zoo.registry.hookspecs import hookimpl
@@ -37,18 +35,18 @@ def zoo_commands(app: Callable[..., None]) -> None:
     """Add the zoo's own commands, in the order in which ``zoo --help`` shows them."""
     app("bench", "zoo.cli.bench:bench", summary="Train and measure every combination asked for.")
     app("report", "zoo.cli.report:report", summary="Tables and effects, from the records of a run.")
-    app("compare", "zoo.cli.compare:compare", summary="Print what changed between two runs.")
-    app("stale", "zoo.cli.stale:stale", summary="List records whose code has changed since.")
+    app("compare", "zoo.cli.report:compare", summary="Print what changed between two runs.")
+    app("stale", "zoo.cli.report:stale", summary="List records whose code has changed since.")
     app("train", "zoo.cli.train:train", summary="Train one model and save it.")
     app("predict", "zoo.cli.predict:predict", summary="Print what a model predicts for texts.")
     app("evaluate", "zoo.cli.evaluate:evaluate", summary="Score a saved model on labelled texts.")
     app("attend", "zoo.cli.attend:attend", summary="Show the attention weights of a text.")
-    app("generate", "zoo.cli.generate:generate", summary="Generate text with a saved model.")
+    app("generate", "zoo.cli.predict:generate", summary="Generate text with a saved model.")
     app("list", "zoo.cli.listing:list_components", summary="List what can be combined.")
     app("info", "zoo.cli.listing:info", summary="Describe one component.")
     app("plugins", "zoo.cli.listing:plugins", summary="List the plug-ins and how each was loaded.")
     app("check", "zoo.cli.check:check", summary="Check components against their contract.")
-    app("new", "zoo.cli.new:new", summary="Write a plug-in of your own, ready to install.")
+    app("new", "zoo.cli.listing:new", summary="Write a plug-in of your own, ready to install.")
 
 
 class RegisteredCommands(click.Group):
@@ -64,37 +62,39 @@ class RegisteredCommands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """A command's name and summary, for the help text and the completion of shells."""
-        found = self._find(cmd_name)
-        return click.Command(cmd_name, short_help=found.summary) if found else None
+        entry = _registered(cmd_name)
+        return click.Command(cmd_name, short_help=entry.summary) if entry else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name, *rest = args
-        found = self._find(name)
-        if found is None:
-            raise click.UsageError(self._unknown(name), ctx)
-        command = found.resolve()
+        entry = _registered(name)
+        if entry is None:
+            raise click.UsageError(_unknown_command(name), ctx)
+        command = entry.resolve()
         if not isinstance(command, click.Command):
-            raise click.UsageError(f"command '{name}' of {found.owner} is no click command", ctx)
+            raise click.UsageError(f"command '{name}' of {entry.owner} is no click command", ctx)
         return name, command, rest
 
-    def _find(self, name: str) -> Component | None:
-        from zoo.registry.loading import built_ins, load
 
-        return built_ins().commands.get(name) or load().registry.commands.get(name)
+def _registered(name: str) -> Component | None:
+    from zoo.registry.loading import built_ins, load
 
-    def _unknown(self, name: str) -> str:
-        """Why there is no such command: which package has it, or which are like it."""
-        from zoo.registry.kinds import to_install
-        from zoo.registry.loading import load
+    return built_ins().commands.get(name) or load().registry.commands.get(name)
 
-        loaded = load()
-        for warning in loaded.warnings:
-            click.echo(f"warning: {warning}", err=True)
-        if install := to_install("command", name):
-            return f"zoo {name} is in a package of its own: {install}"
-        return f"no command '{name}'{nearest(name, loaded.registry.commands)}"
+
+def _unknown_command(name: str) -> str:
+    """Why there is no such command: which package has it, or which are like it."""
+    from zoo.registry.kinds import to_install
+    from zoo.registry.loading import load
+
+    loaded = load()
+    for warning in loaded.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    if install := to_install("command", name):
+        return f"zoo {name} is in a package of its own: {install}"
+    return f"no command '{name}'{nearest(name, loaded.registry.commands)}"
 
 
 @click.group(
@@ -131,8 +131,10 @@ def run(command: click.Command, arguments: list[str]) -> int:
     for stream, mode in (("stdin", "r"), ("stderr", "w")):
         if getattr(sys, stream) is None:  # closed, as services have them
             setattr(sys, stream, open(os.devnull, mode))  # noqa: SIM115
-    if odd := next(itertools.filterfalse(_is_utf8, arguments), ""):
-        return _fail(name, f"{odd!r} is not UTF-8; if it is a file, rename it", debug)
+    try:
+        os.fsencode("\n".join(arguments)).decode()
+    except UnicodeError:
+        return _fail(name, "an argument is not UTF-8; if it is a file, rename it", debug)
     for file in (sys.stdout, sys.stderr):  # "?" for what the terminal's encoding lacks
         if isinstance(file, io.TextIOWrapper) and codecs.lookup(file.encoding).name != "utf-8":
             file.reconfigure(errors="replace")
@@ -144,15 +146,12 @@ def run(command: click.Command, arguments: list[str]) -> int:
         return exit_.exit_code
     except click.ClickException as error:
         context = getattr(error, "ctx", None)  # of the command that rejected its arguments
-        return _fail(context.command_path if context else name, _worded(error), debug)
+        return _fail(context.command_path if context else name, _worded(error, arguments), debug)
     except DataError as error:
         first, *others = error.problems
         status = _fail(name, first, debug)
         for problem in others:
             click.echo(f"  also: {problem}", err=True)
-        corrected = _with(arguments, error.options)
-        if error.options and corrected.isprintable():
-            click.echo(f"Corrected: {corrected}", err=True)
         return status
     except ZooError as error:
         status = FAILED if isinstance(error, StoppedError) else USAGE
@@ -174,15 +173,6 @@ def run(command: click.Command, arguments: list[str]) -> int:
     return status if isinstance(status, int) else 0
 
 
-def _is_utf8(word: str) -> bool:
-    """Of the bytes that were given, whatever the locale made of them."""
-    try:
-        os.fsencode(word).decode()
-    except UnicodeError:
-        return False
-    return True
-
-
 def _invoke(command: click.Command, arguments: list[str]) -> object:
     """Run the command, or the shell completion that the environment asks for."""
     if instruction := os.environ.get("_ZOO_COMPLETE"):
@@ -201,42 +191,44 @@ def _fail(name: str, message: str, debug: bool, status: int = USAGE) -> int:
     return status
 
 
-def _with(arguments: Sequence[str], options: Mapping[str, Any]) -> str:
-    """The command with these values of options, in place of those that it gives."""
-    values = {flag(n): v for n, v in options.items() if not isinstance(v, bool)}
-    words, rest = ["zoo"], iter(arguments)
-    for word in rest:
-        if word in values:
-            next(rest, "")
-        elif word.partition("=")[0] not in values:
-            words.append(word)
-    for option, value in values.items():
-        words += [option, str(value)]
-    return shlex.join([*words, *(flag(n) for n in options if flag(n) not in values)])
-
-
-def _worded(error: click.ClickException) -> str:
-    """A click error's message; of a wrong option which one is meant, or what lists them all."""
-    if not isinstance(error, click.NoSuchOption):
+def _worded(error: click.ClickException, arguments: Sequence[str]) -> str:
+    """A click error's message; of wrong options all, and which are meant."""
+    if not isinstance(error, click.NoSuchOption) or error.ctx is None:
         return error.format_message()
-    from zoo.cli.request_help import Setting
+    from zoo.cli.request_options import SetOption
 
-    context = error.ctx
-    params = context.command.get_params(context) if context is not None else []
+    context, command = error.ctx, error.ctx.command
+    params = command.get_params(context)
     flags = [f for p in params for f in (*p.opts, *p.secondary_opts) if f.startswith("--")]
     known = {flag[2:].replace("-", "_"): flag for flag in flags}
-    known |= {p.name: p.example for p in params if isinstance(p, Setting) and p.name}
-    asked = error.option_name.removeprefix("--set ").lstrip("-").replace("-", "_")
-    for param in params:  # a value of an option, as in --onnx
-        if isinstance(param.type, click.Choice) and asked in param.type.choices:
-            known.setdefault(asked, f"{param.opts[0]} {asked}")
-    name = asked if asked in known else asked.removeprefix("no_")
-    found = close_match(asked, known) if name not in known else name
+    for param in params:
+        if isinstance(param, SetOption):
+            known |= {name: f"--set {name}=…" for name in param.settings}
+        if isinstance(param.type, click.Choice):  # a value of an option, as in --jsonl
+            for choice in param.type.choices:
+                known.setdefault(choice, f"{param.opts[0]} {choice}")
     every = "--help-all" if "help_all" in known else "--help"
-    if found is None:
-        return f"no option '{error.option_name}'; {every} lists them"
-    hint = f"it is {known[found]}" if found == name else f"did you mean {known[found]}?"
-    return f"no option '{error.option_name}'; {hint}"
+    wrong, words = [], list(arguments)
+    if context.info_name in words:
+        words = words[words.index(context.info_name) + 1 :]
+    while True:
+        asked = error.option_name.lstrip("-").replace("-", "_")
+        name = asked if asked in known else asked.removeprefix("no_")
+        meant = name if name in known else close_match(asked, known)
+        hint = f"{every} lists them"
+        if meant is not None:
+            hint = f"it is {known[meant]}" if meant == name else f"did you mean {known[meant]}?"
+        wrong.append(f"no option '{error.option_name}'; {hint}")
+        words = [word for word in words if word.partition("=")[0] != error.option_name]
+        try:
+            command.make_parser(context).parse_args(words)
+        except click.NoSuchOption as another:
+            if another.option_name != error.option_name:
+                error = another
+                continue
+        except click.UsageError:
+            pass
+        return "; ".join(wrong)
 
 
 def _stdout_is_closed() -> bool:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from zoo.cli.model import SavedModel, model_options, report_limits
-from zoo.cli.options import json_option, print_json
-from zoo.cli.table import print_table
+from zoo.cli.options import json_option, print_json, print_table
 from zoo.config.places import refuse_unwritable
 from zoo.errors import ZooError
 

@@ -19,8 +19,7 @@ from zoo.cli.options import (
     resumable,
     terminal_width,
 )
-from zoo.cli.request_help import OUTPUT, TRAINING
-from zoo.cli.request_options import ON, SUITE, TRACK, RequestCommand, option
+from zoo.cli.request_options import ON, OUTPUT, SUITE, TRACK, TRAINING, RequestCommand, option
 from zoo.errors import ZooError
 from zoo.registry import AXES
 
@@ -171,8 +170,7 @@ def _print_plans(requests: Sequence[Request], zoo: Zoo, on: Choice, *, as_json: 
     for request, plan in plans:
         if len(requests) > 1:
             click.echo(f"{request.data} (--task {request.task})\n")
-        _print_plan(plan)
-        click.echo(counts(request, plan))
+        click.echo(f"{_plan_table(plan)}\n{counts(request, plan)}")
     if nodes is None and not requests[0].threads and (note := limits_note()):
         click.echo(note)
     if nodes is not None:
@@ -197,18 +195,18 @@ def _plan_data(request: Request, plan: Plan) -> dict[str, Any]:
     return {"data": request.data, "task": request.task, "rows": rows}
 
 
-def _print_plan(plan: Plan) -> None:
+def _plan_table(plan: Plan) -> str:
     from tabulate import tabulate
 
     rows = []
     for row in plan.rows:
         names = list(row.model.cell.values()) or [row.name, *[""] * (len(AXES) - 1)]
-        what = f"run if {row.condition}" if row.condition else "run"
-        rows.append([*names, f"skipped: {row.skip_reason}" if row.skip_reason else what])
-    click.echo(tabulate(rows, headers=[*AXES, "plan"], disable_numparse=True))
+        state = f"run if {row.condition}" if row.condition else "run"
+        rows.append([*names, f"skipped: {row.skip_reason}" if row.skip_reason else state])
     running, skipped = len(plan.with_data(()).runnable), len(plan.rows) - len(plan.runnable)
     depending = len(plan.runnable) - running
-    counts = [f"{running} to run", f"{skipped} skipped"]
+    counts = f"{running} to run, "
     if depending:
-        counts.insert(1, f"{depending} if the data have what they need")
-    click.echo(f"\n{', '.join(counts)}")
+        counts += f"{depending} if the data have what they need, "
+    table = tabulate(rows, headers=[*AXES, "plan"], disable_numparse=True)
+    return f"{table}\n\n{counts}{skipped} skipped"

@@ -8,8 +8,15 @@ from dataclasses import asdict
 
 import click
 
-from zoo.cli.options import SEED, json_option, load_zoo, plugin_option, print_json
-from zoo.cli.table import STYLES, printable
+from zoo.cli.options import (
+    SEED,
+    STYLES,
+    json_option,
+    load_zoo,
+    plugin_option,
+    print_json,
+    printable,
+)
 from zoo.conformance import (
     CheckResult,
     CheckSettings,

@@ -9,10 +9,8 @@ import click
 from click.core import ParameterSource
 
 from zoo.cli.model import SavedModel, model_options, report_limits
-from zoo.cli.options import json_option, print_json
-from zoo.cli.request_help import DATA
-from zoo.cli.request_options import RequestCommand, option
-from zoo.cli.table import print_table
+from zoo.cli.options import json_option, print_json, print_table
+from zoo.cli.request_options import DATA, RequestCommand, option
 from zoo.errors import ZooError, counted
 
 if TYPE_CHECKING:

@@ -1,16 +1,21 @@
-"""``zoo list``, ``zoo info`` and ``zoo plugins``: what is installed. None of them imports torch."""
+"""``zoo list``, ``info`` and ``plugins``: what is installed; ``zoo new``: a plug-in of your own.
+
+None of them imports torch.
+"""
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import click
 
-from zoo.cli.options import json_option, load_zoo, plugin_option, print_json
-from zoo.cli.table import print_table
+from zoo.cli.options import json_option, load_zoo, plugin_option, print_json, print_table
 from zoo.errors import ZooError
 from zoo.registry import BUILT_IN, CAPABILITIES, KINDS, Component, Registry
+from zoo.registry.scaffold import WRITTEN_KINDS, NewPlugin, write_plugin
 
 # For JSON: the parameters of a plug-in may be of any type.
 LENIENT: dict[str, Any] = {"default": repr, "allow_nan": True}
@@ -35,12 +40,12 @@ def list_components(kind: str | None, plugins: tuple[str, ...], as_json: bool) -
         print_json([_described(registry, c) for _, cs in listed for c in cs], **LENIENT)
         return
     rows: list[tuple[str, ...]] = []
-    for one, components in listed:
+    for _, components in listed:
         if rows and components:
             rows.append(())
         for c in components:
             owner = "" if c.owner.distribution == BUILT_IN else str(c.owner)
-            rows.append((f"{one}/{registry.label(c)}", c.summary, owner))
+            rows.append((f"{c.kind}/{registry.label(c)}", c.summary, owner))
     print_table(rows, ("NAME", "SUMMARY", "OWNER"), cut=1)
 
 
@@ -56,15 +61,15 @@ def info(component: str, plugins: tuple[str, ...], as_json: bool) -> None:
     zoo info attention/fused --json
     """
     registry = load_zoo(plugins).registry
-    found = _find(registry, component)
-    described = _described(registry, found)
+    chosen = _find(registry, component)
+    described = _described(registry, chosen)
     if as_json:
         print_json(described, **LENIENT)
         return
-    click.secho(f"{found.kind}/{described['name']}", bold=True)
-    click.echo(f"{found.summary}\n")
+    click.secho(f"{chosen.kind}/{described['name']}", bold=True)
+    click.echo(f"{chosen.summary}\n")
     for name in ("source", "owner", "file", "factory"):
-        value = found.owner if name == "owner" else described[name] or "-"
+        value = chosen.owner if name == "owner" else described[name] or "-"
         click.echo(f"{name + ':':<12} {value}")
     parameters, capabilities = described["parameters"], described["capabilities"]
     click.echo("parameters:" if parameters else "parameters:  none")
@@ -139,3 +144,57 @@ def _described(registry: Registry, component: Component) -> dict[str, Any]:
         "factory": factory,
         "file": component.file(),
     }
+
+
+NEW = f"""Write a plug-in with one component of KIND, called NAME.
+
+KIND is one of {", ".join(WRITTEN_KINDS)}. The plug-in is the folder zoo-NAME: a working component,
+its tests, a README and a pyproject.toml.
+
+\b
+zoo new attention my-window
+zoo new data my-texts --into ~/plugins
+"""
+
+
+@click.command(help=NEW)
+@click.argument("kind")
+@click.argument("name")
+@click.option(
+    "--into",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path(),
+    help="The folder to write the plug-in's folder into (default: this one).",
+)
+def new(kind: str, name: str, into: Path) -> None:
+    """Write the files, and print the commands that come next."""
+    plugin = NewPlugin(kind, name)
+    _refuse_taken(plugin)
+    folder = write_plugin(plugin, into)
+    # With "./", so that pip does not read it as a name on PyPI.
+    path = str(folder) if folder.is_absolute() else f"./{folder}"
+    click.echo(f"{path} is written; now")
+    click.echo(f"  pip install -e {shlex.quote(path)}")
+    click.echo(f"  zoo check {kind}/{name}")
+    if plugin.bench:
+        click.echo(f"  {plugin.bench}")
+
+
+def _refuse_taken(plugin: NewPlugin) -> None:
+    """ZooError where another component has the name, or other components the distribution."""
+    from zoo.registry.plugins import normal
+
+    registry = load_zoo().registry
+    every = [component for kind in KINDS for component in registry.components(kind)]
+    own = [c for c in every if normal(c.owner.distribution) == plugin.distribution]
+    same = [c for c in registry.components(plugin.kind) if c.name == plugin.name]
+    for component in (c for c in same if c not in own):
+        raise ZooError(
+            f"{plugin.kind} '{plugin.name}' is taken by {component.owner}; choose another name"
+        )
+    if own and not same:
+        raise ZooError(
+            f"{plugin.distribution} is installed already, with {own[0].kind} '{own[0].name}'; "
+            "choose another name"
+        )

@@ -126,10 +126,10 @@ class Source:
         if self.file is None and (sys.stdin is None or sys.stdin.isatty()):
             raise ZooError(f"no {self.what}: give one, or --input FILE, or a pipe")
         file, column, notices = self.file or PIPE, self.column or "text", list[str]()
-        return told(read_texts(file, column, self.what, self.reading, notices), notices)
+        return with_notices(read_texts(file, column, self.what, self.reading, notices), notices)
 
 
-def told(texts: Iterable[T], notices: list[str]) -> Iterator[T]:
+def with_notices(texts: Iterable[T], notices: list[str]) -> Iterator[T]:
     """The texts; what was guessed or left out is said on stderr, after the last."""
     yield from texts
     for notice in notices:

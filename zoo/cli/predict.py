@@ -1,4 +1,4 @@
-"""``zoo predict``: what a saved model predicts for texts, printed a batch at a time."""
+"""``zoo predict`` and ``zoo generate``: what a saved model answers, printed as it comes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,21 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from zoo.cli.model import SavedModel, Source, model_options, report_limits, source_options, told
-from zoo.cli.table import printable
+from zoo.cli.model import (
+    SavedModel,
+    Source,
+    model_options,
+    report_limits,
+    source_options,
+    with_notices,
+)
+from zoo.cli.options import SEED, json_option, print_json, printable
 from zoo.errors import ZooError
 
 if TYPE_CHECKING:
@@ -36,12 +44,7 @@ DIGITS = 6  # of a probability; float32 knows no more
     help="How to print: csv, jsonl and json (one array) hold the probability of every class, or of "
     "each tag.",
 )
-def predict(
-    saved: SavedModel,
-    texts: tuple[str, ...],
-    source: Source,
-    form: str,
-) -> None:
+def predict(saved: SavedModel, texts: tuple[str, ...], source: Source, form: str) -> None:
     """Print what the model predicts for every text: the class, a tag for each token, or its masks.
 
     \b
@@ -59,7 +62,7 @@ def predict(
     a file its row says so. For a tagger a file that ends in .conll holds a token in the first
     column of every line (in .conllu the second), and a blank line between two texts.
     """
-    given: Iterable[str | Sequence[str]] = source.texts(texts)
+    wanted: Iterable[str | Sequence[str]] = source.texts(texts)
     model = saved.open("predict")
 
     from zoo.data.sources.text_file import data_suffix
@@ -69,23 +72,109 @@ def predict(
     if source.file is not None and data_suffix(Path(source.file)) in CONLL:
         if not is_tagger:
             raise ZooError(f"--input {source.file}: CoNLL columns are for a model of tags")
-        given = _conll_texts(source, Path(source.file))
+        wanted = _conll_texts(source, Path(source.file))
     counts = Counter[str]()
 
-    def counted() -> Iterator[Any]:
-        stream = model.stream(given)
+    def answers() -> Iterator[Any]:
+        stream = model.stream(wanted)
         if texts:  # an unknown one is an error before anything is printed
             stream = list(stream)
-            for number, prediction in enumerate(stream, start=1):
-                if prediction.all_unknown:
+            for number, answer in enumerate(stream, start=1):
+                if answer.all_unknown:
                     raise ZooError(f"every token of text {number} is unknown to the model")
-        for prediction in stream:
-            counts.update(texts=1, cut=prediction.cut > 0, unknown=prediction.unknown > 0)
-            yield prediction
+        for answer in stream:
+            counts.update(texts=1, cut=answer.cut > 0, unknown=answer.unknown > 0)
+            yield answer
 
     layout: Any = _TagLayout() if is_tagger else _TextLayout()
-    _print(counted(), _FillLayout() if isinstance(model, MaskFiller) else layout, form)
+    _print(answers(), _FillLayout() if isinstance(model, MaskFiller) else layout, form)
     report_limits(counts["cut"], counts["unknown"], counts["texts"], model.max_length)
+
+
+@click.command()
+@click.option(
+    "--prompt", "prompts", metavar="TEXT", multiple=True, help="A prompt; may be repeated."
+)
+@source_options("prompt")
+@click.option(
+    "--max-new-tokens",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Most tokens to generate.  [default: 50; of an encoder-decoder, all that it has room for]",
+)
+@click.option(
+    "--temperature",
+    type=float,
+    metavar="T",
+    help="Sample, from logits divided by T.  [default: 1 with --top-k or --top-p]",
+)
+@click.option("--top-k", type=int, metavar="K", help="Sample from the K likeliest tokens.")
+@click.option(
+    "--top-p",
+    type=float,
+    metavar="P",
+    help="Sample from the likeliest tokens whose probabilities add up to P.",
+)
+@click.option("--seed", type=SEED, metavar="S", help="Of sampling.  [default: 0]")
+@click.option(
+    "--beam", type=int, metavar="N", help="Search with N beams, without sampling.  [default: 1]"
+)
+@click.option(
+    "--no-repeat-ngram", type=int, metavar="N", help="Never repeat a run of N tokens within a text."
+)
+@click.option("--no-cache", is_flag=True, help="Recompute all tokens at each step; slower.")
+@model_options
+@json_option
+def generate(
+    saved: SavedModel,
+    prompts: tuple[str, ...],
+    source: Source,
+    max_new_tokens: int | None,
+    temperature: float | None,
+    top_k: int | None,
+    top_p: float | None,
+    seed: int | None,
+    beam: int | None,
+    no_repeat_ngram: int | None,
+    no_cache: bool,
+    as_json: bool,
+) -> None:
+    """Continue each prompt or, with an encoder-decoder, generate the target of each source.
+
+    \b
+    zoo generate model --prompt "the market"
+    zoo generate model --prompt "the market" --temperature 0.8 --top-p 0.9 --seed 1
+    zoo generate translator --prompt "a b c" --beam 4
+
+    The likeliest token is taken each time, unless sampling or a beam search is asked for. With
+    --json there is a line for each prompt: text, tokens, whether it ended, log-probability.
+    """
+    sample = any(value is not None for value in (temperature, top_k, top_p))
+    if seed is not None and not sample:
+        raise ZooError("--seed is for sampling: give --temperature, --top-k or --top-p as well")
+    wanted = source.texts(prompts)
+    model = saved.open("generate")
+
+    from zoo.models.decoding import Sampling
+
+    try:
+        divisor = 1.0 if temperature is None else temperature
+        sampling = Sampling(divisor, top_k, top_p, seed or 0) if sample else None
+    except ValueError as error:
+        raise ZooError(str(error)) from error
+    for text in model.generate(
+        wanted,
+        max_new=max_new_tokens,
+        sampling=sampling,
+        beams=1 if beam is None else beam,
+        no_repeat=no_repeat_ngram,
+        cache=not no_cache,
+    ):
+        if as_json:
+            content = asdict(text) | {"log_probability": round(text.log_probability, DIGITS)}
+            print_json(content, indent=None, allow_nan=True)
+        else:
+            click.echo(text.prompt + text.text if model.continues_prompt else text.text)
 
 
 def _conll_texts(source: Source, path: Path) -> Iterator[list[str]]:
@@ -107,26 +196,26 @@ def _conll_texts(source: Source, path: Path) -> Iterator[list[str]]:
     texts = list(usable(str(path), rows, tokens, source.reading, notices))
     if not texts:
         raise ZooError(f"{path} contains no text")
-    return told(texts, notices)
+    return with_notices(texts, notices)
 
 
-def _print(predictions: Iterable[Any], layout: Any, form: str) -> None:
-    """Print each prediction as it comes, as a table, CSV, JSON lines or one JSON array."""
-    numbered = enumerate(predictions, start=1)
+def _print(answers: Iterable[Any], layout: Any, form: str) -> None:
+    """Print each answer as it comes, as a table, CSV, JSON lines or one JSON array."""
+    numbered = enumerate(answers, start=1)
     if form == "csv":
         writer = None
-        for row in (row for number, p in numbered for row in layout.rows(number, p)):
+        for row in (row for number, answer in numbered for row in layout.rows(number, answer)):
             if writer is None:
                 writer = csv.DictWriter(sys.stdout, [*row], lineterminator="\n")
                 writer.writeheader()
             writer.writerow(row)
         return
-    for number, prediction in numbered:
+    for number, answer in numbered:
         if form == "table":
-            layout.echo(number, prediction)
+            layout.echo(number, answer)
             continue
         between = "" if form == "jsonl" else "[" if number == 1 else ",\n"
-        line = json.dumps(layout.json(prediction), ensure_ascii=False)
+        line = json.dumps(layout.json(answer), ensure_ascii=False)
         click.echo(f"{between}{line}", nl=form == "jsonl")
     if form == "json":
         click.echo("]")
@@ -162,19 +251,19 @@ class _TagLayout:
     """A line for every token with its tag, and an empty line between two texts."""
 
     def echo(self, number: int, p: TaggedText) -> None:
-        shown = [printable(token) for token in p.tokens]
-        widths = [max(map(len, column)) for column in (["token", *shown], ["tag", *p.tags])]
+        tokens = [printable(token) for token in p.tokens]
+        widths = [max(map(len, column)) for column in (["token", *tokens], ["tag", *p.tags])]
         if number == 1:
             click.secho(f"{'token':<{widths[0]}}  {'tag':<{widths[1]}}  probability", bold=True)
         else:
             click.echo()
-        for token, tag, share in zip(shown, p.tags, p.probabilities, strict=True):
+        for token, tag, share in zip(tokens, p.tags, p.probabilities, strict=True):
             click.echo(f"{token:<{widths[0]}}  {tag:<{widths[1]}}  {share:>11.3f}")
 
     def rows(self, number: int, p: TaggedText) -> Iterator[dict[str, Any]]:
-        its = self.json(p)
-        for row in zip(its["tokens"], its["tags"], its["probabilities"], strict=True):
-            yield dict(zip(("text", "token", "tag", "probability"), (number, *row), strict=True))
+        for token, tag, share in zip(p.tokens, p.tags, p.probabilities, strict=True):
+            probability = round(share, DIGITS)
+            yield {"text": number, "token": token, "tag": tag, "probability": probability}
 
     def json(self, p: TaggedText) -> dict[str, Any]:
         shares = [round(share, DIGITS) for share in p.probabilities]

@@ -1,18 +1,25 @@
-"""``zoo report``: tables, plots and effects from records alone, at any later time."""
+"""``zoo report``, ``zoo compare`` and ``zoo stale``: what records say, at any later time."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from zoo.cli.options import Place, json_option, metric_option, print_json, terminal_width
-from zoo.errors import ZooError
+from zoo.cli.options import (
+    Place,
+    json_option,
+    metric_option,
+    plugin_option,
+    print_json,
+    printable,
+    terminal_width,
+)
+from zoo.errors import ZooError, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from zoo.report.profile import Profile
     from zoo.report.run_report import RunReport
 
@@ -93,11 +100,11 @@ def _reports(
     profiles = {directory: read_profile(directory, metric) for directory in directories}
     if out is None:
         return [
-            (directory, found or RunReport(read_run(directory), reference, metric))
-            for directory, found in profiles.items()
+            (directory, profile or RunReport(read_run(directory), reference, metric))
+            for directory, profile in profiles.items()
         ]
-    for directory, found in profiles.items():
-        if found:
+    for directory, profile in profiles.items():
+        if profile:
             raise ZooError(f"{directory} holds several data sets: --out combines runs on one")
     records = [record for directory in directories for record in read_run(directory)]
     if len(directories) > 1:
@@ -105,3 +112,149 @@ def _reports(
     run = RunReport(records, reference, metric)
     out.mkdir(parents=True, exist_ok=True)
     return [(out, run)]
+
+
+@click.command()
+@click.argument("before", metavar="A", type=click.Path(path_type=Path))
+@click.argument("after", metavar="B", type=click.Path(path_type=Path))
+@click.option(
+    "--reference", metavar="ROW", default="", help="The row speeds are divided by: fused+sin."
+)
+@metric_option
+@click.option(
+    "--may-differ",
+    metavar="NAMES",
+    default="",
+    help="Settings that differ on purpose, because their effect is what is compared: "
+    "batching,epochs. Any other that differs makes a row not comparable.",
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(["worse", "change"]),
+    help="Exit with 1 if a row got worse, failed, or is skipped now (rows missing from B and "
+    "differences found with too few seeds do not count), or if anything changed (rows added and "
+    "gone count); also if nothing could be compared.",
+)
+@click.option("--markdown", is_flag=True, help="Print Markdown.")
+@json_option
+def compare(
+    before: Path,
+    after: Path,
+    reference: str,
+    metric: str,
+    may_differ: str,
+    fail_on: str | None,
+    markdown: bool,
+    as_json: bool,
+) -> int:
+    """Print what changed from the run in directory A to the one in B.
+
+    \b
+    zoo compare runs/monday runs/tuesday
+    zoo compare results/bbc-news/cpu/grid runs/mine --fail-on worse
+    zoo compare runs/by-length runs/random --may-differ batching
+    """
+    from zoo.report.compare_runs import compare as compare_runs
+    from zoo.report.compare_runs import failure_reason
+    from zoo.report.compare_text import comparison_data, comparison_text
+    from zoo.report.run_report import RunReport
+    from zoo.sweep.complete import read_run
+
+    if markdown and as_json:
+        raise ZooError("--markdown and --json: use one of the two")
+    if reference and may_differ:
+        raise ZooError(
+            "--reference and --may-differ: use one of the two; speeds are not compared where "
+            "settings differ"
+        )
+    settings = tuple(filter(None, map(str.strip, may_differ.split(","))))
+    compared = []
+    for first, second in _pairs(before, after):
+        one, other = (RunReport(read_run(side), metric=metric) for side in (first, second))
+        comparison = compare_runs(one, other, reference, settings)
+        compared.append((comparison, str(first), str(second)))
+    if as_json:
+        data = [comparison_data(*comparison) for comparison in compared]
+        print_json(data if len(data) > 1 else data[0])
+    else:
+        click.echo("\n\n".join(comparison_text(*each, markdown) for each in compared))
+    if not fail_on:
+        return 0
+    reasons = (failure_reason(comparison, fail_on) for comparison, *_ in compared)
+    why = next(filter(None, reasons), "")
+    click.echo(f"--fail-on {fail_on}: {f'failed ({why})' if why else 'passed'}", err=True)
+    return 1 if why else 0
+
+
+def _pairs(before: Path, after: Path) -> list[tuple[Path, Path]]:
+    """The two directories, or of runs on several data sets those of the data sets in both.
+
+    Raises ZooError for a directory that does not exist, and for runs without a common data set.
+    """
+    from zoo.sweep.records import FILE
+
+    for directory in (before, after):
+        if not directory.is_dir():
+            raise ZooError(f"{directory}: no such directory")
+    names = [{file.parent.name for file in side.glob(f"*/{FILE}")} for side in (before, after)]
+    if not all(names) or any((side / FILE).exists() for side in (before, after)):
+        return [(before, after)]
+    if not (common := sorted(names[0] & names[1])):
+        raise ZooError(f"{before} and {after} have no data set in common")
+    return [(before / name, after / name) for name in common]
+
+
+@click.command()
+@click.argument(
+    "directories", metavar="DIR...", nargs=-1, required=True, type=click.Path(path_type=Path)
+)
+@plugin_option
+@json_option
+def stale(directories: tuple[Path, ...], plugins: tuple[str, ...], as_json: bool) -> int:
+    """List the records below directories whose code has changed since.
+
+    A record keeps a hash of every module that its numbers depend on, and the versions of torch and
+    tokenizers. It is stale where one of them is another here. The exit status is 1 if a record is
+    stale.
+
+    \b
+    zoo stale runs
+    zoo stale results/bbc-news results/scale --json
+    """
+    from zoo.sweep.keys import stale_rows
+    from zoo.sweep.records import FILE, SCALE_FILE, RecordFile
+
+    single = {Path(plugin).name: Path(plugin) for plugin in plugins}
+    for plugin in single.values():
+        if not plugin.is_file():
+            raise ZooError(f"--plugin {plugin}: no such file")
+    listed = []
+    for directory in directories:
+        if not directory.is_dir():
+            raise ZooError(f"{directory}: no such directory")
+        files = [file for name in (FILE, SCALE_FILE) for file in sorted(directory.rglob(name))]
+        if not files:
+            raise ZooError(f"{directory}: no {FILE} and no {SCALE_FILE} in it")
+        for file in files:
+            rows = stale_rows(RecordFile(file.parent, file.name).read(), single)
+            listed += [
+                {"file": str(file), "row": row, "records": dict(kinds), "changes": changes}
+                for (row, changes), kinds in sorted(rows.items(), key=lambda item: item[0][::-1])
+            ]
+    if as_json:
+        print_json(listed)
+    else:
+        _print_stale(listed)
+    return 1 if listed else 0
+
+
+def _print_stale(listed: Sequence[Mapping[str, Any]]) -> None:
+    """The rows below their file and what has changed for them."""
+    below: tuple[str, ...] = ()
+    for each in listed:
+        if below != (below := (each["file"], *each["changes"])):
+            click.echo(printable(f"{each['file']}: {', '.join(each['changes'])}"))
+        records = ", ".join(f"{count} {kind}" for kind, count in each["records"].items())
+        click.echo(printable(f"    {each['row']}: {records}"))
+    count = sum(sum(each["records"].values()) for each in listed)
+    click.echo(f"Stale: {counted(count, 'record')}." if listed else "No record is stale.")

@@ -9,9 +9,19 @@ from typing import Any
 import click
 
 from zoo.cli.options import SEED, Place, load_zoo, plugin_option, print_traceback
-from zoo.cli.request_help import DATA, OUTPUT, TRAINING, WHAT
-from zoo.cli.request_options import ON, SUITE, TRACK, RequestCommand, option
+from zoo.cli.request_options import (
+    DATA,
+    ON,
+    OUTPUT,
+    SUITE,
+    TRACK,
+    TRAINING,
+    WHAT,
+    RequestCommand,
+    option,
+)
 from zoo.config.request import COMPARING
+from zoo.errors import counted
 
 
 @click.command(cls=RequestCommand, offers=lambda one: one.name not in COMPARING)
@@ -82,21 +92,20 @@ def train(
     are about comparing several models (seeds, baselines, costs) are ignored.
     """
     from zoo.api import row_to_train, train_model
-    from zoo.errors import counted
     from zoo.inference.train import TrainingFailedError
     from zoo.registry.loading import load as load_plugins
     from zoo.sweep.progress import for_stream
 
-    loaded, found = load_zoo(), row_to_train(from_, row, options["suite"])
-    if found is not None and found.plugins:
-        loaded = load_plugins([*found.plugins, *loaded.files])
+    loaded, of_run = load_zoo(), row_to_train(from_, row, options["suite"])
+    if of_run is not None and of_run.plugins:
+        loaded = load_plugins([*of_run.plugins, *loaded.files])
     try:
         model, place = train_model(
             options,
             loaded,
             for_stream(sys.stderr),
             Path(save),
-            row=found,
+            row=of_run,
             seed=seed,
             on=on,
             all_data=all_data,
@@ -107,31 +116,23 @@ def train(
         click.echo(f"zoo train: {error}", err=True)
         return 1
     card = model.card
-    before = card.metrics.get("pretrain_seconds")
-    times = "" if before is None else f"pretrained in {before:.1f} s, "
-    times += f"trained in {card.metrics['train_seconds']:.1f} s"
+    pretrained = card.metrics.get("pretrain_seconds")
+    times = "" if pretrained is None else f"pretrained in {pretrained:.1f} s, "
     cost = f"{card.metrics['params']:,} parameters, {times}"
-    if not card.metrics["scored"]:
-        click.echo(
-            f"{card.cell}, seed {card.seed}: trained on all the data of {card.data['name']}, "
-            f"nothing is left to score it; {cost}"
-        )
-        if found is not None and (other := found.differences(card)):
-            click.echo(f"The run's score is not this model's, which differs in: {', '.join(other)}")
-        elif found is not None:
-            click.echo(f"In the run: {found.about}")
-        click.echo(f"Model: {place}")
-        return 0
-    scores = [f"{m.label} {m.format(card.metrics[m.name])}" for m in card.metric_descriptions]
-    scored = card.metrics["scored"]
-    examples = card.metrics.get("examples", card.data["test"])
-    noun = card.metric_descriptions[0].scored
-    what = f"{scored} {noun}"
-    if scored == "test":
-        what = counted(examples, what.removesuffix("s"))
-    click.echo(
-        f"{card.cell}, seed {card.seed}: {', '.join(scores)} on {what} "
-        f"of {card.data['name']}; {cost}"
-    )
+    cost += f"trained in {card.metrics['train_seconds']:.1f} s"
+    if scored := card.metrics["scored"]:
+        scores = [f"{m.label} {m.format(card.metrics[m.name])}" for m in card.metric_descriptions]
+        what = f"{scored} {card.metric_descriptions[0].scored}"
+        if scored == "test":
+            examples = card.metrics.get("examples", card.data["test"])
+            what = counted(examples, what.removesuffix("s"))
+        score = f"{', '.join(scores)} on {what} of {card.data['name']}"
+    else:
+        score = f"trained on all the data of {card.data['name']}, nothing is left to score it"
+    click.echo(f"{card.cell}, seed {card.seed}: {score}; {cost}")
+    if of_run is not None and (other := of_run.differences(card)):
+        click.echo(f"The run's score is not this model's, which differs in: {', '.join(other)}")
+    elif of_run is not None:
+        click.echo(f"In the run: {of_run.about}")
     click.echo(f"Model: {place}")
     return 0

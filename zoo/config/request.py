@@ -169,18 +169,19 @@ def flat_fields() -> dict[str, type[BaseModel]]:
 
 
 def validated(model: type[BaseModel], values: Mapping[str, Any]) -> Any:
-    """The model of these values; ZooError, naming the option, where one is out of bounds."""
+    """The model of these values; ZooError, naming every option that is out of bounds or unknown."""
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        first = error.errors()[0]
-        if first["type"] == "extra_forbidden":
-            unknown = str(first["loc"][-1])
-            hint = nearest(unknown, model.model_fields)
-            raise ZooError(f"no option '{unknown}'{hint}") from None
-        name = next((str(p) for p in reversed(first["loc"]) if isinstance(p, str)), "request")
-        wrong = spelt(name, f"{first['input']!r:.80}")
-        raise ZooError(f"{wrong}: {first['msg']}") from None
+        wrong: dict[str, str] = {}
+        for each in error.errors():
+            name = next((str(p) for p in reversed(each["loc"]) if isinstance(p, str)), "request")
+            if each["type"] == "extra_forbidden":
+                problem = f"no option '{name}'{nearest(name, model.model_fields)}"
+            else:
+                problem = f"{spelt(name, repr(each['input'])[:80])}: {each['msg']}"
+            wrong.setdefault(name, problem)
+        raise ZooError("; ".join(wrong.values())) from None
 
 
 PUBLISHED = "published"  # a table for the page of published results; not an option

@@ -96,14 +96,15 @@ def make_request(options: Mapping[str, Any], registry: Registry) -> Request:
     own: dict[str, Any] = {}
     tuned: dict[str, tuple[float, ...]] = {}
     request: dict[str, Any] = {"task": task_name}
+    wrong: list[str] = []
     for name, value in {**task.defaults, **given}.items():
         if name in given and name in task.unused:
             why = task.unused[name]
-            raise ZooError(f"{flag(name)} has no effect with --task {task_name}: {why}")
-        if name in task.options.model_fields:
+            wrong.append(f"{flag(name)} has no effect with --task {task_name}: {why}")
+        elif name in task.options.model_fields:
             own[name] = value
         elif name not in fields:
-            raise ZooError(_unknown(name, task_name, task, registry))
+            wrong.append(_unknown(name, task_name, task, registry))
         elif fields[name] is Request:
             request[name] = _plain(name, value)
         elif name == "max_length":
@@ -117,6 +118,8 @@ def make_request(options: Mapping[str, Any], registry: Registry) -> Request:
         else:
             part = next(part for part, model in PARTS.items() if model is fields[name])
             parts[part][name] = value
+    if wrong:
+        raise ZooError("; ".join(wrong))
     if tuned and parts["training"].get("validation"):
         raise ZooError(
             f"--validation scores a held-out part, on which {flag(next(iter(tuned)))} would be "
