@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from zoo.conformance.check import (
     CheckResult,
-    CheckSettings,
     checks_of,
     consequences,
     counts,
     run_checks,
     select_choices,
 )
+from zoo.conformance.outcomes import CheckSettings
 
 __all__ = [
     "CheckResult",

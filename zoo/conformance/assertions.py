@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 import torch
 from torch import Tensor
 
-from zoo.conformance.check import REFUSALS, CheckFailed
+from zoo.conformance.outcomes import REFUSALS, CheckFailed
 
 # Two ways of computing the same in float64 differ only by rounding.
 EXACT = 1e-9

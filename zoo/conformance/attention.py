@@ -23,7 +23,8 @@ from zoo.conformance.assertions import (
     must,
     refusal,
 )
-from zoo.conformance.check import CheckFailed, CheckSkipped, check
+from zoo.conformance.check import check
+from zoo.conformance.outcomes import CheckFailed, CheckSkipped
 from zoo.conformance.reference import (
     Cancelling,
     CausalBias,

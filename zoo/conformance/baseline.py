@@ -14,8 +14,9 @@ from torch import Tensor, nn
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
 from zoo.conformance.assertions import must
-from zoo.conformance.check import CheckSettings, check
+from zoo.conformance.check import check
 from zoo.conformance.elsewhere import elsewhere
+from zoo.conformance.outcomes import CheckSettings
 from zoo.conformance.setup import (
     BATCH,
     Case,

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from zoo.conformance.outcomes import CheckFailed, CheckSettings, CheckSkipped
 from zoo.errors import ComponentError, ZooError, nearest
 from zoo.registry import CAPABILITIES, KINDS, Choice
 from zoo.registry.loading import Zoo
@@ -29,26 +30,8 @@ _WITH_CHECKS = (
 CHECK_MODULES = tuple(f"zoo.conformance.{name}" for name in _WITH_CHECKS.split())
 # Run before the others, which fail too where one of these does.
 BASIC = ("contract", "shape-and-dtype", "padding-invariance", "causality", "exact", "permutation")
-# What a component may raise when asked for something that it does not declare.
-REFUSALS = (ValueError, TypeError, NotImplementedError, ZooError)
 _CHECKS: dict[str, dict[str, Check]] = {kind: {} for kind in CAPABILITIES}
 STATUSES = ("passed", "failed", "skipped", "xfailed")
-
-
-class CheckFailed(AssertionError):  # noqa: N818 - the name of an outcome
-    """The claim of a check is false; the message has the numbers."""
-
-
-class CheckSkipped(Exception):  # noqa: N818 - the name of an outcome
-    """The check does not apply to this component; the message says why."""
-
-
-@dataclass(frozen=True)
-class CheckSettings:
-    """Options of a run of checks: the seed, and the back end of torch.compile."""
-
-    seed: int = 0
-    compile_backend: str = "aot_eager"
 
 
 @dataclass(frozen=True)

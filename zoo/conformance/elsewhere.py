@@ -24,7 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from zoo.conformance.check import CHECK_MODULES, CheckFailed, CheckSkipped
+from zoo.conformance.check import CHECK_MODULES
+from zoo.conformance.outcomes import CheckFailed, CheckSkipped
 from zoo.files import scratch_directory
 from zoo.registry import BUILT_IN, Choice
 

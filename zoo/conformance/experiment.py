@@ -13,8 +13,9 @@ from typing import Any
 from pydantic import BaseModel
 
 from zoo.conformance.assertions import must
-from zoo.conformance.check import CheckFailed, CheckSkipped, check
+from zoo.conformance.check import check
 from zoo.conformance.elsewhere import elsewhere, own_plugin
+from zoo.conformance.outcomes import CheckFailed, CheckSkipped
 from zoo.conformance.setup import Setup, other_values
 from zoo.data.sources.corpus import IGNORED, Corpus, Pairs, TaggedCorpus, Texts
 from zoo.errors import ZooError

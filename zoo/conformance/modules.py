@@ -16,8 +16,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from zoo.conformance.assertions import EXACT, close, finite, has_shape, likely, must, same
-from zoo.conformance.check import CheckFailed, CheckSettings, CheckSkipped, check, checks_of
+from zoo.conformance.check import check, checks_of
 from zoo.conformance.elsewhere import elsewhere
+from zoo.conformance.outcomes import CheckFailed, CheckSettings, CheckSkipped
 from zoo.conformance.setup import (
     BATCH,
     Case,

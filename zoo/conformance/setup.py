@@ -14,7 +14,7 @@ from zoo.components.layer_context import LayerContext
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import EXACT
-from zoo.conformance.check import CheckFailed, CheckSettings, CheckSkipped
+from zoo.conformance.outcomes import CheckFailed, CheckSettings, CheckSkipped
 from zoo.conformance.reference import ReferenceEncoding
 from zoo.models.seeding import seeded
 from zoo.registry import Choice

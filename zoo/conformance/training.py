@@ -11,8 +11,9 @@ from torch import Tensor, nn
 
 from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import close, must, same
-from zoo.conformance.check import CheckFailed, CheckSkipped, check
+from zoo.conformance.check import check
 from zoo.conformance.modules import DROPOUT, MODULES, all_close, of_modules, with_gradients
+from zoo.conformance.outcomes import CheckFailed, CheckSkipped
 from zoo.conformance.setup import BATCH, DIM, ModuleSetup
 from zoo.models.seeding import seeded
 from zoo.registry import AXES

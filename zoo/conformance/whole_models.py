@@ -15,8 +15,9 @@ from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
 from zoo.conformance.assertions import close, finite, has_shape, must
-from zoo.conformance.check import CheckFailed, CheckSkipped, check
+from zoo.conformance.check import check
 from zoo.conformance.modules import DROPOUT, LARGE, autocast
+from zoo.conformance.outcomes import CheckFailed, CheckSkipped
 from zoo.conformance.setup import (
     DIM,
     HEADS,
