@@ -291,34 +291,37 @@ def run_bench(
         progress.notice(scores_text(report))
 
     with open_executor(zoo, on) as executor:
-        runs = [prepare_run(r, zoo, executor, progress) for r in requests]
+        prepared = [prepare_run(r, zoo, executor, progress) for r in requests]
         if several:
-            directory, places = places_of(runs, name, out)
+            directory, places = places_of(prepared, name, out)
         else:
-            directory = place_of(runs[0], out)
+            directory = place_of(prepared[0], out)
             places = [directory]
+        runs: list[Run] = []
         report: RunReport | Profile | None = None
         evaluated: dict[Path, RunReport] = {}
-        unsaid: list[type[Exception]] = []  # of tables, where something before has ended the run
+        # Of tables, where something before has ended the run.
+        suppressed: list[type[Exception]] = []
         try:
-            for number, (run, place) in enumerate(zip(runs, places, strict=True), start=1):
+            for number, (each, place) in enumerate(zip(prepared, places, strict=True), start=1):
                 if several:
-                    data = f"{run.config['data']['name']} (--task {run.request.task})"
-                    progress.notice(f"data set {number} of {len(runs)}: {data}")
-                with run.at(place, fresh=fresh):
+                    data = f"{each.config['data']['name']} (--task {each.request.task})"
+                    progress.notice(f"data set {number} of {len(prepared)}: {data}")
+                with each.open(place, fresh=fresh) as run:
+                    runs.append(run)
                     try:
                         carry_out(run, trained)
                     except StoppedError:
-                        unsaid = [WriteError]
+                        suppressed = [WriteError]
                         raise
                     finally:
                         if run.records:
                             report = evaluated[place] = RunReport(run.records, metric=metric)
-                            with contextlib.suppress(*unsaid):
+                            with contextlib.suppress(*suppressed):
                                 write_tables(report, place)
         finally:
             if several and (report := read_profile(directory, metric, evaluated)):
-                with contextlib.suppress(*unsaid):
+                with contextlib.suppress(*suppressed):
                     write_tables(report, directory)
     if report is None:
         report = the_profile(directory, metric) if several else RunReport([], metric=metric)

@@ -44,6 +44,10 @@ class ComponentError(ZooError):
     """A component itself is broken: its cells fail, naming its owner, and the others go on."""
 
 
+class RefusedError(Exception):
+    """A component refuses what it is built with: its cells are skipped, with this reason."""
+
+
 class DivergedError(Exception):
     """The training loss, or a score of a trained model, became NaN or infinite."""
 

@@ -85,7 +85,7 @@ def test_both_give_the_same_scores_document_for_document_and_the_same_keys(
         assert one.environment == other.environment
         assert one.config == other.config
     # One finds what the other has done, and trains nothing.
-    again = bench(inline.directory, options, on="local")
+    again = bench(inline.file.directory, options, on="local")
     assert (again.trained, len(again.records)) == (0, len(inline.records))
 
 

@@ -28,7 +28,7 @@ from zoo.sweep.make_request import make_request
 from zoo.sweep.prepare import open_executor, prepare_run
 from zoo.sweep.progress import Progress, Silent
 from zoo.sweep.records import Record
-from zoo.sweep.run import Run
+from zoo.sweep.run import PreparedRun, Run
 
 SIZES = {"dim": 16, "heads": 2, "ffn_dim": 32, "layers": 1, "threads": 1, "device": "cpu"}
 CLASSIFY = {
@@ -122,10 +122,10 @@ def bench(
     )
     (request,) = with_saved_encoders([request], loaded.registry)
     with open_executor(loaded, on) as executor:
-        made = prepare_run(request, loaded, executor, progress or Silent())
-        with made.at(place_of(made, out), fresh=fresh):
-            carry_out(made)
-    return made
+        ready = prepare_run(request, loaded, executor, progress or Silent())
+        with ready.open(place_of(ready, out), fresh=fresh) as run:
+            carry_out(run)
+    return run
 
 
 def command(options: Mapping[str, Any], out: Path) -> int:
@@ -152,7 +152,7 @@ def zoo(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[s
     )
 
 
-def prepared(options: Mapping[str, Any], plugins: tuple[Path, ...] = ()) -> Run:
+def prepared(options: Mapping[str, Any], plugins: tuple[Path, ...] = ()) -> PreparedRun:
     """A request whose data are encoded."""
     loaded = load(plugins)
     (request,) = with_saved_encoders([make_request(options, loaded.registry)], loaded.registry)

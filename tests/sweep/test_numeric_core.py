@@ -15,9 +15,9 @@ from small_runs import CLASSIFY, ENV, QUICK, prepared
 import zoo
 from zoo.execution.base import CostJob, CostMember, Job, TrainJob
 from zoo.sweep.keys import HARMLESS, OF_COSTS
-from zoo.sweep.plan import PlanRow
+from zoo.sweep.plan import Row
 from zoo.sweep.records import Kind
-from zoo.sweep.run import Run
+from zoo.sweep.run import PreparedRun
 
 PACKAGE = Path(zoo.__file__).parent
 # An attention that notes, each time that it computes, what its process has imported.
@@ -78,7 +78,7 @@ JOBS: dict[str, tuple[Kind, Mapping[str, Any]]] = {
 }
 
 
-def job_of(run: Run, kind: str, row: PlanRow) -> Job:
+def job_of(run: PreparedRun, kind: str, row: Row) -> Job:
     if kind == "cost":
         members = (CostMember(row.model),)
         return CostJob(run.setup, "group", "key", members=members, blocks=1, matrix_rate=False)
@@ -86,7 +86,7 @@ def job_of(run: Run, kind: str, row: PlanRow) -> Job:
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory) -> tuple[Path, Mapping[str, Run]]:
+def runs(tmp_path_factory) -> tuple[Path, Mapping[str, PreparedRun]]:
     """What each job is of, once all are done; each has a directory with what it has imported."""
     root = tmp_path_factory.mktemp("jobs")
     plugin = root / "notes.py"
@@ -104,7 +104,7 @@ def runs(tmp_path_factory) -> tuple[Path, Mapping[str, Run]]:
     return root, found
 
 
-def row_of(run: Run, name: str) -> PlanRow:
+def row_of(run: PreparedRun, name: str) -> Row:
     return run.plan.rows[-1 if name == "baseline" else 0]
 
 

@@ -57,8 +57,8 @@ def test_an_unfinished_last_line_is_removed_and_reported(tmp_path):
         file.path.write_bytes(content[:-missing])
         assert [r.seed for r in RecordFile(tmp_path).read()] == [0]
         repairing = RecordFile(tmp_path)
-        with repairing.lock():
-            assert "removed an unfinished last line" in repairing.repaired
+        with repairing.lock() as repaired:
+            assert "removed an unfinished last line" in repaired
             repairing.append(record(2))
         assert [r.seed for r in repairing.read()] == [0, 2]
 

@@ -95,15 +95,10 @@ class Job:
 
 @dataclass(frozen=True)
 class InspectJob(Job):
-    """Describe the machine, and build models whose components were given parameters.
-
-    probes: models that are built on the meta device, without memory or work; the result's metrics
-    have ``refused``: the names of those that a component refuses, with the reason.
-    """
+    """Describe the machine, and build models whose components were given parameters."""
 
     kind: ClassVar[str] = "inspect"
     models: tuple[ModelSpec, ...] = ()
-    probes: tuple[ModelSpec, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -172,7 +167,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a job, wherever it ran; ``skipped``: it was not run.
+    """What became of a job, wherever it ran; ``skipped``: a component refused to be built so.
 
     rejected: the reason is an error of the user (a ZooError), not of the work. environment: of the
     machine that ran it. seconds: from start to end. sample_outputs: of a model whose weights were

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from zoo.config.sizes import Sizes
 from zoo.data.cache import cached_entry, entry
 from zoo.data.token_arrays import EncodedData
-from zoo.errors import ZooError
+from zoo.errors import RefusedError, ZooError
 from zoo.execution.base import DataReference, JobSetup, ModelSpec, PluginFile
 from zoo.registry import Registry
 from zoo.registry.cell import Cell
@@ -57,13 +57,20 @@ def find_estimator(setup: TaskSetup, model: ModelSpec) -> Estimator | None:
 
 
 def build_model(setup: TaskSetup, model: ModelSpec, seed: int) -> nn.Module:
-    """The untrained module of a cell, or of a baseline that is trained like one."""
+    """The untrained module of a cell, or of a baseline that is trained like one.
+
+    Raises RefusedError where a component of a cell refuses what it is built with.
+    """
     from torch import nn
 
     from zoo.models.seeding import seeded
 
     if not model.baseline:
-        return setup.task.build(setup, Cell.parse(setup.registry, model.cell), seed)
+        cell = Cell.parse(setup.registry, model.cell)
+        try:
+            return setup.task.build(setup, cell, seed)
+        except ValueError as error:
+            raise RefusedError(" ".join(str(error).split())) from error
     choice = setup.registry.choose("baseline", model.baseline)
     with seeded(seed, "baseline"):
         module = setup.task.build_baseline(setup, choice)

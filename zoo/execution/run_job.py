@@ -18,7 +18,7 @@ from typing import Any
 
 import zoo
 from zoo.config.places import without_places
-from zoo.errors import DivergedError, StoppedError, ZooError, one_line
+from zoo.errors import DivergedError, RefusedError, StoppedError, ZooError, one_line
 from zoo.execution.base import Job, Limits, Result, Status, Step
 from zoo.files import full_disk
 from zoo.registry import BUILT_IN
@@ -149,6 +149,8 @@ def from_exception(error: BaseException) -> JobError | StoppedError:
     trace = "".join(traceback.format_exception(error))
     if isinstance(error, ZooError):
         return JobError("crashed", str(error), trace, rejected=True)
+    if isinstance(error, RefusedError):
+        return JobError("skipped", str(error))
     if isinstance(error, SystemExit):
         return JobError("crashed", f"exited with status {error.code}", trace)
     if isinstance(error, DivergedError):

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
-from zoo.errors import ComponentError, ZooError
-from zoo.execution.base import WEIGHTS, InspectJob, Limits, ModelSpec, Result, Step, TrainJob
+from zoo.errors import ComponentError, RefusedError, ZooError
+from zoo.execution.base import WEIGHTS, InspectJob, Limits, Result, Step, TrainJob
 from zoo.execution.machine import environment, use_threads
 from zoo.execution.open_setup import build_model, find_estimator, open_setup
 from zoo.models.seeding import derive
@@ -43,33 +42,9 @@ def inspect(job: InspectJob, directory: Path, limits: Limits) -> Iterator[Step |
             build_model(setup, model, seed=0)
         except ComponentError:
             continue
-        except (ValueError, TypeError, RuntimeError) as error:
+        except (RefusedError, TypeError, RuntimeError) as error:
             raise ZooError(f"{model.name} cannot be built: {error}") from error
-    found = {probe.name: _refusal(setup, probe) for probe in job.probes}
-    refused = {name: reason for name, reason in found.items() if reason}
-    yield Result(environment=environment(runtime), metrics={"refused": refused})
-
-
-def _refusal(setup: TaskSetup, model: ModelSpec) -> str:
-    """Why a component refuses what it is built with here; empty where none does.
-
-    Where something cannot be computed on the meta device, and where something is refused there,
-    the CPU decides. A component that is broken is not refused: its rows will say so.
-    """
-    reason = ""
-    for device in ("meta", "cpu"):
-        try:
-            with torch.device(device):
-                build_model(setup, model, seed=0)
-        except ComponentError:
-            return ""
-        except ValueError as error:
-            reason = " ".join(str(error).split())
-        except (RuntimeError, TypeError):
-            reason = ""
-        else:
-            return ""
-    return reason
+    yield Result(environment=environment(runtime))
 
 
 def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Result]:

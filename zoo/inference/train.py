@@ -28,11 +28,11 @@ from zoo.report.run_report import RunReport
 from zoo.sweep.complete import read_run
 from zoo.sweep.keys import digest
 from zoo.sweep.make_request import make_requests, refuse_several_values, values_in
-from zoo.sweep.plan import Fit, make_plan
+from zoo.sweep.plan import make_plan
 from zoo.sweep.prepare import open_executor, prepare_run
 from zoo.sweep.progress import Progress
-from zoo.sweep.records import Record, RecordFile
-from zoo.sweep.run import Run
+from zoo.sweep.records import Record
+from zoo.sweep.run import PreparedRun
 from zoo.sweep.train_rows import key_of_training
 from zoo.tasks.base import find_task
 
@@ -84,37 +84,47 @@ def train(
         )
     refuse_taken(save)
     with open_executor(zoo, on) as executor, scratch_directory() as scratch:
-        run = prepare_run(request, zoo, executor, progress, all_data=all_data)
-        run.file = RecordFile(scratch)  # not the model's, which is written whole at the end
-        (row,) = run.plan.rows
-        data = run.config["data"]
+        prepared = prepare_run(request, zoo, executor, progress, all_data=all_data)
+        (row,) = prepared.plan.rows
+        data = prepared.config["data"]
         if fingerprint and data["fingerprint"] != fingerprint:
             raise ZooError(
                 f"data '{data['name']}' are not those of the run, they have changed since; --data "
                 "takes the data to train on"
             )
-        key = key_of_training(run, Fit(row, seed, request.training))
+        key = key_of_training(prepared, row, seed, request.training)
         if all_data:
             key = digest(["all data", key])
-        job = TrainJob(run.setup, f"{row.name} seed {seed}", key, row.model, seed, True, all_data)
-        progress.begins(Path("runs") / f"{save.absolute().name}-{key[:8]}", run.config)
+        job = TrainJob(
+            prepared.setup,
+            f"{row.name} seed {seed}",
+            key,
+            row.model,
+            seed,
+            save_weights=True,
+            all_data=all_data,
+        )
         results: list[Result] = []
         models: list[tuple[TextModel, Path]] = []
 
         def ended(_: Job, result: Result) -> None:
             results.append(result)
             if result.status == "ok":
-                models.append(_saved(run, job, result, save))
+                models.append(_saved(prepared, job, result, save))
 
-        run.run_jobs("train", [job], ended)
+        with prepared.open(scratch) as run:  # the model is written whole, once it is trained
+            shown_in = Path("runs") / f"{save.absolute().name}-{key[:8]}"
+            progress.begins(shown_in, prepared.config)
+            run.run_phase("train", [job], prepared.limits, ended)
         if not models:
             raise TrainingFailedError(results[0])
         return models[0]
 
 
-def _card(run: Run, job: TrainJob, result: Result) -> Card:
+def _card(run: PreparedRun, job: TrainJob, result: Result) -> Card:
     request, registry, task = run.request, run.zoo.registry, run.plan.task
-    encoded, config = run.data.encoded, run.config
+    assert run.loaded is not None
+    encoded, config = run.loaded.encoded, run.config
     cell = next(row.cell for row in run.plan.rows if row.name == job.model.name)
     return Card(
         task=request.task,
@@ -141,7 +151,7 @@ def _card(run: Run, job: TrainJob, result: Result) -> Card:
     )
 
 
-def _saved(run: Run, job: TrainJob, result: Result, save: Path) -> tuple[TextModel, Path]:
+def _saved(run: PreparedRun, job: TrainJob, result: Result, save: Path) -> tuple[TextModel, Path]:
     """Write the model to ``save``, or next to it with the first number that is free.
 
     It is loaded from what was written before the directory exists.
@@ -165,9 +175,10 @@ def _saved(run: Run, job: TrainJob, result: Result, save: Path) -> tuple[TextMod
     raise AssertionError("there is always a next number")
 
 
-def _write(directory: Path, run: Run, job: TrainJob, result: Result) -> None:
-    card, tokenizer = _card(run, job, result), run.data.encoded.tokenizer_path
-    write(directory, card, result.artifacts[WEIGHTS], tokenizer)
+def _write(directory: Path, run: PreparedRun, job: TrainJob, result: Result) -> None:
+    card = _card(run, job, result)
+    assert run.loaded is not None
+    write(directory, card, result.artifacts[WEIGHTS], run.loaded.encoded.tokenizer_path)
 
 
 @dataclass(frozen=True)

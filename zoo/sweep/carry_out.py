@@ -1,4 +1,4 @@
-"""The phases of a run, one after another; several data sets in one directory."""
+"""The phases of a run, one after another, and the directories of runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from zoo.execution.base import Result
 from zoo.sweep.cost import measure_rows
 from zoo.sweep.keys import digest, slug
 from zoo.sweep.records import FILE, Record, RecordFile, differing
-from zoo.sweep.run import Run, model_id
+from zoo.sweep.run import PreparedRun, Run, model_id
 from zoo.sweep.train_rows import train_rows
 
 MOST_REASONS = 3  # of skipped rows, that are said
@@ -21,36 +21,35 @@ SETTINGS = ("sizes", "training", "tuning", "execution", "pretraining")
 
 
 def carry_out(run: Run, trained: Callable[[], None] = lambda: None) -> None:
-    """Train and measure every row, in the directory that is open.
+    """Train and measure every row. A phase that was not asked for shows what is already there.
 
     trained: called once all trainings have ended, where one has a score and costs are still to be
     measured.
     """
-    phases = run.request.phases
     _skipped(run)
-    # A phase that was not asked for shows what is already there.
-    chosen = train_rows(run, "train" not in phases)
+    chosen = train_rows(run)
     scored = any(record.kind == "train" and record.status == "ok" for record in run.records)
-    before = trained if scored and "train" in phases else None
-    measure_rows(run, chosen, "cost" not in phases, before)
+    before = trained if scored and "train" in run.prepared.request.phases else None
+    measure_rows(run, chosen, before)
 
 
 def _skipped(run: Run) -> None:
     """A record for every row that cannot run; why is said before anything is trained."""
-    reasons = Counter(row.skip_reason for row in run.plan.rows if row.skip_reason)
+    prepared = run.prepared
+    reasons = Counter(row.skip_reason for row in prepared.plan.rows if row.skip_reason)
     for reason, rows in reasons.most_common(MOST_REASONS):
-        run.progress.notice(f"{counted(rows, 'row')} skipped: {reason}")
+        prepared.progress.notice(f"{counted(rows, 'row')} skipped: {reason}")
     if len(reasons) > MOST_REASONS:
-        run.progress.notice("rows are skipped for other reasons too: --plan lists them")
-    for row in run.plan.rows:
+        prepared.progress.notice("rows are skipped for other reasons too: --plan lists them")
+    for row in prepared.plan.rows:
         if row.skip_reason:
-            key = digest(["skipped", model_id(row.model), row.skip_reason, run.config])
-            if not run.reuse(key, True):
+            key = digest(["skipped", model_id(row.model), row.skip_reason, prepared.config])
+            if not run.reuse(key, asked_for=False):
                 skipped = Result("skipped", row.skip_reason)
-                run.record("train", row, key, run.request.training, skipped)
+                run.record("train", row, key, prepared.request.training, skipped)
 
 
-def place_of(run: Run, out: Path | None) -> Path:
+def place_of(run: PreparedRun, out: Path | None) -> Path:
     """The directory of a run on one data set, by default ``runs/TASK-DATA-HASH``.
 
     Raises ZooError where ``out`` holds a run on several.
@@ -67,7 +66,7 @@ def place_of(run: Run, out: Path | None) -> Path:
     return out
 
 
-def places_of(runs: Sequence[Run], name: str, out: Path | None) -> tuple[Path, list[Path]]:
+def places_of(runs: Sequence[PreparedRun], name: str, out: Path | None) -> tuple[Path, list[Path]]:
     """The directory of a run on several data sets, and beneath it one for each of them.
 
     name: of the run, used for its directory under ``runs``. Raises ZooError where ``out`` holds a
@@ -101,8 +100,8 @@ def _refuse_other_profile(
 
 def _data_sets_in(directory: Path) -> dict[str, Record]:
     """The directories of data sets beneath a run's, each with a record of it."""
-    files = sorted(directory.glob(f"*/{FILE}"))
-    return {f.parent.name: record for f in files for record in RecordFile(f.parent).sample(1)[:1]}
+    places = [file.parent for file in sorted(directory.glob(f"*/{FILE}"))]
+    return {place.name: first for place in places if (first := RecordFile(place).first())}
 
 
 def directory_names(names: Sequence[str]) -> list[str]:

@@ -14,7 +14,7 @@ from zoo.config.request import Design, Request
 from zoo.config.settings import Training
 from zoo.errors import ZooError, counted, nearest
 from zoo.execution.base import ModelSpec
-from zoo.registry import AXES, BUILT_IN, Choice, Pattern, Registry
+from zoo.registry import AXES, Choice, Pattern, Registry
 from zoo.registry.cell import Cell
 from zoo.tasks.base import Task, find_task
 from zoo.tasks.data_of_task import refuse_unread
@@ -24,12 +24,13 @@ MOST_CELLS = 20_000  # all parts crossed are billions, which no memory holds
 
 
 @dataclass(frozen=True)
-class PlanRow:
+class Row:
     """One row of the table to be: a cell or a baseline.
 
     skip_reason: why it cannot run; empty where it can. tunable: its training settings can be
     chosen; a baseline outside of the training loop has none. condition: of the data, without which
-    there is no such row (``Task.baseline_rows``); empty: always.
+    there is no such row (``Task.baseline_rows``); empty: always. bidirectional: it is an encoder
+    that runs an attention that is causal by nature both ways.
     """
 
     cell: Cell | None = None
@@ -37,6 +38,7 @@ class PlanRow:
     skip_reason: str = ""
     tunable: bool = True
     condition: str = ""
+    bidirectional: bool = False
 
     @cached_property
     def model(self) -> ModelSpec:
@@ -60,8 +62,9 @@ class PlanRow:
     @property
     def exact(self) -> bool:
         """Whether it is a cell whose attention is exact in every layer, with the model's heads."""
-        found = [choice for choice in self.choices if choice.component.kind == "attention"]
-        return bool(found) and all(c.can("exact") and not c.can("one-head") for c in found)
+        choices = [choice for choice in self.choices if choice.component.kind == "attention"]
+        exact = bool(choices) and all(c.can("exact") and not c.can("one-head") for c in choices)
+        return exact and not self.bidirectional
 
     def trained_with(self, seed: int, seeds: Sequence[int]) -> bool:
         """Whether it is trained with this one of the seeds: a deterministic fit only with one."""
@@ -79,7 +82,7 @@ class Plan:
 
     task: Task
     scoring: tuple[Choice, ...]
-    rows: tuple[PlanRow, ...]
+    rows: tuple[Row, ...]
     reference: str
     needs: Mapping[str, frozenset[str]]
 
@@ -89,18 +92,9 @@ class Plan:
         return replace(self, rows=tuple(replace(row, condition="") for row in there))
 
     @property
-    def runnable(self) -> list[PlanRow]:
+    def runnable(self) -> list[Row]:
         """The rows that can run."""
         return [row for row in self.rows if not row.skip_reason]
-
-
-@dataclass(frozen=True)
-class Fit:
-    """One training of a row."""
-
-    row: PlanRow
-    seed: int
-    training: Training
 
 
 def make_plan(request: Request, registry: Registry) -> Plan:
@@ -121,7 +115,7 @@ def make_plan(request: Request, registry: Registry) -> Plan:
         if too_long := cell.too_long(request.sizes.layers):
             raise ZooError(f"--{too_long} (--set layers)")
         reason = cell.refusal(request.sizes, needs) or _not_as_saved(request, cell)
-        rows.append(PlanRow(cell, skip_reason=reason))
+        rows.append(Row(cell, skip_reason=reason, bidirectional=cell.bidirectional(needs)))
     reference = _reference(_able(rows), request.reference)
     if request.baseline.strip() not in ("", "none"):
         given = _baselines(request, registry, task)
@@ -129,7 +123,7 @@ def make_plan(request: Request, registry: Registry) -> Plan:
         for choice, condition in task.baseline_rows(given, registry):
             if not condition or str(choice) not in names:
                 tunable = not task.is_estimator(choice)
-                rows.append(PlanRow(baseline=choice, tunable=tunable, condition=condition))
+                rows.append(Row(baseline=choice, tunable=tunable, condition=condition))
     scoring = registry.choose("task", request.task), *task.metric_choices(registry)
     described = [choice.build().description for choice in task.metric_choices(registry)]
     ranked_by(described, request.metric)  # a wrong name is an error of the plan
@@ -165,14 +159,14 @@ def _baselines(request: Request, registry: Registry, task: Task) -> list[Choice]
     )
 
 
-def _able(cells: Sequence[PlanRow]) -> list[PlanRow]:
+def _able(cells: Sequence[Row]) -> list[Row]:
     """The cells that can run; ZooError where none can."""
     if able := [row for row in cells if not row.skip_reason]:
         return able
     raise ZooError(f"nothing can run: {'; '.join(sorted({row.skip_reason for row in cells}))}")
 
 
-def _reference(rows: Sequence[PlanRow], wanted: str) -> str:
+def _reference(rows: Sequence[Row], wanted: str) -> str:
     """The name of the cell that speeds are compared with: the first, or the one asked for."""
     if not wanted:
         return rows[0].name
@@ -213,45 +207,48 @@ def _not_as_saved(request: Request, cell: Cell) -> str:
     return ""
 
 
-def tuning_fits(request: Request, plan: Plan) -> Iterator[Fit]:
-    """Every tunable row with every combination of settings; none where there is nothing to choose.
+def tuning_trainings(request: Request, plan: Plan) -> list[tuple[Row, int, Training]]:
+    """Every tunable row with every combination of settings and every tuning seed.
 
-    Raises ZooError for more tuning seeds than seeds.
+    Empty where there is nothing to choose. Raises ZooError for more tuning seeds than seeds.
     """
     if not request.tuned:
-        return
+        return []
     seeds = request.seeds[: request.tuning_seeds]
     if len(seeds) < request.tuning_seeds:
         raise ZooError(
             f"--set tuning_seeds={request.tuning_seeds}: only {len(request.seeds)} in --seeds; "
             "ask for more there"
         )
-    held_out = {"validation": request.tuning_share}
-    for seed, row in itertools.product(seeds, plan.runnable):
-        for training in request.trainings() if row.tunable else ():
-            yield Fit(row, seed, training.model_copy(update=held_out))
+    settings = [
+        training.model_copy(update={"validation": request.tuning_share})
+        for training in request.trainings()
+    ]
+    tunable = [row for row in plan.runnable if row.tunable]
+    return [(row, seed, each) for seed in seeds for row in tunable for each in settings]
 
 
-def seed_fits(request: Request, plan: Plan, chosen: Mapping[str, Training]) -> Iterator[Fit]:
+def seed_trainings(
+    request: Request, plan: Plan, chosen: Mapping[str, Training]
+) -> list[tuple[Row, int, Training]]:
     """Every row for which settings were chosen, by its name, with every seed."""
     # Seeds outermost: an interrupted run then has whole rounds of cells to compare.
-    for seed, row in itertools.product(request.seeds, plan.runnable):
-        if row.name in chosen and row.trained_with(seed, request.seeds):
-            yield Fit(row, seed, chosen[row.name])
+    return [
+        (row, seed, chosen[row.name])
+        for seed, row in itertools.product(request.seeds, plan.runnable)
+        if row.name in chosen and row.trained_with(seed, request.seeds)
+    ]
 
 
-def all_fits(request: Request, plan: Plan) -> tuple[list[Fit], list[Fit]]:
-    """What is trained at most: to choose settings, and once they are chosen.
-
-    As long as none are chosen, the second have the settings of the request.
-    """
+def all_trainings(request: Request, plan: Plan) -> list[tuple[Row, int, Training]]:
+    """What is trained at most; as long as no settings are chosen, with those of the request."""
     if "train" not in request.phases:
-        return [], []
+        return []
     chosen = dict.fromkeys((row.name for row in plan.runnable), request.training)
-    return list(tuning_fits(request, plan)), list(seed_fits(request, plan, chosen))
+    return [*tuning_trainings(request, plan), *seed_trainings(request, plan, chosen)]
 
 
-def cost_groups(rows: Sequence[PlanRow], reference: str) -> list[list[PlanRow]]:
+def cost_groups(rows: Sequence[Row], reference: str) -> list[list[Row]]:
     """The rows besides the reference that are measured together with it; none without rows."""
     if not rows:
         return []
@@ -261,57 +258,14 @@ def cost_groups(rows: Sequence[PlanRow], reference: str) -> list[list[PlanRow]]:
 
 def counts(request: Request, plan: Plan) -> str:
     """How much a plan runs at most, in words."""
-    tuning, trainings = all_fits(request, plan)
     parts = []
-    if tuning or trainings:
-        of_tuning = f" ({len(tuning)} to choose settings)" if tuning else ""
-        parts.append(counted(len(tuning) + len(trainings), "training") + of_tuning)
+    if trainings := len(all_trainings(request, plan)):
+        tuning = len(tuning_trainings(request, plan))
+        of_tuning = f" ({tuning} to choose settings)" if tuning else ""
+        parts.append(counted(trainings, "training") + of_tuning)
     if "cost" in request.phases:
         groups = cost_groups(plan.runnable, plan.reference)
         measured = sum(len(group) + 2 for group in groups)  # with the reference and its twin
         in_groups = counted(len(groups), "group")
         parts.append(f"{counted(measured, 'cost measurement')} in {in_groups}")
     return ", ".join(parts)
-
-
-# A component's declared capabilities say what it cannot be combined with; that it takes no three
-# heads, say, shows only when it is built. The zoo's own declare all that they refuse, so only rows
-# with parts of others are probed: few models in which every part of every row is built once.
-_PROBED = (("attention", "pe"), ("norm",), ("ffn",), ("pool",))
-_PROBED_BLOCK = ("attention", "ffn", "block")  # a block is given the other two when it is built
-# What a part is probed with; no sizes that a plan allows are refused by these.
-_PLAIN = {axis: Request.model_fields[axis].default for axis in AXES} | {"pe": "none"}
-
-
-def probe_models(plan: Plan) -> tuple[ModelSpec, ...]:
-    """Few models in which every part of every row is built once, to see what parts refuse."""
-    return tuple({probe.name: probe for row in plan.runnable for probe in _probes(row)}.values())
-
-
-def with_refusals(plan: Plan, refused: Mapping[str, str]) -> Plan:
-    """The plan with a reason for every row that has a refused part.
-
-    refused: names of ``probe_models`` to reasons. Raises ZooError where no cell is left.
-    """
-    if not refused:
-        return plan
-    rows = []
-    for row in plan.rows:
-        reasons = (refused[probe.name] for probe in _probes(row) if probe.name in refused)
-        rows.append(replace(row, skip_reason=row.skip_reason or next(reasons, "")))
-    able = [row.name for row in _able([row for row in rows if row.cell is not None])]
-    reference = plan.reference if plan.reference in able else able[0]
-    return replace(plan, rows=tuple(rows), reference=reference)
-
-
-def _probes(row: PlanRow) -> Iterator[ModelSpec]:
-    """The row's parts one by one among the zoo's own, a block of others with what it is given.
-
-    Values that a user gave are tried with the whole row, and are an error where they are refused.
-    """
-    foreign = [c for c in row.choices if c.component.owner.distribution != BUILT_IN]
-    if row.cell is None or not foreign:
-        return
-    block = any(choice.component.kind == "block" for choice in foreign)
-    for axes in (*_PROBED, _PROBED_BLOCK) if block else _PROBED:
-        yield ModelSpec({**_PLAIN, **{axis: row.model.cell[axis] for axis in axes}})

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from zoo.config.metric_description import ranked_by
 from zoo.config.request import Request
-from zoo.config.settings import Execution
+from zoo.config.settings import SAVED_MODEL, Execution
 from zoo.data.sources.splits import ScoringNotice
 from zoo.errors import StoppedError, ZooError
 from zoo.execution.base import (
@@ -21,7 +21,6 @@ from zoo.execution.base import (
     InspectJob,
     JobSetup,
     Limits,
-    ModelSpec,
     Notice,
     PluginFile,
     Result,
@@ -31,10 +30,9 @@ from zoo.registry import Choice
 from zoo.registry.code_hash import plugin_code, zoo_code
 from zoo.registry.loading import Zoo
 from zoo.sweep.keys import JOB_CODE
-from zoo.sweep.plan import Plan, PlanRow, all_fits, make_plan, probe_models, with_refusals
-from zoo.sweep.pretraining_data import with_pretraining
+from zoo.sweep.plan import Plan, Row, all_trainings, make_plan
 from zoo.sweep.progress import Progress
-from zoo.sweep.run import Run, job_limits
+from zoo.sweep.run import PreparedRun, job_limits
 from zoo.tasks.base import Loaded
 from zoo.tasks.data_of_task import refuse_missing, small_files
 
@@ -52,7 +50,7 @@ def open_executor(zoo: Zoo, on: str | Choice) -> contextlib.closing[Executor]:
 
 def prepare_run(
     request: Request, zoo: Zoo, executor: Executor, progress: Progress, *, all_data: bool = False
-) -> Run:
+) -> PreparedRun:
     """Plan a request, load its data, and inspect the machine.
 
     Rows whose components were given parameters are built once, to see that they can be. all_data:
@@ -60,7 +58,7 @@ def prepare_run(
     asked for that cannot be had.
     """
     plan = make_plan(request, zoo.registry)
-    loaded, pretraining = with_pretraining(request, load_data(request, plan, zoo))
+    loaded = load_data(request, plan, zoo)
     remarks = loaded.description.get("remarks", [])  # the report has them
     notices = [
         notice
@@ -69,42 +67,75 @@ def prepare_run(
     ]
     if notices:
         progress.notice("; ".join(notices))
-    data = DataReference(loaded.encoded.key, loaded.spec)
-    setup = replace(job_setup(request, plan, zoo, data), pretraining=pretraining)
+    setup = job_setup(request, plan, zoo, loaded)
     alone = job_limits(request, executor)
-    environment, setup, refused = inspect(
-        executor, setup, alone, progress, plan.runnable, probe_models(plan)
-    )
+    environment, setup = inspect(executor, setup, alone, progress, plan.runnable)
     limits = training_limits(request, plan, executor, setup.execution.device)
-    on_cpu = setup.execution.device == "cpu"
-    cost_limits = replace(alone, threads=1) if on_cpu else alone
+    cost_limits = measuring_limits(request, alone, setup)
     config = recorded_config(request, loaded)
     config["execution"] = setup.execution.model_dump(exclude={"device"})
-    if pretraining.init:
-        config["pretraining"] = pretraining.model_dump()
-    return Run(
-        request,
-        zoo,
-        with_refusals(plan.with_data(loaded.conditions), refused),
-        executor,
-        progress,
-        setup,
-        limits,
-        cost_limits,
-        config,
+    if setup.pretraining.init:
+        config["pretraining"] = setup.pretraining.model_dump()
+    metrics = plan.task.metrics_from(zoo.registry, loaded.encoded.label_names)
+    return PreparedRun(
+        request=request,
+        zoo=zoo,
+        plan=plan.with_data(loaded.conditions),
+        executor=executor,
+        progress=progress,
+        setup=setup,
+        limits=limits,
+        cost_limits=cost_limits,
+        config=config,
         environment={**environment, "threads": limits.threads},
         cost_environment={**environment, "threads": cost_limits.threads},
-        threaded=request.threads if on_cpu and request.threads > 1 else 0,
+        metrics=ranked_by([metric.description for metric in metrics], request.metric),
         loaded=loaded,
     )
 
 
-def dry_plan(request: Request, zoo: Zoo, executor: Executor) -> Plan:
-    """The plan with what components refuse, as the executor's machine says.
+def prepare_lengths(
+    request: Request, zoo: Zoo, executor: Executor, progress: Progress
+) -> PreparedRun:
+    """Plan the cells of a request with several lengths, and inspect the machine.
 
-    Of data, only small files are read. On a cluster the nodes have described themselves afterwards
-    (``Node.problem``). Raises ZooError for data that do not exist, and for small files that cannot
-    be used.
+    Raises ZooError for anything asked for that cannot be had.
+    """
+    request = request.model_copy(update={"baseline": "none", "jobs": 1})
+    plan = make_plan(request, zoo.registry)
+    alone, setup = job_limits(request, executor), job_setup(request, plan, zoo)
+    environment, setup = inspect(executor, setup, alone, progress)
+    limits = measuring_limits(request, alone, setup)
+    environment = {**environment, "threads": limits.threads}
+    sizes = request.sizes.model_dump(exclude={"max_length"})
+    config = {
+        "task": request.task,
+        "task_options": request.recorded_options,
+        "over": "length",
+        "base": {**sizes, "batch": request.training.batch_size},
+        "training": {"dropout": request.training.dropout},
+        "execution": setup.execution.model_dump(exclude={"device"}),
+    }
+    return PreparedRun(
+        request=request,
+        zoo=zoo,
+        plan=plan,
+        executor=executor,
+        progress=progress,
+        setup=setup,
+        limits=limits,
+        cost_limits=limits,
+        config=config,
+        environment=environment,
+        cost_environment=environment,
+    )
+
+
+def dry_plan(request: Request, zoo: Zoo, executor: Executor) -> Plan:
+    """The plan of a request whose data are there. Of data, only small files are read.
+
+    On a cluster the nodes have described themselves afterwards (``Node.problem``). Raises ZooError
+    for data that do not exist, and for small files that cannot be used.
     """
     plan = make_plan(request, zoo.registry)
     refuse_missing(zoo.registry, plan.task, request.data)
@@ -112,11 +143,9 @@ def dry_plan(request: Request, zoo: Zoo, executor: Executor) -> Plan:
         raise ZooError(f"--test {test}: no such file or directory")
     if small_files(zoo.registry, request.data):
         plan = plan.with_data(load_data(request, plan, zoo).conditions)
-    probes = probe_models(plan)
-    if not probes and executor.nodes() is None:
-        return plan
-    setup, limits = job_setup(request, plan, zoo, None), job_limits(request, executor)
-    return with_refusals(plan, inspect(executor, setup, limits, Progress(), (), probes)[2])
+    if executor.nodes() is not None:
+        inspect(executor, job_setup(request, plan, zoo), job_limits(request, executor), Progress())
+    return plan
 
 
 def recorded_config(request: Request, loaded: Loaded) -> dict[str, Any]:
@@ -138,10 +167,18 @@ def recorded_config(request: Request, loaded: Loaded) -> dict[str, Any]:
 
 
 def load_data(request: Request, plan: Plan, zoo: Zoo) -> Loaded:
-    """The data of a request, encoded; ZooError where they cannot be had."""
+    """The data of a request, encoded, with the weights of ``--init MODEL`` among them.
+
+    Every machine that runs a job then has them. Raises ZooError where the data cannot be had.
+    """
     options = plan.task.options.model_validate(request.task_options)
-    given = {"tokenizer": request.initial.tokenizer} if request.initial else {}
-    return plan.task.load(request.data, options, request.sizes, zoo.registry, **given)
+    initial = request.initial
+    with_its = {"tokenizer": initial.tokenizer} if initial is not None else {}
+    loaded = plan.task.load(request.data, options, request.sizes, zoo.registry, **with_its)
+    if initial is None:
+        return loaded
+    encoded = loaded.encoded.with_file(SAVED_MODEL, initial.weights.read_bytes())
+    return replace(loaded, encoded=encoded, spec="")
 
 
 def inspect(
@@ -149,17 +186,16 @@ def inspect(
     setup: JobSetup,
     limits: Limits,
     progress: Progress,
-    rows: Sequence[PlanRow] = (),
-    probes: Sequence[ModelSpec] = (),
-) -> tuple[Mapping[str, Any], JobSetup, Mapping[str, str]]:
+    rows: Sequence[Row] = (),
+) -> tuple[Mapping[str, Any], JobSetup]:
     """The environment that jobs will run in, and the setup with device and precision resolved.
 
-    Third, the probes that a component refuses, by name, with the reason. Raises ZooError where the
-    machine has no such device or a component refuses its parameters, and StoppedError where the
-    process that looks at the machine is killed, runs out of memory or crashes.
+    Raises ZooError where the machine has no such device or a component refuses its parameters, and
+    StoppedError where the process that looks at the machine is killed, runs out of memory or
+    crashes.
     """
-    given = tuple(row.model for row in rows if any(choice.given for choice in row.choices))
-    job = InspectJob(setup, "this machine", "inspect", models=given, probes=tuple(probes))
+    with_parameters = tuple(row.model for row in rows if any(c.given for c in row.choices))
+    job = InspectJob(setup, "this machine", "inspect", models=with_parameters)
     result = Result("lost", "the executor lost the inspection of the machine")
     with scratch_directory() as scratch:
         own = Limits(threads=limits.threads)
@@ -178,25 +214,36 @@ def inspect(
         precision=environment["precision"],
         compile=setup.execution.compile,
     )
-    return environment, replace(setup, execution=resolved), result.metrics.get("refused", {})
+    return environment, replace(setup, execution=resolved)
 
 
-def job_setup(request: Request, plan: Plan, zoo: Zoo, data: DataReference | None) -> JobSetup:
+def job_setup(request: Request, plan: Plan, zoo: Zoo, loaded: Loaded | None = None) -> JobSetup:
     """What jobs are given of a request; single-file plug-ins travel as bytes."""
     used = [*(choice for row in plan.runnable for choice in row.choices), *plan.scoring]
     files = [Path(file) for file in zoo.files]
     names = {file.name for file in files}
     plugins = [code for code in plugin_code(used) if code.distribution not in names]
+    pretraining = request.pretraining
+    if request.initial is not None:  # of a path, records and jobs have the name and the hash
+        pretraining = pretraining.model_copy(update={"init": request.initial.name})
     return JobSetup(
         task=request.task,
         task_options=request.recorded_options,
         sizes=request.sizes,
         training=request.training,
         execution=request.execution,
-        data=data,
+        data=DataReference(loaded.encoded.key, loaded.spec) if loaded is not None else None,
         plugin_files=tuple(PluginFile(file.name, file.read_bytes()) for file in files),
         plugin_selection=os.environ.get("ZOO_PLUGINS"),
         code=(zoo_code(JOB_CODE), *plugins),
+        pretraining=pretraining,
+    )
+
+
+def measuring_limits(request: Request, alone: Limits, setup: JobSetup) -> Limits:
+    """The limits of cost measurements: on a CPU one thread, unless others were asked for."""
+    return (
+        replace(alone, threads=request.threads or 1) if setup.execution.device == "cpu" else alone
     )
 
 
@@ -205,6 +252,7 @@ def training_limits(request: Request, plan: Plan, executor: Executor, device: st
 
     On a CPU they share its cores; baselines that are fitted in seconds do not count.
     """
-    fits = itertools.chain(*all_fits(request, plan))
-    trainings = sum(fit.row.tunable for fit in fits) if device == "cpu" else 1
+    if device != "cpu":
+        return job_limits(request, executor)
+    trainings = sum(row.tunable for row, _, _ in all_trainings(request, plan))
     return job_limits(request, executor, trainings)

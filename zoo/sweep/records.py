@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import os
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -96,11 +94,6 @@ class Record(BaseModel):
         """The row this record belongs to."""
         return self.baseline or "+".join(self.cell.values())
 
-    def ranked_by(self, metric: str) -> Record:
-        """The same record with this metric first, where it has it."""
-        ordered = sorted(self.metric_descriptions, key=lambda each: each.name != metric)
-        return self.model_copy(update={"metric_descriptions": tuple(ordered)})
-
 
 class RecordFile:
     """``records.jsonl`` of one output directory; one process at a time may write to it."""
@@ -108,11 +101,13 @@ class RecordFile:
     def __init__(self, directory: Path, name: str = FILE) -> None:
         self.directory = directory
         self.path = directory / name
-        self.repaired = ""
 
     @contextlib.contextmanager
-    def lock(self) -> Iterator[None]:
-        """Keep other processes from writing; ZooError where one is writing already."""
+    def lock(self) -> Iterator[str | None]:
+        """Keep other processes from writing; ZooError where one is writing already.
+
+        Yields what was repaired, in words; None where nothing was.
+        """
         own = [name for name in TABLES if (self.directory / name).exists()]
         if own and not self.path.exists():
             raise ZooError(
@@ -131,8 +126,7 @@ class RecordFile:
             kind = WriteError if error.errno in FULL else ZooError
             raise kind(str(write_error(self.directory, error))) from error
         try:
-            self._repair()
-            yield
+            yield self._repair()
         finally:
             lock_file.release()
 
@@ -147,20 +141,11 @@ class RecordFile:
             whole = enumerate((line for line in file if line.endswith(b"\n")), start=1)
             return [_parse(line, f"{self.path}:{n}") for n, line in whole]
 
-    def sample(self, count: int) -> list[Record]:
-        """The first and the last records, so many of each; only these lines are parsed.
-
-        Those that cannot be read are left out.
-        """
-        if not self.path.exists():
-            return []
-        with self.path.open("rb") as file:
-            lines = [*itertools.islice(file, count), *deque(file, count)]
-        found = []
-        for line in lines:
-            with contextlib.suppress(ZooError):
-                found.append(_parse(line, str(self.path)))
-        return found
+    def first(self) -> Record | None:
+        """The first record; None where there is none that can be read."""
+        with contextlib.suppress(OSError, ZooError), self.path.open("rb") as file:
+            return _parse(file.readline(), str(self.path))
+        return None
 
     def append(self, record: Record) -> None:
         """Append one record and flush it to disk.
@@ -180,17 +165,14 @@ class RecordFile:
                 file.truncate(size)
                 raise
 
-    def _repair(self) -> None:
+    def _repair(self) -> str | None:
         """Remove a last line that a kill or a full disk left unfinished, and say so."""
-        if not self.path.exists():
-            return
-        content = self.path.read_bytes()
+        content = self.path.read_bytes() if self.path.exists() else b""
         whole = content.rfind(b"\n") + 1
-        if whole < len(content):
-            self.repaired = (
-                f"{self.path}: removed an unfinished last line ({len(content) - whole} bytes)"
-            )
-            os.truncate(self.path, whole)
+        if whole == len(content):
+            return None
+        os.truncate(self.path, whole)
+        return f"{self.path}: removed an unfinished last line ({len(content) - whole} bytes)"
 
 
 def refuse_other_settings(

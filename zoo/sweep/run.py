@@ -1,4 +1,4 @@
-"""One request that is being carried out: its plan and data, what runs its jobs, its records."""
+"""A request that is carried out: first it is prepared, then it is open in a directory."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import datetime
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from zoo.config.metric_description import MetricDescription, ranked_by
+from zoo.config.metric_description import MetricDescription
 from zoo.config.request import Request
 from zoo.config.settings import Training
 from zoo.execution.base import Artifacts, Ended, Executor, Job, JobSetup, Limits, ModelSpec, Result
@@ -20,26 +19,32 @@ from zoo.registry.loading import Zoo
 from zoo.sweep.complete import refuse_incomplete
 from zoo.sweep.keys import code_of
 from zoo.sweep.make_request import repeat_command
-from zoo.sweep.plan import Plan, PlanRow
+from zoo.sweep.plan import Plan, Row
 from zoo.sweep.progress import Progress
-from zoo.sweep.records import REUSABLE, Kind, Record, RecordFile, refuse_other_settings
+from zoo.sweep.records import (
+    FILE,
+    REUSABLE,
+    SCALE_FILE,
+    Kind,
+    Record,
+    RecordFile,
+    refuse_other_settings,
+)
 from zoo.tasks.base import Loaded
 
 # What all records of one directory share, so that their rows can be in one table.
 SHARED = ("task", "task_options", "data", "sizes", "training", "tuning", "execution", "pretraining")
+SCALE_SHARED = ("task", "task_options", "over", "base", "training", "execution")
 
 
-@dataclass
-class Run:
-    """A request that can be carried out, and what it has come to.
+@dataclass(frozen=True, kw_only=True)
+class PreparedRun:
+    """A request that can be carried out.
 
-    config: task, data, sizes, training and execution as resolved, for records. limits, environment:
-    of trainings, on the machine that was inspected; cost_limits, cost_environment: of measurements
-    there, which are alone and on a CPU have one thread. threaded: threads of a second measurement
-    of speed; 0: there is none. loaded: None for made-up data.
-
-    Once its directory is open (``at``): known: records that can be reused, by key. records: of this
-    request alone, reused ones included. trained, measured: how many models.
+    limits, environment: of trainings, on the machine that was inspected; cost_limits,
+    cost_environment: of measurements there, which are alone. config: task, data, sizes, training
+    and execution as resolved, for records. metrics: of the task, the one that ranks rows first.
+    loaded: None where costs are measured at several lengths, on made-up texts.
     """
 
     request: Request
@@ -50,85 +55,35 @@ class Run:
     setup: JobSetup
     limits: Limits
     cost_limits: Limits
-    config: dict[str, Any]
+    config: Mapping[str, Any]
     environment: Mapping[str, Any]
     cost_environment: Mapping[str, Any]
-    threaded: int = 0
+    metrics: tuple[MetricDescription, ...] = ()
     loaded: Loaded | None = None
-    file: RecordFile = field(default_factory=lambda: RecordFile(Path()))
-    fresh: bool = False
-    known: dict[str, Record] = field(default_factory=dict)
-    records: list[Record] = field(default_factory=list)
-    trained: int = 0
-    measured: int = 0
-
-    @property
-    def directory(self) -> Path:
-        return self.file.directory
-
-    @property
-    def data(self) -> Loaded:
-        """Its data."""
-        assert self.loaded is not None
-        return self.loaded
-
-    @property
-    def failed(self) -> list[Record]:
-        """Records of what should have run and did not end well."""
-        return [r for r in self.records if r.status not in REUSABLE]
-
-    @cached_property
-    def metrics(self) -> tuple[MetricDescription, ...]:
-        """Of the task, the one that ranks rows first; none for made-up data."""
-        if self.loaded is None:
-            return ()
-        found = self.plan.task.metrics_from(self.zoo.registry, self.data.encoded.label_names)
-        return ranked_by([metric.description for metric in found], self.request.metric)
 
     @contextlib.contextmanager
-    def at(self, directory: Path, *, fresh: bool = False) -> Iterator[None]:
+    def open(self, directory: Path, *, fresh: bool = False) -> Iterator[Run]:
         """Open a directory of records, to which no other process may write meanwhile.
 
         fresh: run again what is already there. Raises ZooError where it holds records of other data
         or settings.
         """
-        self.fresh = fresh
         self.progress.begins(directory, self.config)
-        now = {"task_options": self.plan.task.options().model_dump()}
-        with self.opened(RecordFile(directory), SHARED, now) as existing:
-            refuse_incomplete(existing, directory)
-            existing = self._ranked_again(existing)
-            self.known = {r.key: r for r in existing if r.status in REUSABLE}
+        at_lengths = bool(self.request.lengths)
+        file = RecordFile(directory, SCALE_FILE if at_lengths else FILE)
+        with file.lock() as repaired:
+            if repaired is not None:
+                self.progress.notice(repaired)
+            existing = file.read()
+            defaults = {"task_options": self.plan.task.options().model_dump()}
+            shared = SCALE_SHARED if at_lengths else SHARED
+            refuse_other_settings(existing, self.config, shared, directory, defaults)
+            if not at_lengths:
+                refuse_incomplete(existing, directory)
             if fresh:
                 Artifacts(directory).clear()
-            yield
-
-    @contextlib.contextmanager
-    def opened(
-        self, file: RecordFile, shared: Sequence[str], defaults: Mapping[str, Any] | None = None
-    ) -> Iterator[list[Record]]:
-        """Open a file of records and yield them. shared, defaults: ``refuse_other_settings``."""
-        self.file = file
-        with file.lock():
-            if file.repaired:
-                self.progress.notice(file.repaired)
-            existing = file.read()
-            refuse_other_settings(existing, self.config, shared, file.directory, defaults)
-            yield existing
-
-    def _ranked_again(self, records: Sequence[Record]) -> list[Record]:
-        """The records as if this run's metric had ranked their rows from the beginning.
-
-        Reports take it from the last record in the file, which is therefore written again where it
-        has another one. Not one of tuning, which would count twice.
-        """
-        name = self.metrics[0].name
-        changed = [record.ranked_by(name) for record in records]
-        last = next((r.metric_descriptions for r in records[::-1] if r.metric_descriptions), None)
-        scored = [record for record in changed if record.kind != "tune"]
-        if last and last[0].name != name and scored:
-            self.file.append(scored[-1])
-        return changed
+            known = {r.key: r for r in existing if at_lengths or r.status in REUSABLE}
+            yield Run(self, file, fresh, known)
 
     def config_of(self, training: Training) -> dict[str, Any]:
         """The config of a record whose model has these training settings."""
@@ -144,7 +99,7 @@ class Run:
         given = {name: value for name, value in options if value != defaults.get(name)}
         return {**self.config_of(training), "task_options": given}
 
-    def code(self, kind: Kind, row: PlanRow) -> dict[str, str]:
+    def code(self, kind: Kind, row: Row) -> dict[str, str]:
         """The code that a record of this kind depends on; of a cost also that of the reference."""
         rows = [each for each in self.plan.rows if each.name == self.plan.reference]
         rows = [row, *rows] if kind == "cost" else [row]
@@ -167,10 +122,42 @@ class Run:
             request = request.model_copy(update={"threads": self.limits.threads})
         return repeat_command(request, self.plan.task, model, training, seed)
 
+
+@dataclass
+class Run:
+    """A run whose directory is open.
+
+    fresh: nothing that is asked for is taken over. known: records that can be taken over, by key.
+    records: of this request alone, those taken over included. trained, measured: how many models.
+    """
+
+    prepared: PreparedRun
+    file: RecordFile
+    fresh: bool
+    known: Mapping[str, Record]
+    records: list[Record] = field(default_factory=list)
+    trained: int = 0
+    measured: int = 0
+
+    @property
+    def failed(self) -> list[Record]:
+        """Records of what should have run and did not end well."""
+        return [r for r in self.records if r.status not in REUSABLE]
+
+    def reuse(self, key: str, *, asked_for: bool) -> bool:
+        """Take a known record over, if there is one; whether it was.
+
+        asked_for: its phase is, so that with ``fresh`` it is run again.
+        """
+        reused = key in self.known and not (asked_for and self.fresh)
+        if reused:
+            self.records.append(self.known[key])
+        return reused
+
     def record(
         self,
         kind: Kind,
-        row: PlanRow,
+        row: Row,
         key: str,
         training: Training,
         result: Result,
@@ -178,18 +165,18 @@ class Run:
         **rest: Any,
     ) -> None:
         """Write one record, at once. rest: other fields of it."""
-        usual = self.cost_environment if kind == "cost" else self.environment
+        prepared = self.prepared
+        usual = prepared.cost_environment if kind == "cost" else prepared.environment
         seconds = {"seconds": result.seconds} if result.seconds else {}
         fields = {
-            "config": self.config_of(training),
+            "config": prepared.config_of(training),
             "metrics": {**result.metrics, **seconds},
             "samples": dict(result.samples),
             "curve": [dict(entry) for entry in result.curve],
             **rest,
         }
         if "command" not in fields:
-            fields["command"] = self.command(row.model, training, seed)
-        bidirectional = row.cell is not None and row.cell.bidirectional(self.plan.needs)
+            fields["command"] = prepared.command(row.model, training, seed)
         record = Record(
             kind=kind,
             status=result.status,
@@ -199,14 +186,14 @@ class Run:
             environment=dict(result.environment or usual),
             cell=dict(row.model.cell),
             baseline=row.model.baseline,
-            exact=row.exact and not bidirectional,
-            bidirectional=bidirectional,
+            exact=row.exact,
+            bidirectional=row.bidirectional,
             seed=seed,
             key=key,
-            plugins=plugin_hashes([*row.choices, *self.plan.scoring]),
-            code=self.code(kind, row),
+            plugins=plugin_hashes([*row.choices, *prepared.plan.scoring]),
+            code=prepared.code(kind, row),
             started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            metric_descriptions=self.metrics,
+            metric_descriptions=prepared.metrics,
             **fields,
         )
         self.records.append(record)  # first: Ctrl-C may come while the disk is waited for
@@ -216,41 +203,25 @@ class Run:
             self.records.pop()
             raise
 
-    def reuse(self, key: str, wanted: bool) -> bool:
-        """Take a known record over, if there is one and it is wanted; whether it was."""
-        if found := wanted and key in self.known:
-            self.records.append(self.known[key])
-        return found
-
-    def run_jobs(
-        self, phase: str, jobs: Sequence[Job], ended: Callable[[Job, Result], None]
+    def run_phase(
+        self, name: str, jobs: Sequence[Job], limits: Limits, ended: Callable[[Job, Result], None]
     ) -> None:
         """Run the jobs of a phase; ``ended`` has each result before anything else happens."""
-        known = [r for r in self.records if r.kind == phase and r.status == "ok"]
-        if known:
-            self.progress.notice(f"{phase}: {len(known)} there already")
+        prepared = self.prepared
+        there = sum(record.kind == name and record.status == "ok" for record in self.records)
+        if there:
+            prepared.progress.notice(f"{name}: {there} there already")
         if not jobs:
-            self.progress.phase(phase, 0)
+            prepared.progress.phase(name, 0)
             return
-        limits = self.cost_limits if phase == "cost" else self.limits
-        self.execute(jobs, limits, ended, phase)
-
-    def execute(
-        self,
-        jobs: Sequence[Job],
-        limits: Limits,
-        ended: Callable[[Job, Result], None],
-        phase: str = "",
-    ) -> None:
-        """Run jobs. phase: a name to show, once the executor has accepted them."""
-        events = self.executor.run(jobs, limits=limits, directory=self.directory)
+        # First, for it may refuse the limits.
+        events = prepared.executor.run(jobs, limits=limits, directory=self.file.directory)
         with contextlib.closing(events):  # at once when the run is interrupted: it stops the jobs
-            if phase:
-                self.progress.phase(phase, len(jobs))
+            prepared.progress.phase(name, len(jobs))
             for event in events:
                 if isinstance(event, Ended):
                     ended(event.job, event.result)
-                self.progress.event(event, self.metrics)
+                prepared.progress.event(event, prepared.metrics)
 
 
 def job_limits(request: Request, executor: Executor, trainings: int = 1) -> Limits:
@@ -258,7 +229,7 @@ def job_limits(request: Request, executor: Executor, trainings: int = 1) -> Limi
 
     trainings: as of ``Executor.default_limits``.
     """
-    asked = Limits(request.jobs or 0, request.threads, request.timeout)
+    asked = Limits(jobs=request.jobs or 0, threads=request.threads, timeout=request.timeout)
     return executor.default_limits(asked, trainings)
 
 

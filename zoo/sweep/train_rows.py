@@ -21,75 +21,73 @@ from zoo.config.request import Request
 from zoo.config.settings import Training
 from zoo.execution.base import Job, Result, TrainJob
 from zoo.sweep.keys import digest, result_key
-from zoo.sweep.plan import Fit, Plan, seed_fits, tuning_fits
+from zoo.sweep.plan import Plan, Row, seed_trainings, tuning_trainings
 from zoo.sweep.records import Record
-from zoo.sweep.run import Run, model_id
+from zoo.sweep.run import PreparedRun, Run, model_id
 
 
-def train_rows(run: Run, only_known: bool) -> dict[str, Training]:
+def train_rows(run: Run) -> dict[str, Training]:
     """Train every row that is not known; row name to the settings chosen for it.
 
-    only_known: train nothing, take over what is there.
+    Where the request has no such phase, nothing is trained, and what is there is taken over.
     """
-    request = run.request
+    request, plan = run.prepared.request, run.prepared.plan
     if request.tuned:
-        _train(run, "tune", tuning_fits(request, run.plan), only_known)
-    chosen = chosen_settings(request, run.plan, run.records, run.metrics[0])
-    if not only_known:
+        _train(run, "tune", tuning_trainings(request, plan))
+    chosen = chosen_settings(request, plan, run.records, run.prepared.metrics[0])
+    if "train" in request.phases:
         _without_settings(run, chosen)
-    _train(run, "train", seed_fits(request, run.plan, chosen), only_known)
+    _train(run, "train", seed_trainings(request, plan, chosen))
     return chosen
 
 
 def _without_settings(run: Run, chosen: Mapping[str, Training]) -> None:
     """A record for every row none of whose tuning ended well: there is nothing to train it with."""
+    request = run.prepared.request
     last = {record.name: record for record in run.records if record.kind == "tune"}
-    for row in run.plan.runnable:
+    for row in run.prepared.plan.runnable:
         if row.name in chosen or row.name not in last:
             continue
         failed = last[row.name]
-        reason = f"no {' and '.join(run.request.tuned)} could be chosen: {failed.reason}"
+        reason = f"no {' and '.join(request.tuned)} could be chosen: {failed.reason}"
         key = digest(["without settings", failed.key])
         environment, trace = failed.environment, failed.traceback
         result = Result(failed.status, reason, trace, environment=environment)
-        for seed in run.request.seeds:
-            run.record("train", row, key, run.request.training, result, seed)
+        for seed in request.seeds:
+            run.record("train", row, key, request.training, result, seed)
 
 
-def _train(run: Run, kind: Literal["tune", "train"], fits: Iterable[Fit], only_known: bool) -> None:
+def _train(
+    run: Run, kind: Literal["tune", "train"], trainings: Iterable[tuple[Row, int, Training]]
+) -> None:
     """Carry out the trainings that are not known."""
-    jobs: list[Job] = []
-    started: dict[str, Fit] = {}
-    for fit in fits:
-        row, key = fit.row, key_of_training(run, fit)
-        if run.reuse(key, only_known or not run.fresh) or only_known:
+    prepared = run.prepared
+    asked_for = "train" in prepared.request.phases
+    rows: dict[str, Row] = {}  # by the key of the job
+    jobs: list[TrainJob] = []
+    for row, seed, training in trainings:
+        key = key_of_training(prepared, row, seed, training)
+        if run.reuse(key, asked_for=asked_for) or not asked_for:
             continue
-        values = run.request.tuned if row.tunable else ()
-        shown = "".join(f" {name}={getattr(fit.training, name):g}" for name in values)
-        jobs.append(
-            TrainJob(
-                replace(run.setup, training=fit.training),
-                f"{row.name} seed {fit.seed}{shown}",
-                key,
-                row.model,
-                fit.seed,
-            )
-        )
-        started[key] = fit
+        values = prepared.request.tuned if row.tunable else ()
+        shown = "".join(f" {name}={getattr(training, name):g}" for name in values)
+        setup = replace(prepared.setup, training=training)
+        jobs.append(TrainJob(setup, f"{row.name} seed {seed}{shown}", key, row.model, seed))
+        rows[key] = row
 
     def ended(job: Job, result: Result) -> None:
-        fit = started[job.key]
-        run.record(kind, fit.row, job.key, fit.training, result, fit.seed)
+        assert isinstance(job, TrainJob)
+        run.record(kind, rows[job.key], job.key, job.setup.training, result, job.seed)
 
-    run.run_jobs(kind, jobs, ended)
+    run.run_phase(kind, jobs, prepared.limits, ended)
     run.trained += len(jobs)
 
 
-def key_of_training(run: Run, fit: Fit) -> str:
+def key_of_training(prepared: PreparedRun, row: Row, seed: int, training: Training) -> str:
     """The key of a training's record."""
-    model, config = model_id(fit.row.model), run.keyed(fit.training)
-    code = run.code("train", fit.row)
-    return result_key("train", model, config, code, run.environment, fit.seed)
+    model, config = model_id(row.model), prepared.keyed(training)
+    code = prepared.code("train", row)
+    return result_key("train", model, config, code, prepared.environment, seed)
 
 
 def chosen_settings(
