@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -170,6 +171,7 @@ def data_sets() -> Profile:
     )
 
 
+@functools.cache
 def many_rows() -> RunReport:
     """250 cells, of which the first 200 by score are ranked."""
     records = [

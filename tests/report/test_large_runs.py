@@ -1,4 +1,4 @@
-"""A run of hundreds of rows is reported with few comparisons, and on a small page that says so."""
+"""Of hundreds of rows the first by score are ranked, and no more is called different for it."""
 
 from __future__ import annotations
 
@@ -6,54 +6,29 @@ import itertools
 
 import numpy as np
 import pytest
-from factory import name, simulated, train_record
+from factory import simulated
 from rates import at_most
+from situations import many_rows
 
-from zoo.report.html.report_page import report_page
 from zoo.report.rows import make_rows
-from zoo.report.run_report import MOST_DRAWN, RunReport
+from zoo.report.run_report import MOST_DRAWN
 from zoo.report.stats import verdicts
 from zoo.report.stats.verdicts import MOST_RANKED, Verdicts
-from zoo.report.write import write_tables
-
-AXES = {"attention": [f"a{n:02}" for n in range(20)], "pe": [f"p{n:02}" for n in range(20)]}
 
 
-@pytest.fixture(scope="module")
-def run() -> RunReport:
-    """400 cells, of which the last choices of both axes are worse, and a baseline."""
-    generator = np.random.default_rng(33)
-    places = {choice: n for choices in AXES.values() for n, choice in enumerate(choices)}
-    records = simulated(
-        generator,
-        AXES,
-        lambda c: 3 - 0.1 * (places[c["attention"]] + places[c["pe"]]),
-        seeds=3,
-        examples=200,
-    )
-    records += [train_record("words", seed, range(90, 100), examples=200) for seed in range(3)]
-    return RunReport(records, name(attention="a10", pe="p10"))
-
-
-def test_the_first_rows_by_score_are_ranked_and_all_pairs_are_corrected_for(run):
-    verdicts = run.verdicts
-    assert (verdicts.limited, len(verdicts.rows)) == (True, MOST_RANKED)
-    ranked = {row.name for row in verdicts.rows}
-    assert ranked == {row.name for row in run.rows[:MOST_RANKED]}
-    assert verdicts.tests >= 401 * 400 / 2
+def test_the_first_rows_by_score_are_ranked_and_all_pairs_are_corrected_for():
+    run = many_rows()
+    known, distinct = run.verdicts, len({line["accuracy_mean"] for line in run.lines})
+    assert (known.limited, len(known.rows)) == (True, MOST_RANKED)
+    assert {row.name for row in known.rows} == {row.name for row in run.rows[:MOST_RANKED]}
+    assert known.tests >= distinct * (distinct - 1) / 2
     # What was not tested is unknown, and never a test by itself.
     best, last = run.rows[0].name, run.rows[-1].name
-    assert verdicts.pair(best, last) is None
-    assert verdicts.verdict(last, best) is None
-    assert verdicts.verdict(run.rows[MOST_RANKED - 1].name, best) in (0, -1)
-
-
-def test_the_page_shows_the_first_rows_and_the_csv_all(run, tmp_path):
-    page = report_page(run, [])
-    assert len(page.encode()) < 3_000_000
-    assert f"The first {MOST_DRAWN} of 401 rows are shown; table.csv has all." in page
-    write_tables(run, tmp_path)
-    assert len((tmp_path / "table.csv").read_text().splitlines()) == 1 + 401
+    assert known.pair(best, last) is None
+    assert known.verdict(last, best) is None
+    assert known.verdict(run.rows[MOST_RANKED - 1].name, best) == -1
+    assert (len(run.drawn), len(run.table.frame)) == (MOST_DRAWN, 250)
+    assert "200 of 250" in run.drawn_note
 
 
 @pytest.mark.slow

@@ -25,13 +25,13 @@ def slow(*values):
     ids=str,
 )  # fmt: skip
 def test_false_findings_are_no_more_than_stated(generator, scenario):
-    found = simulate(scenario, 120, generator)
-    assert at_most(round(found.false * 120), 120, 0.05)
+    found = simulate(scenario, 60, generator)
+    assert at_most(round(found.false * 60), 60, 0.05)
 
 
 def test_two_points_are_found_in_nine_of_ten(generator):
     """The target: 16 rows, 5 seeds, a residual standard deviation of 0.47 points."""
-    found = simulate(Scenario(16, 5, gap=2.0), 60, generator)
+    found = simulate(Scenario(16, 5, gap=2.0), 30, generator)
     assert found.power >= 0.9
 
 
@@ -49,13 +49,13 @@ def test_what_a_run_says_it_could_have_seen_it_does_see(generator, cells, seeds)
 
 @pytest.mark.parametrize(("accuracy", "seeds"), [(0.94, 5), (0.999, 3), (0.9999, 10)])
 def test_intervals_cover_also_near_one(generator, accuracy, seeds):
-    found = simulate(Scenario(8, seeds, accuracy=accuracy), 60, generator)
+    found = simulate(Scenario(8, seeds, accuracy=accuracy), 30, generator)
     assert 0.88 <= found.covered <= 1.0
 
 
 def test_a_cell_is_compared_with_a_deterministic_fit_over_its_own_seeds(generator):
     """Equal on average: called different no more often than stated, though seeds shift all."""
-    repeats, wrongly = 100, 0
+    repeats, wrongly = 60, 0
     for _ in range(repeats):
         drawn = draw(Scenario(4, 5, shared=0.006), generator)
         values = np.vstack([drawn.scores.values, np.full(5, 0.94)])
