@@ -41,45 +41,14 @@ def test_a_whole_run_is_read(tmp_path):
         ),
         (0, lambda v: v.update(config={}), "config.task: Field required"),
         (0, lambda v: v["config"].update(training="abc"), "config.training: .* dictionary"),
-        (0, lambda v: v["metrics"].update(accuracy="x"), "metrics.accuracy: Input should be a val"),
-        (0, lambda v: v["metrics"].update(accuracy=float("nan")), "metrics.accuracy: .* finite"),
+        (0, lambda v: v["metrics"].update(accuracy="x"), "metrics.accuracy: 'x' is no possible"),
+        (0, lambda v: v["metrics"].update(accuracy=float("nan")), "metrics.accuracy: nan is no"),
+        (0, lambda v: v["metrics"].update(accuracy=17.5), "metrics.accuracy: 17.5 is no possible"),
+        (0, lambda v: v["metrics"].update(macro_f1=-0.1), "metrics.macro_f1: -0.1 is no possible"),
         (0, lambda v: v["metrics"].pop("accuracy"), "metrics.accuracy: is missing"),
-        (0, lambda v: v["metrics"].update(accuracy=17.5), "metrics.accuracy: .* less than .* to 1"),
-        (
-            0,
-            lambda v: v["metrics"].update(macro_f1=-0.1),
-            "metrics.macro_f1: .* greater than .* to 0",
-        ),
-        (0, lambda v: v["metrics"].update(train_seconds=-1.0), "train_seconds: .* to 0"),
-        (0, lambda v: v["metrics"].update(confusion=[[1, 2]]), "confusion: must have as many"),
-        (0, lambda v: v["metrics"].update(errors=[[1000, 0, 1]]), "example 1000 of 1000"),
         (1, lambda v: v["cell"].pop("pe"), "cell: has attention, norm"),
-        (0, lambda v: v["metrics"].update(examples=7), "confusion: does not add up to 7"),
         (COST, lambda v: v.update(samples={}), "samples.properties: Field req"),
-        (COST, lambda v: v["metrics"].update(peak_memory_mib=float("inf")), "peak_memory_mib"),
-        (
-            COST,
-            lambda v: v["samples"]["turns"]["train"].update(wall=[[1.0, 0.0]]),
-            r"samples.turns.train.wall.0.1: .* greater than 0",
-        ),
-        (
-            COST,
-            lambda v: v["samples"]["turns"]["train"]["cpu"][0].pop(),
-            "samples.turns.train: wall and cpu are of different turns",
-        ),
-        (COST, lambda v: v["samples"]["turns"]["infer"].pop("cpu"), "turns.infer.cpu: Field req"),
-        (COST, lambda v: v["samples"].update(clock="sundial"), "samples.clock: .* 'cpu' or 'wall'"),
-        (COST, lambda v: v["samples"].pop("clock"), "samples: turns need a clock and batches"),
-        (
-            COST,
-            lambda v: v["samples"]["reference"].pop("properties"),
-            "samples.reference: turns need a clock and batches",
-        ),
-        (
-            COST,
-            lambda v: v["samples"]["properties"].update(batches=[]),
-            "samples: turns need a clock and batches",
-        ),
+        (COST, lambda v: v["samples"].pop("reference"), "samples.reference: Field req"),
     ],
 )
 def test_a_record_that_lacks_what_a_report_needs_is_named(tmp_path, number, change, message):
@@ -105,6 +74,6 @@ def test_a_run_does_not_go_on_with_a_record_that_no_report_would_read(small, tmp
     record = json.loads(file.read_text())
     record["metrics"]["accuracy"] = float("nan")
     file.write_text(f"{json.dumps(record)}\n")
-    with pytest.raises(ZooError, match=r"jsonl:1: incomplete record: metrics\.accuracy: .* finite"):
+    with pytest.raises(ZooError, match=r"jsonl:1: incomplete record: metrics\.accuracy: nan is no"):
         bench(tmp_path, {**options, "seeds": 2})
     assert json.loads(file.read_text())["key"] == record["key"]
