@@ -18,7 +18,7 @@ from zoo.registry.loading import Zoo
 from zoo.sweep.keys import digest, result_key
 from zoo.sweep.make_request import lengths_command, refuse_several_values
 from zoo.sweep.plan import Row, cost_groups
-from zoo.sweep.prepare import open_executor, prepare_lengths
+from zoo.sweep.prepare import open_executor, prepare_run
 from zoo.sweep.progress import Progress
 from zoo.sweep.records import REUSABLE, Record
 from zoo.sweep.run import PreparedRun, Run, model_id
@@ -120,7 +120,7 @@ def measure_lengths(
     refuse_unwritable(directory)
     refuse_several_values(request, "--max-length with several lengths")
     with open_executor(zoo, on) as executor:
-        prepared = prepare_lengths(request, zoo, executor, progress)
+        prepared = prepare_run(request, zoo, executor, progress)
         with prepared.open(directory, fresh=fresh) as run:
             stopped: dict[str, str] = {}
             for length in request.lengths:
@@ -136,14 +136,13 @@ def _measure_at(run: Run, length: int, stopped: dict[str, str]) -> None:
     prepared, first = run.prepared, len(run.records)
     request, plan = prepared.request, prepared.plan
     sizes = request.sizes.model_copy(update={"max_length": length})
-    limits = {"timeout": request.timeout}
     blocks = request.blocks or HALF
     config = prepared.keyed(request.training)
     keys: dict[str, str] = {}
     rows: list[Row] = []
 
     def record(row: Row, result: Result) -> None:
-        own = {**prepared.config, "value": length, "limits": limits}
+        own = {**prepared.config, "value": length}
         command = lengths_command(request, plan.task, row.model)
         key, training = keys[row.name], request.training
         run.record("scale", row, key, training, result, config=own, command=command)
@@ -152,12 +151,10 @@ def _measure_at(run: Run, length: int, stopped: dict[str, str]) -> None:
         assert row.cell is not None
         reason = row.cell.refusal(sizes, plan.needs) or stopped.get(row.name, "")
         model, code = {"cell": dict(row.model.cell)}, prepared.code("scale", row)
-        more = length, reason, blocks  # whatever the limits of the work
+        more = length, reason, blocks
         key = result_key("scale", model, config, code, prepared.cost_environment, *more)
         keys[row.name] = key
-        known = run.known.get(key)
-        stays = known and (known.status in REUSABLE or known.config["limits"] == limits)
-        if stays and run.reuse(key, asked_for=True):
+        if run.reuse(key, asked_for=True):
             continue
         if reason:
             record(row, Result("skipped", reason))

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from zoo.config.metric_description import ranked_by
+from zoo.config.metric_description import MetricDescription, ranked_by
 from zoo.config.request import Request
 from zoo.config.settings import SAVED_MODEL, Execution
 from zoo.data.sources.splits import ScoringNotice
@@ -57,65 +57,26 @@ def prepare_run(
     nothing is scored, and notices of what is held out are not said. Raises ZooError for anything
     asked for that cannot be had.
     """
+    at_lengths = bool(request.lengths)
+    if at_lengths:  # on made-up texts, which no baseline reads
+        request = request.model_copy(update={"baseline": "none", "jobs": 1})
     plan = make_plan(request, zoo.registry)
-    loaded = load_data(request, plan, zoo)
-    remarks = loaded.description.get("remarks", [])  # the report has them
-    notices = [
-        notice
-        for notice in dict.fromkeys(loaded.notices)
-        if notice not in remarks and not (all_data and isinstance(notice, ScoringNotice))
-    ]
-    if notices:
-        progress.notice("; ".join(notices))
-    setup = job_setup(request, plan, zoo, loaded)
-    alone = job_limits(request, executor)
+    loaded = None if at_lengths else load_data(request, plan, zoo)
+    if loaded is not None:
+        _say_notices(loaded, progress, all_data=all_data)
+    alone, setup = job_limits(request, executor), job_setup(request, plan, zoo, loaded)
     environment, setup = inspect(executor, setup, alone, progress, plan.runnable)
     limits = training_limits(request, plan, executor, setup.execution.device)
     cost_limits = measuring_limits(request, alone, setup)
-    config = recorded_config(request, loaded)
+    config = lengths_config(request) if loaded is None else recorded_config(request, loaded)
     config["execution"] = setup.execution.model_dump(exclude={"device"})
     if setup.pretraining.init:
         config["pretraining"] = setup.pretraining.model_dump()
-    metrics = plan.task.metrics_from(zoo.registry, loaded.encoded.label_names)
-    return PreparedRun(
-        request=request,
-        zoo=zoo,
-        plan=plan.with_data(loaded.conditions),
-        executor=executor,
-        progress=progress,
-        setup=setup,
-        limits=limits,
-        cost_limits=cost_limits,
-        config=config,
-        environment={**environment, "threads": limits.threads},
-        cost_environment={**environment, "threads": cost_limits.threads},
-        metrics=ranked_by([metric.description for metric in metrics], request.metric),
-        loaded=loaded,
-    )
-
-
-def prepare_lengths(
-    request: Request, zoo: Zoo, executor: Executor, progress: Progress
-) -> PreparedRun:
-    """Plan the cells of a request with several lengths, and inspect the machine.
-
-    Raises ZooError for anything asked for that cannot be had.
-    """
-    request = request.model_copy(update={"baseline": "none", "jobs": 1})
-    plan = make_plan(request, zoo.registry)
-    alone, setup = job_limits(request, executor), job_setup(request, plan, zoo)
-    environment, setup = inspect(executor, setup, alone, progress)
-    limits = measuring_limits(request, alone, setup)
-    environment = {**environment, "threads": limits.threads}
-    sizes = request.sizes.model_dump(exclude={"max_length"})
-    config = {
-        "task": request.task,
-        "task_options": request.recorded_options,
-        "over": "length",
-        "base": {**sizes, "batch": request.training.batch_size},
-        "training": {"dropout": request.training.dropout},
-        "execution": setup.execution.model_dump(exclude={"device"}),
-    }
+    metrics: tuple[MetricDescription, ...] = ()
+    if loaded is not None:
+        plan = plan.with_data(loaded.conditions)
+        task_metrics = plan.task.metrics_from(zoo.registry, loaded.encoded.label_names)
+        metrics = ranked_by([metric.description for metric in task_metrics], request.metric)
     return PreparedRun(
         request=request,
         zoo=zoo,
@@ -124,11 +85,37 @@ def prepare_lengths(
         progress=progress,
         setup=setup,
         limits=limits,
-        cost_limits=limits,
+        cost_limits=cost_limits,
         config=config,
-        environment=environment,
-        cost_environment=environment,
+        environment={**environment, "threads": limits.threads},
+        cost_environment={**environment, "threads": cost_limits.threads},
+        metrics=metrics,
+        loaded=loaded,
     )
+
+
+def _say_notices(loaded: Loaded, progress: Progress, *, all_data: bool) -> None:
+    """Say what the report will not say of the data."""
+    remarks = loaded.description.get("remarks", [])
+    notices = [
+        notice
+        for notice in dict.fromkeys(loaded.notices)
+        if notice not in remarks and not (all_data and isinstance(notice, ScoringNotice))
+    ]
+    if notices:
+        progress.notice("; ".join(notices))
+
+
+def lengths_config(request: Request) -> dict[str, Any]:
+    """The part of the config of records of several lengths that depends on no machine."""
+    sizes = request.sizes.model_dump(exclude={"max_length"})
+    return {
+        "task": request.task,
+        "task_options": request.recorded_options,
+        "over": "length",
+        "base": {**sizes, "batch": request.training.batch_size},
+        "training": {"dropout": request.training.dropout},
+    }
 
 
 def dry_plan(request: Request, zoo: Zoo, executor: Executor) -> Plan:

@@ -82,8 +82,7 @@ class PreparedRun:
                 refuse_incomplete(existing, directory)
             if fresh:
                 Artifacts(directory).clear()
-            known = {r.key: r for r in existing if at_lengths or r.status in REUSABLE}
-            yield Run(self, file, fresh, known)
+            yield Run(self, file, fresh, {r.key: r for r in existing if r.status in REUSABLE})
 
     def config_of(self, training: Training) -> dict[str, Any]:
         """The config of a record whose model has these training settings."""
@@ -166,7 +165,8 @@ class Run:
     ) -> None:
         """Write one record, at once. rest: other fields of it."""
         prepared = self.prepared
-        usual = prepared.cost_environment if kind == "cost" else prepared.environment
+        measured = kind in ("cost", "scale")
+        usual = prepared.cost_environment if measured else prepared.environment
         seconds = {"seconds": result.seconds} if result.seconds else {}
         fields = {
             "config": prepared.config_of(training),
