@@ -11,9 +11,10 @@ if TYPE_CHECKING:
     from zoo.api import bench, build, train
     from zoo.errors import ZooError
     from zoo.inference.saved_model import load
+    from zoo.registry.declarations import part
     from zoo.registry.hookspecs import hookimpl
 
-__all__ = ["ZooError", "__version__", "bench", "build", "hookimpl", "load", "train"]
+__all__ = ["ZooError", "__version__", "bench", "build", "hookimpl", "load", "part", "train"]
 
 # Resolved on first use, so that `import zoo` costs nothing and a plug-in's import stays cheap.
 _LAZY = {
@@ -22,6 +23,7 @@ _LAZY = {
     "build": "zoo.api",
     "hookimpl": "zoo.registry.hookspecs",
     "load": "zoo.inference.saved_model",
+    "part": "zoo.registry.declarations",
     "train": "zoo.api",
 }
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import sys
 import tomllib
 
 from bench.docs.place import ROOT
 from zoo.registry import BUILT_IN, Component, Owner, Register, Registry
 from zoo.registry.loading import built_ins
-from zoo.registry.plugins import call_hook
+from zoo.registry.plugins import read_plugin
 
 
 @functools.cache
@@ -32,7 +31,7 @@ def plugins() -> list[Register]:
             sys.path.append(str(file.parent))
         for module in project.get("entry-points", {}).get("zoo", {}).values():
             owner = Owner(project["name"], project["version"], module)
-            found.append(call_hook(importlib.import_module(module), owner))
+            found.append(read_plugin(module, owner))
     return found
 
 

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import re
 import sys
@@ -17,6 +16,7 @@ import pytest
 
 from zoo.conformance.check import checks_of
 from zoo.registry import CAPABILITIES, KINDS, Component, Owner, Register, hookspecs
+from zoo.registry.plugins import read_plugin
 
 PAGE = Path(__file__).parents[2] / "plugins" / "README.md"
 
@@ -97,18 +97,14 @@ def _plugins() -> str:
 
 def _registered(directory: Path, modules: Iterable[str]) -> list[Component]:
     """What the modules of a distribution that need not be installed register."""
-    register = Register(Owner(directory.name, "0"))
-    before = set(sys.modules)
+    before, components = set(sys.modules), list[Component]()
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(directory)
         for module in modules:
-            # A distribution may have commands alone.
-            getattr(importlib.import_module(module), "zoo_register", lambda register: None)(
-                register
-            )
+            components += read_plugin(module, Owner(directory.name, "0")).components
     for module in set(sys.modules) - before:  # another test may install another version
         del sys.modules[module]
-    return register.components
+    return components
 
 
 def rewritten(page: str) -> str:

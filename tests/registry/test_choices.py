@@ -217,12 +217,12 @@ def test_bad_parameters_are_refused_in_one_line(arguments, message):
 
 def test_an_unknown_name_gets_the_nearest_and_the_whole_list(registry):
     assert refusal(lambda: registry.choose("pe", "roep")) == (
-        "no pe 'roep'; did you mean 'rope'? There is: none, sin, learned, rope, alibi. Others come "
+        "no pe 'roep'; did you mean 'rope'? There is: alibi, learned, none, rope, sin. Others come "
         "from plug-ins: plugins/README.md in the repository has those of this project, and "
         "'zoo plugins' prints those installed"
     )
     assert refusal(lambda: registry.choose("pe", "zzzzzz(base=1.0)")).startswith(
-        "no pe 'zzzzzz'. There is: none, sin, learned, rope, alibi. Others come from plug-ins"
+        "no pe 'zzzzzz'. There is: alibi, learned, none, rope, sin. Others come from plug-ins"
     )
     assert "no ffn 'nobody:part'" in refusal(lambda: ONE.get("ffn", "nobody:part"))
     expected = f"no kind 'atention'; did you mean 'attention'? There is: {', '.join(KINDS)}"

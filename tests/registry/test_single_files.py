@@ -13,12 +13,14 @@ from sandbox import run_zoo
 from zoo.registry.loading import load
 
 CORPUS = """
-from zoo import hookimpl
+from zoo import part
 
 SPLIT = (["the cat sat", "stocks fell", "a dog ran", "shares rose"] * 4, [0, 1, 0, 1] * 4)
 
 
+@part("data", "pets", adds=("text-labels",))
 def pets_or_shares(repeat=1):
+    '''Two topics.'''
     from zoo.data.sources.corpus import Corpus
 
     texts, labels = SPLIT
@@ -26,20 +28,16 @@ def pets_or_shares(repeat=1):
     return Corpus("pets", train, labels * repeat, texts[:4], labels[:4], ["pets", "shares"])
 
 
+@part("baseline", "one-label", adds=("texts",))
 class Majority:
+    '''One label.'''
+
     def fit(self, texts, labels):
         self.label = max(set(labels), key=list(labels).count)
 
     def predict(self, texts):
         return [self.label] * len(texts)
 
-
-@hookimpl
-def zoo_register(register):
-    held = ("text-labels",)
-    register("data", "pets", pets_or_shares, summary="two topics", capabilities=held,
-             parameters={"repeat": 1})
-    register("baseline", "one-label", Majority, summary="one label", capabilities=("texts",))
 """
 
 
@@ -89,8 +87,11 @@ def test_every_command_takes_it(corpus_file):
     ("text", "message"),
     [
         ("import nowhere_at_all", "ModuleNotFoundError: No module named 'nowhere_at_all'"),
-        ("x = 1", "it implements no hook"),
-        (CORPUS.replace('"data", "pets"', '"data", "Pets!"'), "illegal data name 'Pets!'"),
+        ("x = 1", "it declares no part and has no hook that registers one"),
+        (
+            CORPUS.replace('"data", "pets"', '"data", "Pets!"'),
+            "broken.py:7: illegal data name",
+        ),
         (
             "from zoo import hookimpl\n\n@hookimpl\ndef zoo_commands(app):\n"
             "    app('greet', print, summary='Say hello.')\n",

@@ -88,22 +88,15 @@ def plugins(plugins: tuple[str, ...], as_json: bool) -> None:
     """List the plug-ins: their distribution, version and status.
 
     \b
-    ok       all its components can be used
-    clash    they can, but some only as distribution:name
-    partial  some of its components cannot be used
-    failed   none of its components can be used
-    blocked  ZOO_PLUGINS excludes it
+    ok      its parts and commands can be used
+    failed  it is left out, for the reason given
+    off     ZOO_PLUGINS does not name it
 
-    \b
-    ZOO_PLUGINS=       excludes all but the built-ins
-    ZOO_PLUGINS=-NAME  excludes one plug-in or distribution
-    ZOO_PLUGINS=NAME   excludes all others
+    ZOO_PLUGINS=NAME,NAME turns on only these plug-ins or distributions, and ZOO_PLUGINS= none.
     """
     import zoo.registry.loading
 
     loaded = zoo.registry.loading.load(plugins)
-    for note in loaded.notes:
-        click.echo(f"warning: {note}", err=True)
     if as_json:
         print_json([asdict(row) for row in loaded.plugins])
         return

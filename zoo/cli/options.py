@@ -126,8 +126,8 @@ def print_tracebacks(records: Sequence[Record]) -> None:
 
 STYLES: dict[str, dict[str, Any]] = {
     **{key: {"fg": "green"} for key in ("ok", "passed")},
-    **{key: {"fg": "yellow"} for key in ("partial", "clash", "skipped", "xfailed")},
-    "blocked": {"dim": True},
+    **{key: {"fg": "yellow"} for key in ("skipped", "xfailed")},
+    "off": {"dim": True},
     "failed": {"fg": "red"},
 }
 

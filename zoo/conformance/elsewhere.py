@@ -69,7 +69,7 @@ def _ask(hash_seed: int, question: dict[str, object]) -> str:
     process.stdin.flush()
     reply = json.loads(process.stdout.readline())
     if error := reply.get("error"):
-        if error.startswith(f"ZooError: no {question['kind']} "):
+        if error.startswith((f"ZooError: no {question['kind']} ", "ZooError: ZOO_PLUGINS names")):
             raise CheckSkipped("another process cannot load it: this one registered it")
         raise CheckFailed(f"in a new process: {error}")
     return str(reply["answer"])

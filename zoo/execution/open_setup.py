@@ -15,7 +15,6 @@ from zoo.execution.base import DataReference, JobSetup, ModelSpec, PluginFile
 from zoo.registry import Registry
 from zoo.registry.cell import Cell
 from zoo.registry.loading import load
-from zoo.registry.plugins import Selection
 from zoo.tasks.base import Estimator, Task, TaskSetup, find_task
 
 if TYPE_CHECKING:
@@ -100,7 +99,7 @@ def _data_directory(
 @functools.lru_cache(maxsize=8)
 def _registry(files: tuple[PluginFile, ...], selection: str | None) -> Registry:
     """All components of this machine, with the single-file plug-ins that came with the job."""
-    return load([_written(file) for file in files], Selection(selection)).registry
+    return load([_written(file) for file in files], selection).registry
 
 
 def _written(file: PluginFile) -> Path:

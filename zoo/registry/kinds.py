@@ -10,6 +10,17 @@ KINDS = (*AXES, "data", "baseline", "task", "metric", "executor", "tracker")
 # A command of ``zoo`` is registered as a component is, by a hook of its own, and not listed.
 COMMAND = "command"
 
+# What the contract of a kind passes to a factory by name or place; all else are its parameters.
+LAYER = ("layer_index", "layer_count")
+PASSED: Mapping[str, tuple[str, ...]] = {
+    "attention": ("dim", "heads", "dropout", "max_length", "projection", *LAYER),
+    "pe": ("dim", "heads", "head_dim", "max_length", *LAYER),
+    "norm": ("dim", *LAYER),
+    "ffn": ("dim", "hidden", "dropout", *LAYER),
+    "block": ("attention", "ffn", "norm", "dropout", "cross", "make_ffn", *LAYER),
+    "pool": ("dim",),
+    "baseline": ("vocab_size", "classes", "sizes", "dropout", "vocabulary", "head_hidden"),
+}
 # What a part of a layer of any kind may declare.
 EVERY_PART = {
     "random": "draws random numbers in training, without dropout too",

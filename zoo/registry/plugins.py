@@ -1,4 +1,4 @@
-"""Finds installed plug-ins, imports one and calls its hooks; any error is one line."""
+"""Finds installed plug-ins, and reads what one declares and registers; any error is one line."""
 
 from __future__ import annotations
 
@@ -6,41 +6,37 @@ import contextlib
 import importlib.metadata
 import importlib.util
 import io
+import pkgutil
 import re
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pluggy
 
-from zoo import __version__
-from zoo.errors import nearest, one_line
+from zoo.errors import one_line
 from zoo.registry import hookspecs
-from zoo.registry.component import BUILT_IN, Owner, Register
+from zoo.registry.component import Owner, Register, find_module
+from zoo.registry.declarations import DeclarationError, register_parts
 
 GROUP = "zoo"
 UNKNOWN = "unknown"  # the name of a distribution whose metadata has none
 _IN_GROUP = re.compile(rf"^\s*\[{GROUP}\]\s*$", re.MULTILINE)
 _LONGEST_REASON = 400
-# "encoder-zoo>=2" or "encoder-zoo (>=2)", but no requirement with a marker or for an extra.
-_REQUIRES_ZOO = re.compile(r"encoder[-_.]zoo\s*\(?\s*([<>=!~][^;()]*)\)?\s*$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Installed:
-    """An entry point of the group, and its distribution.
+    """An entry point of the group: its name, its distribution, and what it names.
 
-    error: why the entry point cannot be read, where ``entry`` is None.
-    requirements: the distribution's, as its metadata has them.
+    error: why the metadata of the distribution cannot be read; empty where they can.
     """
 
     name: str
     owner: Owner
-    entry: importlib.metadata.EntryPoint | None
-    requirements: tuple[str, ...] = ()
+    value: str = ""
     error: str = ""
 
     @property
@@ -55,31 +51,29 @@ def installed() -> list[Installed]:
     Distribution by distribution, because ``importlib.metadata.entry_points`` fails as a whole when
     the metadata of any installed distribution is broken.
     """
-    found: dict[str, list[Installed]] = {}
-    for number, distribution in enumerate(importlib.metadata.distributions()):
+    plugins: dict[str, list[Installed]] = {}
+    for distribution in importlib.metadata.distributions():
         try:
-            text = distribution.read_text("entry_points.txt") or ""
+            if not _IN_GROUP.search(distribution.read_text("entry_points.txt") or ""):
+                continue
         except (OSError, UnicodeDecodeError):
-            continue
-        if not _IN_GROUP.search(text):
             continue
         owner = Owner(UNKNOWN, "0")
         try:
             owner = Owner(distribution.name or UNKNOWN, distribution.version or "0")
-            needed = tuple(distribution.requires or ())
             entries = [entry for entry in distribution.entry_points if entry.group == GROUP]
         except Exception as error:  # noqa: BLE001 - its metadata may be broken in any way
             reason = f"its metadata cannot be read: {one_line(error)}"
-            plugins = [Installed(owner.distribution, owner, None, error=reason)]
+            own = [Installed(owner.distribution, owner, error=reason)]
         else:
-            plugins = [
-                Installed(e.name, replace(owner, module=e.value.partition(":")[0]), e, needed)
-                for e in entries
+            own = [
+                Installed(entry.name, Owner(owner.distribution, owner.version, module), entry.value)
+                for entry in entries
+                for module in [entry.value.partition(":")[0]]
             ]
         # A distribution found twice on the path: Python imports the first.
-        known = owner.distribution != UNKNOWN
-        found.setdefault(normal(owner.distribution) if known else f"{UNKNOWN} {number}", plugins)
-    return [p for _, its in sorted(found.items()) for p in sorted(its, key=lambda one: one.name)]
+        plugins.setdefault(normal(owner.distribution), own)
+    return [p for _, own in sorted(plugins.items()) for p in sorted(own, key=lambda p: p.name)]
 
 
 def version_of(distribution: str) -> str | None:
@@ -88,33 +82,6 @@ def version_of(distribution: str) -> str | None:
         return importlib.metadata.version(distribution) or "0"
     except importlib.metadata.PackageNotFoundError:
         return None
-
-
-class Selection:
-    """The plug-ins that a value of ``ZOO_PLUGINS`` allows.
-
-    None (unset): all. ``a,b``: only those; empty: none. ``-a``: all but that one. A word is the
-    name of a plug-in or of a distribution.
-    """
-
-    def __init__(self, setting: str | None) -> None:
-        words = [word.strip() for word in (setting or "").split(",")]
-        self.blocked = {normal(word[1:]) for word in words if word.startswith("-")}
-        self.only = {normal(word) for word in words if word and not word.startswith("-")}
-        self.everything = setting is None or bool(self.blocked and not self.only)
-
-    def allows(self, plugin: Installed) -> bool:
-        """Whether the plug-in may be loaded."""
-        names = plugin.names
-        return not names & self.blocked and (self.everything or bool(names & self.only))
-
-    def unknown(self, plugins: Sequence[Installed]) -> list[str]:
-        """One line for each name that matches no installed plug-in."""
-        known = set[str]().union(*(plugin.names for plugin in plugins))
-        return [
-            f"ZOO_PLUGINS names '{word}', which is not installed{nearest(word, sorted(known))}"
-            for word in sorted((self.blocked | self.only) - known)
-        ]
 
 
 def normal(name: str) -> str:
@@ -126,17 +93,35 @@ class PluginError(Exception):
     """Why one plug-in cannot be used, in one line."""
 
 
-def import_plugin(plugin: Installed) -> Any:
-    """Import what the entry point names. Raises PluginError."""
-    if plugin.entry is None:
-        raise PluginError(plugin.error)
-    for requirement in plugin.requirements:
-        if match := _REQUIRES_ZOO.match(requirement):
-            _require_zoo(match[1].strip())
-    if not plugin.entry.pattern.match(plugin.entry.value):
-        raise PluginError(f"its entry point '{plugin.entry.value}' is no 'package.module'")
+def read_plugin(value: str, owner: Owner) -> Register:
+    """What a plug-in declares, and what it registers through its hooks.
+
+    value: a module, or ``module:object``. Its code is run only where it has hooks. Raises
+    PluginError.
+    """
+    register = Register(owner)
+    module = value.partition(":")[0]
     with _plugin_errors():
-        return plugin.entry.load()
+        register_parts(register, module)
+        if ":" in value or _has_hooks(module):
+            # A plug-in manager of its own, so that one that fails halfway leaves nothing.
+            manager = pluggy.PluginManager(GROUP)
+            manager.add_hookspecs(hookspecs)
+            manager.register(pkgutil.resolve_name(value))
+            manager.check_pending()
+            manager.hook.zoo_register(register=register)
+            manager.hook.zoo_commands(app=register.add_command)
+    if not register.components:
+        raise PluginError("it declares no part and has no hook that registers one")
+    return register
+
+
+def _has_hooks(module: str) -> bool:
+    """Whether a module may have hooks, which is known without running it."""
+    spec = find_module(module)
+    if spec is None or spec.origin is None or not spec.has_location:
+        return True  # whatever is wrong with it, its import says
+    return b"hookimpl" in Path(spec.origin).read_bytes()
 
 
 def import_file(path: Path, digest: str) -> ModuleType:
@@ -159,56 +144,8 @@ def import_file(path: Path, digest: str) -> ModuleType:
     return module
 
 
-def call_hook(plugin: Any, owner: Owner) -> Register:
-    """What a plug-in registers through its hooks. Raises PluginError.
-
-    Each plug-in gets a plug-in manager of its own, so that one that fails halfway leaves nothing.
-    """
-    manager = pluggy.PluginManager(GROUP)
-    manager.add_hookspecs(hookspecs)
-    register = Register(owner)
-    given = {"zoo_register": register, "zoo_commands": register.add_command}
-    with _plugin_errors():
-        _require_zoo(getattr(plugin, "requires_zoo", ""))
-        try:
-            manager.register(plugin)
-            manager.check_pending()
-        except pluggy.PluginValidationError as error:
-            if unknown := re.match(r"unknown hook '(\w+)'", str(error)):
-                raise PluginError(f"no hook '{unknown[1]}'{nearest(unknown[1], given)}") from error
-            _, *lines = str(error).splitlines()
-            raise PluginError(f"wrong signature: {' '.join(lines)}") from error
-    hooks = {hook: getattr(manager.hook, hook) for hook in given}
-    if not any(hook.get_hookimpls() for hook in hooks.values()):
-        example = "a plug-in has an @hookimpl zoo_register(register)"
-        raise PluginError(f"it implements no hook; {example}")
-    for name, hook in hooks.items():
-        (argument,) = hook.spec.argnames
-        if any(argument not in implementation.argnames for implementation in hook.get_hookimpls()):
-            raise PluginError(f"wrong signature: {name} must take '{argument}', with no default")
-        with _plugin_errors(f"{name} raised "):
-            results = hook(**{argument: given[name]})
-        if results:
-            raise PluginError(f"{name} must return nothing, not a {type(results[0]).__name__}")
-    return register
-
-
-def _require_zoo(requirement: Any) -> None:
-    """PluginError where this zoo does not meet a version specifier such as ``">=2"``."""
-    if not requirement:
-        return
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet
-
-    try:
-        met = SpecifierSet(requirement).contains(__version__, prereleases=True)
-    except (InvalidSpecifier, TypeError) as error:
-        raise PluginError(f"requires_zoo is no version specifier: {requirement!r}") from error
-    if not met:
-        raise PluginError(f"it needs {BUILT_IN} {requirement}; this is {__version__}")
-
-
 @contextlib.contextmanager
-def _plugin_errors(prefix: str = "") -> Iterator[None]:
+def _plugin_errors() -> Iterator[None]:
     """Turn what a plug-in's code raises into a PluginError, and keep its output off stdout.
 
     It may even call sys.exit, and stdout may be somebody's JSON. KeyboardInterrupt passes.
@@ -216,10 +153,12 @@ def _plugin_errors(prefix: str = "") -> Iterator[None]:
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             yield
-    except (PluginError, KeyboardInterrupt):
+    except KeyboardInterrupt:
         raise
+    except DeclarationError as error:
+        raise PluginError(str(error)) from error
     except BaseException as error:
-        raise PluginError(prefix + described(error)) from error
+        raise PluginError(described(error)) from error
 
 
 def described(error: BaseException) -> str:

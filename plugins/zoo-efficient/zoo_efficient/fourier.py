@@ -7,6 +7,7 @@ import math
 import torch
 from torch import Tensor
 
+from zoo import part
 from zoo.components.attention.base import Attention
 from zoo.components.dropout import dropout
 from zoo.components.layer_context import LayerContext
@@ -16,8 +17,16 @@ from zoo_efficient.padding import ranks
 NORMS = ("ortho", "backward")
 
 
+@part(
+    "attention",
+    "fourier",
+    source="Lee-Thorp et al. 2022, FNet, https://arxiv.org/abs/2105.03824",
+    adds=("padding", "order", "one-head"),
+)
 class Fourier(Attention):
-    """y = Re(F_seq(F_hidden(x))): y_kd = s Re Σ_j Σ_c x_jc exp(-2πi (jk/n + cd/D)).
+    """FNet: tokens mixed by a Fourier transform, nothing learned.
+
+    y = Re(F_seq(F_hidden(x))): y_kd = s Re Σ_j Σ_c x_jc exp(-2πi (jk/n + cd/D)).
 
     Lee-Thorp et al. 2022, section 3.2; nothing is learned, and there are no heads.
     Exact: the discrete transform over the n real tokens of each text only, so that neither

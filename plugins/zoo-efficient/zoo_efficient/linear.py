@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from zoo import part
 from zoo.components.attention.base import ProjectedAttention
 from zoo.components.attention.projections import Packed
 from zoo.components.dropout import dropout
@@ -13,8 +14,16 @@ from zoo_efficient.kernel import divide, weighted_sums
 from zoo_efficient.padding import hide
 
 
+@part(
+    "attention",
+    "linear",
+    source="Katharopoulos et al. 2020, Transformers are RNNs, https://arxiv.org/abs/2006.16236",
+    adds=("padding", "causal"),
+)
 class Linear(ProjectedAttention):
-    """o_i = φ(q_i)ᵀ (Σ_j φ(k_j) v_jᵀ) / φ(q_i)ᵀ Σ_j φ(k_j), φ(x) = elu(x) + 1.
+    """The softmax replaced by a product of features elu(x) + 1.
+
+    o_i = φ(q_i)ᵀ (Σ_j φ(k_j) v_jᵀ) / φ(q_i)ᵀ Σ_j φ(k_j), φ(x) = elu(x) + 1.
 
     Katharopoulos et al. 2020, section 3.2, equations 5 and 7; causal: section 3.3.
     Exact for this formula; it does not approximate the softmax, and q is not scaled.

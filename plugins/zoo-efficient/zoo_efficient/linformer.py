@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from zoo import part
 from zoo.components.attention.base import ProjectedAttention
 from zoo.components.attention.projections import Packed
 from zoo.components.layer_context import LayerContext
@@ -14,8 +15,17 @@ from zoo_efficient.padding import hide, ranks
 from zoo_efficient.whole_numbers import at_least
 
 
+@part(
+    "attention",
+    "linformer",
+    source="Wang et al. 2020, Linformer, https://arxiv.org/abs/2006.04768",
+    adds=("padding", "order", "fixed-length"),
+    lacks=("cache",),
+)
 class Linformer(ProjectedAttention):
-    """softmax(Q (E K)ᵀ / √Dh) (F V), with E and F learned and of shape (rank, max_length).
+    """Keys and values projected from L rows to a fixed few.
+
+    softmax(Q (E K)ᵀ / √Dh) (F V), with E and F learned and of shape (rank, max_length).
 
     Wang et al. 2020, section 4, equation 7. Exact for this formula; equal to softmax
     attention where E and F are the identity.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from zoo import part
 from zoo.components.attention.base import ProjectedAttention, softmax_weights
 from zoo.components.attention.projections import Packed
 from zoo.components.dropout import dropout
@@ -14,8 +15,17 @@ from zoo_efficient.padding import hide, ranks
 from zoo_efficient.whole_numbers import at_least
 
 
+@part(
+    "attention",
+    "nystrom",
+    source="Xiong et al. 2021, Nyströmformer, https://arxiv.org/abs/2102.03902",
+    adds=("padding", "order"),
+    lacks=("cross", "cache"),
+)
 class Nystrom(ProjectedAttention):
-    """softmax(Q K̃ᵀ/√Dh) · softmax(Q̃ K̃ᵀ/√Dh)⁺ · softmax(Q̃ Kᵀ/√Dh) · V.
+    """The softmax matrix rebuilt from landmarks, the means of segments.
+
+    softmax(Q K̃ᵀ/√Dh) · softmax(Q̃ K̃ᵀ/√Dh)⁺ · softmax(Q̃ Kᵀ/√Dh) · V.
 
     Xiong et al. 2021, section 3; Q̃ and K̃ are the means of ``landmarks`` segments, and the
     pseudo-inverse is approximated by ``iterations`` steps of the paper's iteration.

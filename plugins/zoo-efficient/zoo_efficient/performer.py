@@ -7,6 +7,7 @@ import math
 import torch
 from torch import Tensor
 
+from zoo import part
 from zoo.components.attention.base import ProjectedAttention
 from zoo.components.attention.projections import Packed
 from zoo.components.dropout import dropout
@@ -17,8 +18,16 @@ from zoo_efficient.padding import hide
 from zoo_efficient.whole_numbers import at_least
 
 
+@part(
+    "attention",
+    "performer",
+    source="Choromanski et al. 2021, Rethinking Attention, https://arxiv.org/abs/2009.14794",
+    adds=("padding", "causal", "map", "absolute"),
+)
 class Performer(ProjectedAttention):
-    """exp(q·k/√Dh) ≈ φ(q)·φ(k), φ(x) = exp(W x' - |x'|²/2) / √M, x' = x / Dh^¼.
+    """FAVOR+: the softmax estimated by positive orthogonal random features.
+
+    exp(q·k/√Dh) ≈ φ(q)·φ(k), φ(x) = exp(W x' - |x'|²/2) / √M, x' = x / Dh^¼.
 
     Choromanski et al. 2021, FAVOR+: positive features of section 2.3, lemma 1; orthogonal ones
     of section 2.4. Exact for the attention of these features; the estimate of the softmax's

@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from zoo import part
 from zoo.components.attention.base import ProjectedAttention, softmax_weights
 from zoo.components.attention.projections import Packed
 from zoo.components.layer_context import LayerContext
@@ -15,8 +16,17 @@ from zoo_efficient.padding import hide
 from zoo_efficient.whole_numbers import at_least
 
 
+@part(
+    "attention",
+    "window",
+    source="Beltagy et al. 2020, Longformer, section 3.1, https://arxiv.org/abs/2004.05150",
+    adds=("bias", "padding", "causal", "map", "order"),
+    lacks=("cross", "cache"),
+)
 class Window(ProjectedAttention):
-    """softmax(Q Kᵀ / √Dh + bias) V over the keys with |i - j| <= size.
+    """Exact attention to the keys at most size tokens away, on both sides.
+
+    softmax(Q Kᵀ / √Dh + bias) V over the keys with |i - j| <= size.
 
     Beltagy et al. 2020, Longformer, section 3.1, where w = 2 · size. Exact within the window,
     and equal to full attention for texts of at most size + 1 tokens.

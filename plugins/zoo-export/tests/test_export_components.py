@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import tomllib
 from collections.abc import Sequence
@@ -14,9 +13,10 @@ from zoo_export.program import FORMATS, write_program
 
 from zoo.config.sizes import Sizes
 from zoo.models.build import build_classifier
-from zoo.registry import AXES, Choice, Owner, Pattern, Register, Registry
+from zoo.registry import AXES, Choice, Owner, Pattern, Registry
 from zoo.registry.cell import Cell
 from zoo.registry.loading import built_ins
+from zoo.registry.plugins import read_plugin
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "export.md").read_text("utf-8")
@@ -33,12 +33,10 @@ def everything() -> Registry:
     for name in PLUGINS:
         directory = ROOT / "plugins" / name
         project = tomllib.loads((directory / "pyproject.toml").read_text("utf-8"))["project"]
-        register = Register(Owner(name, project["version"]))
         with pytest.MonkeyPatch.context() as patch:
             patch.syspath_prepend(directory)
             for module in project["entry-points"]["zoo"].values():
-                importlib.import_module(module).zoo_register(register=register)
-        registry.admit(register)
+                registry.admit(read_plugin(module, Owner(name, project["version"])))
     return registry
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from zoo import part
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
 from zoo.errors import ZooError
@@ -15,8 +16,16 @@ from zoo_peers.pretrained import Pretrained
 from zoo_peers.wordpieces import remapped
 
 
+@part(
+    "baseline",
+    "hf-bert",
+    source="Devlin et al. 2019, https://arxiv.org/abs/1810.04805; https://huggingface.co/docs/transformers/model_doc/bert",
+    adds=("tokens", "vocabulary", "head"),
+)
 class HfBert(Peer):
-    """transformers.BertModel without its pooler (Devlin et al. 2019); needs the extra ``hf``.
+    """Hugging Face's BertModel from a config or pretrained, mean pool, the cells' head.
+
+    transformers.BertModel without its pooler (Devlin et al. 2019); needs the extra ``hf``.
 
     As in the library: word, position and type embeddings and a norm over their sum; post-norm
     layers; GELU; weights from N(0, 0.02²).

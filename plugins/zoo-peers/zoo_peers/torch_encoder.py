@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor, nn
 
+from zoo import part
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.pe.learned import Learned
 from zoo.components.pe.sin import Sinusoidal
@@ -19,8 +20,16 @@ POSITIONS: dict[str, type[PositionalEncoding]] = {"sinusoidal": Sinusoidal, "lea
 ACTIVATIONS = ("relu", "gelu")
 
 
+@part(
+    "baseline",
+    "torch-encoder",
+    source="https://docs.pytorch.org/docs/stable/generated/torch.nn.TransformerEncoder.html",
+    adds=("tokens", "head"),
+)
 class TorchEncoder(Peer):
-    """torch.nn.TransformerEncoder over the cells' embedding and positions.
+    """torch.nn.TransformerEncoder, mean pool and the cells' head.
+
+    torch.nn.TransformerEncoder over the cells' embedding and positions.
 
     By default as in torch and Vaswani et al. 2017: post-norm, ReLU, no final norm. With norm_first
     there is a final norm, as in torch.nn.Transformer. Each layer has its own initial weights;

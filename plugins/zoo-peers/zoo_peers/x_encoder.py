@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
+from zoo import part
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
 from zoo_peers.peer import Embedded, Peer, key_mask, library, one_of
@@ -24,8 +25,16 @@ class Absolute(nn.Module):
         return x + added
 
 
+@part(
+    "baseline",
+    "x-transformers",
+    source="https://github.com/lucidrains/x-transformers",
+    adds=("tokens", "head"),
+)
 class XEncoder(Peer):
-    """x_transformers.Encoder over the cells' embedding; needs the extra ``x``.
+    """x-transformers' Encoder with flash attention, mean pool and the cells' head.
+
+    x_transformers.Encoder over the cells' embedding; needs the extra ``x``.
 
     As in the library: pre-norm and a final norm, LayerNorm without shift, no biases in the
     projections of attention, GELU. Unlike its defaults: heads are dim / heads wide and not 64,

@@ -70,6 +70,7 @@ class ProjectedAttention(Attention):
     need more passes them, built, to ``__init__``; they keep the weights that they have.
     """
 
+    capabilities: ClassVar[tuple[str, ...]] = ("rotate", "cross", "cache")
     projection: ClassVar[type[Projection]]
 
     def __init__(
@@ -156,6 +157,16 @@ class MultiHead(ProjectedAttention):
 
     One that needs the layer, or the mask and the bias apart, overrides ``mix``.
     """
+
+    capabilities: ClassVar[tuple[str, ...]] = (
+        "rotate",
+        "bias",
+        "content-bias",
+        "padding",
+        "causal",
+        "cross",
+        "cache",
+    )
 
     @abstractmethod
     def attend(

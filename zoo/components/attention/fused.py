@@ -10,10 +10,19 @@ from zoo.components.attention.base import MultiHead
 from zoo.components.attention.projections import Packed
 from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import may_attend, only_causal
+from zoo.registry.declarations import part
 
 
+@part(
+    "attention",
+    "fused",
+    source="Dao et al. 2022, FlashAttention, https://arxiv.org/abs/2205.14135",
+    adds=("exact", "map"),
+)
 class Fused(MultiHead):
-    """softmax(Q Kᵀ / √Dh + bias) V; the (Lq, Lk) scores are never stored.
+    """As packed, with PyTorch's kernel scaled_dot_product_attention.
+
+    softmax(Q Kᵀ / √Dh + bias) V; the (Lq, Lk) scores are never stored.
 
     Dao et al. 2022, FlashAttention, algorithm 1.
 

@@ -7,10 +7,20 @@ from torch import Tensor
 
 from zoo.components.attention.base import MultiHead, softmax_attend
 from zoo.components.attention.projections import PerHead
+from zoo.registry.declarations import part
 
 
+@part(
+    "attention",
+    "naive",
+    source="Vaswani et al. 2017, Attention Is All You Need, https://arxiv.org/abs/1706.03762",
+    adds=("exact", "map"),
+)
 class Naive(MultiHead):
-    """softmax(Q_h K_hᵀ / √Dh + bias) V_h, head by head (Vaswani et al. 2017, section 3.2.2)."""
+    """Exact attention head by head in a loop, each with linear layers of its own.
+
+    softmax(Q_h K_hᵀ / √Dh + bias) V_h, head by head (Vaswani et al. 2017, section 3.2.2).
+    """
 
     projection = PerHead
 

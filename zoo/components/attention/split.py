@@ -9,10 +9,19 @@ from torch import Tensor
 from zoo.components.attention.base import MultiHead, softmax_attend
 from zoo.components.attention.projections import Packed as PackedProjection
 from zoo.components.attention.projections import Projection, Separate
+from zoo.registry.declarations import part
 
 
+@part(
+    "attention",
+    "split",
+    source="Vaswani et al. 2017, Attention Is All You Need, https://arxiv.org/abs/1706.03762",
+    adds=("exact", "map"),
+)
 class Split(MultiHead):
-    """softmax(Q Kᵀ / √Dh + bias) V, all heads in one batched product.
+    """Exact attention, with a linear layer each for Q, K and V.
+
+    softmax(Q Kᵀ / √Dh + bias) V, all heads in one batched product.
 
     Vaswani et al. 2017, section 3.2.2.
     """
@@ -26,8 +35,15 @@ class Split(MultiHead):
         return softmax_attend(q, k, v, mask, bias, self.dropout if self.training else 0.0)
 
 
+@part(
+    "attention",
+    "packed",
+    source="Vaswani et al. 2017, Attention Is All You Need, https://arxiv.org/abs/1706.03762",
+)
 class Packed(Split):
-    """softmax(Q Kᵀ / √Dh + bias) V, [Q, K, V] = X W in one matrix product.
+    """Exact attention, with one linear layer for Q, K and V.
+
+    softmax(Q Kᵀ / √Dh + bias) V, [Q, K, V] = X W in one matrix product.
 
     Vaswani et al. 2017, section 3.2.2; else as ``split``.
     """
@@ -35,8 +51,16 @@ class Packed(Split):
     projection = PackedProjection
 
 
+@part(
+    "attention",
+    "single",
+    source="Vaswani et al. 2017, Attention Is All You Need, https://arxiv.org/abs/1706.03762",
+    adds=("one-head",),
+)
 class Single(Split):
-    """softmax(Q Kᵀ / √D) V with a single head (Vaswani et al. 2017, equation 1).
+    """One head as wide as the model, whatever the number of heads.
+
+    softmax(Q Kᵀ / √D) V with a single head (Vaswani et al. 2017, equation 1).
 
     heads is ignored: it is part of the contract. The capability ``one-head`` declares that.
     """

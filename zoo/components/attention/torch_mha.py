@@ -9,10 +9,19 @@ from zoo.components.attention.base import Attention
 from zoo.components.attention.projections import CanonicalWeights
 from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import may_attend, only_causal
+from zoo.registry.declarations import part
 
 
+@part(
+    "attention",
+    "torch",
+    source="https://docs.pytorch.org/docs/stable/generated/torch.nn.MultiheadAttention.html",
+    adds=("bias", "padding", "causal", "cross", "exact", "map"),
+)
 class TorchMultiHead(Attention):
-    """softmax(Q Kᵀ / √Dh) V by ``torch.nn.MultiheadAttention``.
+    """Exact attention: torch.nn.MultiheadAttention, unchanged.
+
+    softmax(Q Kᵀ / √Dh) V by ``torch.nn.MultiheadAttention``.
 
     It projects inside, so that an encoding can neither rotate nor read queries and keys.
     """

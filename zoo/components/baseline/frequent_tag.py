@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
+from zoo.registry.declarations import part
+
 IGNORED = -100
 
 
+@part(
+    "baseline",
+    "frequent-tag",
+    source="Jurafsky and Martin, Speech and Language Processing, on part-of-speech tagging",
+    adds=("token-texts", "deterministic"),
+)
 class FrequentTag:
-    """Gives every token the tag that it has most often in training; ties go to the lower number.
+    """Every token's most frequent tag, for --task tag.
+
+    Gives every token the tag that it has most often in training; ties go to the lower number.
 
     A token that training lacks gets the most frequent tag of all.
     """

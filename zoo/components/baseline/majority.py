@@ -6,9 +6,20 @@ from collections.abc import Sequence
 
 from sklearn.dummy import DummyClassifier
 
+from zoo.registry.declarations import part
 
+
+@part(
+    "baseline",
+    "majority",
+    source="https://scikit-learn.org/stable/modules/generated/sklearn.dummy.DummyClassifier.html",
+    adds=("texts", "deterministic", "constant"),
+)
 class Majority:
-    """The class of most training texts, for every text; of equally frequent ones, the first."""
+    """The most frequent class of the training texts, for every text.
+
+    The class of most training texts, for every text; of equally frequent ones, the first.
+    """
 
     parameters = 1  # the class
 

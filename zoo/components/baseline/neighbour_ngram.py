@@ -8,14 +8,23 @@ import numpy as np
 import numpy.typing as npt
 
 from zoo.components.baseline.ngram import ContextCounts, Ids
+from zoo.registry.declarations import part
 
 Floats = npt.NDArray[np.float64]
 
 NONE = 0  # the neighbour of the last token of a text: padding
 
 
+@part(
+    "baseline",
+    "neighbour-ngram",
+    source="Witten and Bell, IEEE Transactions on Information Theory 37(4), 1991",
+    adds=("masked", "deterministic"),
+)
 class NeighbourNGram:
-    """Counts of tokens between neighbours, with Witten-Bell smoothing (1991, method C).
+    """Counts of tokens between two neighbours, for --task mlm.
+
+    Counts of tokens between neighbours, with Witten-Bell smoothing (1991, method C).
 
     P(w | l, r) = (c(l w r) + t(l, r) P'(w | l, r)) / (c(l, r) + t(l, r)): c counts, t is how many
     different tokens stand between l and r. P' takes the neighbours as independent given the token,

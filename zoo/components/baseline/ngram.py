@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from zoo.registry.declarations import part
+
 Ids = npt.NDArray[np.int64]
 
 
@@ -27,8 +29,16 @@ class ContextCounts:
         return len(self.numbers) + 2 * len(self.contexts)
 
 
+@part(
+    "baseline",
+    "ngram",
+    source="Witten and Bell, IEEE Transactions on Information Theory 37(4), 1991",
+    adds=("stream", "deterministic"),
+)
 class NGram:
-    """An n-gram model of token ids with Witten-Bell smoothing (Witten and Bell 1991, method C).
+    """An interpolated n-gram of tokens, for --task lm.
+
+    An n-gram model of token ids with Witten-Bell smoothing (Witten and Bell 1991, method C).
 
     P(w | h) = (c(h w) + t(h) P(w | h')) / (c(h) + t(h)): c counts, t is how many different tokens
     follow h, and h' is h without its oldest token; below order 1 all tokens are equally likely.

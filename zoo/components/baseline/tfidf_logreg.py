@@ -12,6 +12,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedShuffleSplit
 from sklearn.pipeline import Pipeline, make_pipeline
 
+from zoo.registry.declarations import part
+
 HELD_OUT = 0.2  # share of the training texts that features are chosen on
 ENOUGH = 200  # held-out texts; fewer training texts are divided several times, at most five
 MOST_TEXTS = 10_000  # that features are chosen with, because large data take minutes to fit
@@ -24,8 +26,16 @@ WORDS = ("word", 1)
 Features = tuple[str, int]  # words or characters, and the longest n-gram of them
 
 
+@part(
+    "baseline",
+    "tfidf-logreg",
+    source="https://scikit-learn.org/stable/modules/feature_extraction.html",
+    adds=("texts", "deterministic"),
+)
 class TfidfLogisticRegression:
-    """Multinomial logistic regression on TF-IDF, by scikit-learn.
+    """Logistic regression on TF-IDF of words, and of pairs of words if they help.
+
+    Multinomial logistic regression on TF-IDF, by scikit-learn.
 
     Features are words or, where these hardly ever come again, as in scripts without spaces, n-grams
     of characters. c: inverse strength of the L2 penalty. ngrams: the longest n-gram of words that

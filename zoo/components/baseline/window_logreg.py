@@ -9,11 +9,21 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
+from zoo.registry.declarations import part
+
 IGNORED, EDGE = -100, ""  # EDGE: in place of a neighbour that a text does not have
 
 
+@part(
+    "baseline",
+    "window-logreg",
+    source="https://scikit-learn.org/stable/modules/linear_model.html#logistic-regression",
+    adds=("token-texts", "deterministic"),
+)
 class WindowLogisticRegression:
-    """Multinomial logistic regression on the tokens at each place of a window, by scikit-learn.
+    """Logistic regression on a token and its neighbours, for --task tag.
+
+    Multinomial logistic regression on the tokens at each place of a window, by scikit-learn.
 
     size: how many neighbours there are on each side. c: inverse strength of the L2 penalty.
     """

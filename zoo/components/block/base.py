@@ -25,6 +25,7 @@ class Block(nn.Module):
     have norms; where False, none is built, and ``arrange`` is given the identity.
     """
 
+    capabilities: ClassVar[tuple[str, ...]] = ("residual", "cross")
     final_norm: ClassVar[bool] = False
     normed: ClassVar[bool] = True
 

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from zoo.registry.declarations import part
 
+
+@part("ffn", "none")
 def no_ffn(dim: int, hidden: int, dropout: float = 0.0) -> None:
-    """None: the layer has no feed-forward sub-layer."""
+    """No feed-forward network.
+
+    None: the layer has no feed-forward sub-layer.
+    """

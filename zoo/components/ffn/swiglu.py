@@ -7,10 +7,19 @@ from torch import Tensor, nn
 
 from zoo.components.dropout import dropout
 from zoo.components.layer_context import LayerContext
+from zoo.registry.declarations import part
 
 
+@part(
+    "ffn",
+    "swiglu",
+    source="Shazeer 2020, equation 6, https://arxiv.org/abs/2002.05202",
+    adds=("gated",),
+)
 class SwiGLU(nn.Module):
-    """W₂ (SiLU(W x) ⊙ V x), without biases (Shazeer 2020, equation 6).
+    """Gated by SiLU, with as many parameters as the others.
+
+    W₂ (SiLU(W x) ⊙ V x), without biases (Shazeer 2020, equation 6).
 
     matched: take 2/3 of hidden (rounded), so that three matrices hold about what two did
     (section 3.1 there); False takes hidden as it is, and half as many parameters again.

@@ -5,9 +5,19 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from zoo.registry.declarations import part
 
+
+@part(
+    "norm",
+    "layer-std",
+    source="Rush 2018, The Annotated Transformer, https://aclanthology.org/W18-2509",
+    adds=("scale-invariant", "unbiased"),
+)
 class StdLayerNorm(nn.Module):
-    """(x - mean) / (std + eps) · scale + shift; std divides by D - 1 (Rush 2018, LayerNorm).
+    """Layer norm by the standard deviation over D - 1, plus epsilon.
+
+    (x - mean) / (std + eps) · scale + shift; std divides by D - 1 (Rush 2018, LayerNorm).
 
     Raises ValueError for a width below 2, whose unbiased deviation is undefined.
     """

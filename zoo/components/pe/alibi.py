@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from zoo.components.pe.base import PositionalEncoding
+from zoo.registry.declarations import part
 
 
 def slopes(heads: int) -> list[float]:
@@ -22,8 +23,16 @@ def slopes(heads: int) -> list[float]:
     return even + between[: heads - power]
 
 
+@part(
+    "pe",
+    "alibi",
+    source="Press et al. 2022, section 3, https://arxiv.org/abs/2108.12409",
+    adds=("bias", "order"),
+)
 class Alibi(PositionalEncoding):
-    """score -= slope · |q position - k position| (Press et al. 2022, section 3).
+    """Attention scores lowered in proportion to distance, on both sides.
+
+    score -= slope · |q position - k position| (Press et al. 2022, section 3).
 
     The paper's decoder has offsets of one sign only. In an encoder a signed offset would favour
     later tokens, so the absolute distance is used.

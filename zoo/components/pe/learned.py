@@ -5,10 +5,19 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from zoo.components.pe.base import PositionalEncoding
+from zoo.registry.declarations import part
 
 
+@part(
+    "pe",
+    "learned",
+    source="Gehring et al. 2017, section 3.1, https://arxiv.org/abs/1705.03122",
+    adds=("embed", "order", "fixed-length"),
+)
 class Learned(PositionalEncoding):
-    """x + P[position] (Gehring et al. 2017, section 3.1; Devlin et al. 2019).
+    """A learned vector per position added to the embeddings.
+
+    x + P[position] (Gehring et al. 2017, section 3.1; Devlin et al. 2019).
 
     The table starts small (standard deviation ``std``), so that untrained positions do not
     outweigh the tokens. A position of max_length or above raises IndexError.

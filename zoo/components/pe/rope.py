@@ -6,10 +6,19 @@ import torch
 from torch import Tensor
 
 from zoo.components.pe.base import Angles, PositionalEncoding
+from zoo.registry.declarations import part
 
 
+@part(
+    "pe",
+    "rope",
+    source="Su et al. 2021, RoFormer, equation 34, https://arxiv.org/abs/2104.09864",
+    adds=("rotate", "order"),
+)
 class Rotary(PositionalEncoding):
-    """(x₂ᵢ, x₂ᵢ₊₁) rotated by pos · base^(-2i/Dh), so that scores depend on offsets only.
+    """Rotary: queries and keys rotated by their position.
+
+    (x₂ᵢ, x₂ᵢ₊₁) rotated by pos · base^(-2i/Dh), so that scores depend on offsets only.
 
     Su et al. 2021, RoFormer, equation 34. Raises ValueError for an odd head width.
     """

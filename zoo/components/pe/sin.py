@@ -6,10 +6,19 @@ import torch
 from torch import Tensor
 
 from zoo.components.pe.base import Angles, PositionalEncoding
+from zoo.registry.declarations import part
 
 
+@part(
+    "pe",
+    "sin",
+    source="Vaswani et al. 2017, section 3.5, https://arxiv.org/abs/1706.03762",
+    adds=("embed", "order"),
+)
 class Sinusoidal(PositionalEncoding):
-    """PE(pos, 2i) = sin(pos / base^(2i/D)), PE(pos, 2i+1) = cos(pos / base^(2i/D)).
+    """Sines and cosines added to the embeddings.
+
+    PE(pos, 2i) = sin(pos / base^(2i/D)), PE(pos, 2i+1) = cos(pos / base^(2i/D)).
 
     Vaswani et al. 2017, section 3.5. Raises ValueError for an odd width.
     """

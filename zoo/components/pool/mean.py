@@ -5,10 +5,17 @@ from __future__ import annotations
 from torch import Tensor
 
 from zoo.components.pool.base import Pool
+from zoo.registry.declarations import part
 
 
+@part(
+    "pool", "mean", source="Reimers and Gurevych 2019, section 3, https://arxiv.org/abs/1908.10084"
+)
 class Mean(Pool):
-    """Σ x · real / Σ real (Reimers and Gurevych 2019, section 3); an empty text gives zero."""
+    """The mean of all tokens, without padding.
+
+    Σ x · real / Σ real (Reimers and Gurevych 2019, section 3); an empty text gives zero.
+    """
 
     def forward(self, x: Tensor, attention_mask: Tensor | None) -> Tensor:
         if attention_mask is None:

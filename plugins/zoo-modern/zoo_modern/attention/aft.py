@@ -7,6 +7,7 @@ import math
 import torch
 from torch import Tensor, nn
 
+from zoo import part
 from zoo.components.attention.base import ProjectedAttention
 from zoo.components.attention.projections import Packed
 from zoo.components.dropout import dropout
@@ -17,8 +18,17 @@ from zoo_modern.attention.chunks import wide, without_autocast
 from zoo_modern.attention.whole_numbers import at_least
 
 
+@part(
+    "attention",
+    "aft",
+    source="Zhai et al. 2021, An Attention Free Transformer, https://arxiv.org/abs/2105.14103",
+    adds=("padding", "causal", "order", "fixed-length"),
+    lacks=("rotate",),
+)
 class AttentionFree(ProjectedAttention):
-    """y_t = σ(q_t) ⊙ Σ_s exp(k_s + w_ts) ⊙ v_s / Σ_s exp(k_s + w_ts), channel by channel.
+    """Attention-free: means of values weighted by key and pair of positions, channel by channel.
+
+    y_t = σ(q_t) ⊙ Σ_s exp(k_s + w_ts) ⊙ v_s / Σ_s exp(k_s + w_ts), channel by channel.
 
     Zhai et al. 2021, An Attention Free Transformer, equation 2, with w_ts = a_t · b_s of learned
     vectors of width ``rank`` for each position (section 3, with its 128). Two matrix products, as

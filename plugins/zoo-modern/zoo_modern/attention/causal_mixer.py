@@ -21,6 +21,7 @@ class CausalMixer(Attention):
     state as it is there. Raises ValueError where a call is not causal, or reads another text.
     """
 
+    capabilities: ClassVar[tuple[str, ...]] = ("padding", "causal", "causal-only", "cache", "order")
     name: ClassVar[str]
 
     def __init__(self, dim: int, heads: int, *, dropout: float = 0.0) -> None:

@@ -8,14 +8,23 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from zoo import part
 from zoo.components.attention.fused import Fused
 from zoo.components.layer_context import LayerContext
 
 LARGEST = math.log(100.0)
 
 
+@part(
+    "attention",
+    "cosine",
+    source="Liu et al. 2022, Swin Transformer V2, equation 2, https://arxiv.org/abs/2111.09883",
+    lacks=("exact",),
+)
 class Cosine(Fused):
-    """softmax(cos(q, k) / τ + bias) V, with a learned τ for each head.
+    """Softmax over the cosine of query and key, with a learned temperature per head.
+
+    softmax(cos(q, k) / τ + bias) V, with a learned τ for each head.
 
     Liu et al. 2022, Swin Transformer V2, equation 2. As in the authors' code log(1/τ) is learned,
     1/τ is 10 at first, and never above 100 (τ at least 0.01).

@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from zoo import part
 from zoo.components.dropout import dropout
 from zoo.components.layer_context import LayerContext
 from zoo_modern.attention.causal_mixer import CausalConvolution, CausalMixer, hide
@@ -13,8 +14,15 @@ from zoo_modern.attention.delta_rule import delta_rule
 from zoo_modern.attention.whole_numbers import at_least
 
 
+@part(
+    "attention",
+    "deltanet",
+    source="Yang et al. 2024, DeltaNet by chunks, section 3, https://arxiv.org/abs/2406.06484",
+)
 class DeltaNet(CausalMixer):
-    """o_t = S_tᵀ q_t / √Dh, S_t = (I - β_t k_t k_tᵀ) S_{t-1} + β_t k_t v_tᵀ, β = σ(X W_β).
+    """Linear attention whose state forgets what a new key replaces.
+
+    o_t = S_tᵀ q_t / √Dh, S_t = (I - β_t k_t k_tᵀ) S_{t-1} + β_t k_t v_tᵀ, β = σ(X W_β).
 
     Schlag et al. 2021, section 4.2; as Yang et al. 2024, Parallelizing Linear Transformers
     with the Delta Rule, section 3.3: q, k and v are swish(conv(X W)) with a causal convolution over

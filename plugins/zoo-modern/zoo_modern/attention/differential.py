@@ -7,14 +7,23 @@ import math
 import torch
 from torch import Tensor, nn
 
+from zoo import part
 from zoo.components.attention.base import softmax_weights
 from zoo.components.attention.split import Packed
 from zoo.components.dropout import dropout
 from zoo.components.layer_context import LayerContext
 
 
+@part(
+    "attention",
+    "differential",
+    source="Ye et al. 2024, Differential Transformer, https://arxiv.org/abs/2410.05258",
+    lacks=("exact", "map"),
+)
 class Differential(Packed):
-    """(softmax(Q₁ K₁ᵀ / √d) - λ softmax(Q₂ K₂ᵀ / √d)) V, d = Dh / 2; normed per head, times 1 - λ₀.
+    """The difference of two softmax maps, whose common noise cancels.
+
+    (softmax(Q₁ K₁ᵀ / √d) - λ softmax(Q₂ K₂ᵀ / √d)) V, d = Dh / 2; normed per head, times 1 - λ₀.
 
     Ye et al. 2024, equations 1 to 3: λ = exp(q₁·k₁) - exp(q₂·k₂) + λ₀ with learned vectors, and
     λ₀ = 0.8 - 0.6 exp(-0.3 (l - 1)) in layer l, from 1. An encoding is given each half, of width

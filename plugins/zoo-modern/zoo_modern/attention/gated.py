@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
+from zoo import part
 from zoo.components.attention.fused import Fused
 from zoo.components.layer_context import LayerContext
 
 GATES = ("elementwise", "headwise")
 
 
+@part(
+    "attention",
+    "gated",
+    source="Qiu et al. 2025, Gated Attention, section 2.2, https://arxiv.org/abs/2505.06708",
+    lacks=("exact",),
+)
 class Gated(Fused):
-    """(heads ⊙ σ(X W_g)) W_o: a sigmoid gate between the heads and the output projection.
+    """Heads times a sigmoid gate from the layer's input.
+
+    (heads ⊙ σ(X W_g)) W_o: a sigmoid gate between the heads and the output projection.
 
     Qiu et al. 2025, Gated Attention, section 2.2, position G1 and equation 5. gate: 'elementwise'
     has a gate for each of a head's Dh numbers, 'headwise' one for each head.

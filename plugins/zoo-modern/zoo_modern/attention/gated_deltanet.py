@@ -6,13 +6,21 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from zoo import part
 from zoo_modern.attention.chunks import wide
 from zoo_modern.attention.deltanet import DeltaNet
 from zoo_modern.attention.time_steps import inverse_softplus_steps, softplus
 
 
+@part(
+    "attention",
+    "gated-deltanet",
+    source="Yang et al. 2025, Gated Delta Networks, https://arxiv.org/abs/2412.06464",
+)
 class GatedDeltaNet(DeltaNet):
-    """S_t = α_t (I - β_t k_t k_tᵀ) S_{t-1} + β_t k_t v_tᵀ; Y = (swish(X W_g) ⊙ RMS(o)) W_o.
+    """DeltaNet with a decay of the whole state and an output gate.
+
+    S_t = α_t (I - β_t k_t k_tᵀ) S_{t-1} + β_t k_t v_tᵀ; Y = (swish(X W_g) ⊙ RMS(o)) W_o.
 
     Yang et al. 2025, Gated Delta Networks, equation 10 and section 3.4; all else as in DeltaNet.
     α = exp(-A softplus(X W_α + b)) for each head, as in Mamba-2, whose initial A and b it has.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from zoo import part
 from zoo.components.dropout import dropout
 from zoo.components.layer_context import LayerContext
 from zoo_modern.attention.causal_mixer import CausalMixer, hide
@@ -14,8 +15,15 @@ from zoo_modern.attention.whole_numbers import at_least
 TEMPERATURE = 16
 
 
+@part(
+    "attention",
+    "gla",
+    source="Yang et al. 2024, Gated Linear Attention, https://arxiv.org/abs/2312.06635",
+)
 class GatedLinear(CausalMixer):
-    """o_t = S_tᵀ q_t, S_t = diag(α_t) S_{t-1} + k_t v_tᵀ; Y = (swish(X W_r + b_r) ⊙ LN(o)) W_o.
+    """Linear attention with a decay per key channel, computed from the input.
+
+    o_t = S_tᵀ q_t, S_t = diag(α_t) S_{t-1} + k_t v_tᵀ; Y = (swish(X W_r + b_r) ⊙ LN(o)) W_o.
 
     Yang et al. 2024, Gated Linear Attention, section 4.4: α = σ(X W_1 W_2 + b)^(1/16), through
     ``rank`` numbers; queries and keys half as wide as values; LN over each head. Dropout acts

@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from zoo import part
 from zoo.components.attention.base import Attention
 from zoo.components.dropout import dropout
 from zoo.components.layer_context import LayerContext
@@ -14,8 +15,16 @@ from zoo_modern.attention.causal_mixer import hide
 from zoo_modern.attention.whole_numbers import at_least
 
 
+@part(
+    "attention",
+    "gmlp",
+    source="Liu et al. 2021, Pay Attention to MLPs, https://arxiv.org/abs/2105.08050",
+    adds=("padding", "causal", "cross", "cache", "order", "one-head", "fixed-length"),
+)
 class GatedMLP(Attention):
-    """Y = (Z₁ ⊙ (W norm(Z₂) + b)) V, [Z₁, Z₂] = GELU(X U), with W (L, L) over positions.
+    """gMLP: a gate that mixes tokens by a learned matrix over positions.
+
+    Y = (Z₁ ⊙ (W norm(Z₂) + b)) V, [Z₁, Z₂] = GELU(X U), with W (L, L) over positions.
 
     Liu et al. 2021, Pay Attention to MLPs, section 2, equations 1 to 4: b is 1 and W near 0 at
     first. Z₁ and Z₂ are ``expand`` times as wide as the model each (the paper's d_ffn, 6 D, is of

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
+from zoo import part
 from zoo.components.attention.fused import Fused
 from zoo.components.attention.projections import Projection
 
@@ -28,8 +29,16 @@ class FewKeys(Projection):
         return self.split(self.q(x)), k, v
 
 
+@part(
+    "attention",
+    "gqa",
+    source="Ainslie et al. 2023, GQA, section 2.2, https://arxiv.org/abs/2305.13245",
+    lacks=("exact",),
+)
 class GroupedQuery(Fused):
-    """head_h = softmax(Q_h K_gᵀ / √Dh) V_g, g = ⌊h · G / H⌋, with G keys and values for H queries.
+    """Grouped-query: several heads share a key and value.
+
+    head_h = softmax(Q_h K_gᵀ / √Dh) V_g, g = ⌊h · G / H⌋, with G keys and values for H queries.
 
     Ainslie et al. 2023, section 2.2; G = 1 is multi-query attention. The cache keeps G heads.
     kv_heads: G, which divides H (else ValueError). The paper takes 8 of 64; None is the largest G
@@ -46,8 +55,15 @@ class GroupedQuery(Fused):
         super().__init__(dim, heads, dropout=dropout, projection=FewKeys(dim, heads, kv_heads))
 
 
+@part(
+    "attention",
+    "mqa",
+    source="Shazeer 2019, Fast Transformer Decoding, section 3, https://arxiv.org/abs/1911.02150",
+)
 class MultiQuery(GroupedQuery):
-    """head_h = softmax(Q_h Kᵀ / √Dh) V, one key and one value for all heads.
+    """Multi-query: one key and value for all heads.
+
+    head_h = softmax(Q_h Kᵀ / √Dh) V, one key and one value for all heads.
 
     Shazeer 2019, Fast Transformer Decoding, section 3.
     """

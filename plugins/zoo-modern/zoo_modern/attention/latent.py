@@ -7,6 +7,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
+from zoo import part
 from zoo.components.attention.fused import Fused
 from zoo.components.attention.projections import Projection
 from zoo.components.layer_context import LayerContext
@@ -37,8 +38,16 @@ class Compressed(Projection):
         return self.split(self.kv_up(latent[:, 0])).chunk(2, dim=-1)
 
 
+@part(
+    "attention",
+    "mla",
+    source="DeepSeek-AI 2024, DeepSeek-V2, section 2.1, https://arxiv.org/abs/2405.04434",
+    lacks=("content-bias", "exact"),
+)
 class Latent(Fused):
-    """softmax((Q_C K_Cᵀ + Q_R K_Rᵀ) / √(Dh + R)) V, K_C and V from a latent c = X W_c of width r.
+    """Multi-head latent: keys and values from a small latent, which is cached.
+
+    softmax((Q_C K_Cᵀ + Q_R K_Rᵀ) / √(Dh + R)) V, K_C and V from a latent c = X W_c of width r.
 
     DeepSeek-AI 2024, DeepSeek-V2, section 2.1, equations 9 to 19; the RMS norms of the latents are
     those of section 3.1.2. Q_R and K_R are what the encoding rotates; K_R is one key for all heads.

@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from zoo import part
 from zoo.components.dropout import dropout
 from zoo.components.layer_context import LayerContext
 from zoo_modern.attention.causal_mixer import CausalConvolution, CausalMixer, hide
@@ -15,8 +16,15 @@ from zoo_modern.attention.time_steps import inverse_softplus_steps, softplus
 from zoo_modern.attention.whole_numbers import at_least
 
 
+@part(
+    "attention",
+    "mamba2",
+    source="Dao and Gu 2024, Transformers are SSMs, https://arxiv.org/abs/2405.21060",
+)
 class Mamba2(CausalMixer):
-    """y_t = S_tᵀ c_t + d x_t, S_t = exp(-a δ_t) S_{t-1} + δ_t b_t x_tᵀ; RMS(y ⊙ swish(z)) W_o.
+    """A selective state space with one decay per head (SSD).
+
+    y_t = S_tᵀ c_t + d x_t, S_t = exp(-a δ_t) S_{t-1} + δ_t b_t x_tᵀ; RMS(y ⊙ swish(z)) W_o.
 
     Dao and Gu 2024, Transformers are SSMs, sections 5 to 7: [z, x, b, c, δ] = X W, a causal
     convolution over ``size`` tokens and a swish on x, b and c, δ = softplus(δ + bias). x and z are

@@ -7,6 +7,7 @@ from functools import partial
 
 from torch import Tensor, nn
 
+from zoo import part
 from zoo.components.attention.fused import Fused
 from zoo.components.layer_context import LayerContext
 
@@ -16,8 +17,16 @@ NORMS: dict[str, Callable[..., nn.Module]] = {
 }
 
 
+@part(
+    "attention",
+    "qk-norm",
+    source="Dehghani et al. 2023, ViT-22B, section 2.1, https://arxiv.org/abs/2302.05442",
+    lacks=("exact",),
+)
 class QKNorm(Fused):
-    """softmax(norm(Q) norm(K)ᵀ / √Dh) V, the norms over Dh, with scales that all heads share.
+    """Queries and keys normed over each head.
+
+    softmax(norm(Q) norm(K)ᵀ / √Dh) V, the norms over Dh, with scales that all heads share.
 
     Dehghani et al. 2023, section 2.1, with layer norms without bias ('layer'); today's language
     models take RMS norms ('rms', as Qwen3 does, section 2 of its report). The norms come before

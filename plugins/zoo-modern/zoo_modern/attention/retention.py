@@ -6,14 +6,23 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from zoo import part
 from zoo.components.dropout import dropout
 from zoo.components.layer_context import LayerContext
 from zoo_modern.attention.causal_mixer import CausalMixer, hide
 from zoo_modern.attention.decayed_sums import decayed_sums
 
 
+@part(
+    "attention",
+    "retention",
+    source="Sun et al. 2023, Retentive Network, https://arxiv.org/abs/2307.08621",
+    adds=("rotate",),
+)
 class Retention(CausalMixer):
-    """o_n = S_nᵀ q_n / √Dh, S_n = γ S_{n-1} + k_n v_nᵀ; Y = (swish(X W_g) ⊙ norm(o)) W_o.
+    """Linear attention with a fixed decay per head (RetNet).
+
+    o_n = S_nᵀ q_n / √Dh, S_n = γ S_{n-1} + k_n v_nᵀ; Y = (swish(X W_g) ⊙ norm(o)) W_o.
 
     Sun et al. 2023, Retentive Network, equations 5 to 8: γ = 1 - 2^(-5-h) for heads h = 0 .. H - 1;
     norm: a group norm over each head. The paper rotates q and k, which `rope` does here. Choices:

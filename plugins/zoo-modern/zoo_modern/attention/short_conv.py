@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
+from zoo import part
 from zoo.components.dropout import dropout
 from zoo.components.layer_context import LayerContext
 from zoo_modern.attention.causal_mixer import CausalConvolution, CausalMixer
 from zoo_modern.attention.whole_numbers import at_least
 
 
+@part(
+    "attention",
+    "short-conv",
+    source="Liquid AI 2025, LFM2 technical report, https://arxiv.org/abs/2511.23404",
+)
 class ShortConvolution(CausalMixer):
-    """y = (C ⊙ conv(B ⊙ X̃)) W_o, [B, C, X̃] = X W, with a causal convolution of each channel.
+    """A short causal convolution between two gates (LFM2).
+
+    y = (C ⊙ conv(B ⊙ X̃)) W_o, [B, C, X̃] = X W, with a causal convolution of each channel.
 
     Liquid AI 2025, LFM2 technical report; size: the tokens that it reads, itself
     included. Dropout acts before W_o.

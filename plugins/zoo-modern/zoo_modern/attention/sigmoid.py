@@ -5,13 +5,22 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from zoo import part
 from zoo.components.attention.split import Split
 from zoo.components.dropout import dropout
 from zoo_modern.attention.masked_scores import masked_scores
 
 
+@part(
+    "attention",
+    "sigmoid",
+    source="Ramapuram et al. 2024, Sigmoid Self-Attention, https://arxiv.org/abs/2409.04431",
+    lacks=("exact", "map"),
+)
 class Sigmoid(Split):
-    """σ(Q Kᵀ / √Dh + bias - log n) V, for n keys.
+    """A sigmoid of every score in place of the softmax.
+
+    σ(Q Kᵀ / √Dh + bias - log n) V, for n keys.
 
     Ramapuram et al. 2024, section 2, with b = -log n. Choice: n is the number of
     keys that a query may attend to, so that padding and the future have no influence.

@@ -7,13 +7,22 @@ import math
 import torch
 from torch import Tensor, nn
 
+from zoo import part
 from zoo.components.attention.split import Split
 from zoo.components.dropout import dropout
 from zoo_modern.attention.masked_scores import add_bias
 
 
+@part(
+    "attention",
+    "talking-heads",
+    source="Shazeer et al. 2020, Talking-Heads Attention, https://arxiv.org/abs/2003.02436",
+    lacks=("exact", "map"),
+)
 class TalkingHeads(Split):
-    """W = softmax(P_l · S) over the keys, U = P_w · W, heads U V; S = Q Kᵀ / √Dh of all heads.
+    """Scores and weights mixed over heads, before and after the softmax.
+
+    W = softmax(P_l · S) over the keys, U = P_w · W, heads U V; S = Q Kᵀ / √Dh of all heads.
 
     Shazeer et al. 2020, section 4. P_l and P_w: (H, H), from head to head. Choices: both are the
     identity at first; the encoding's bias is added after P_l, so that it hides what it should.

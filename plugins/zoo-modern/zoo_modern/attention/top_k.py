@@ -5,13 +5,22 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from zoo import part
 from zoo.components.attention.split import Split
 from zoo.components.dropout import dropout
 from zoo_modern.attention.masked_scores import masked_scores
 
 
+@part(
+    "attention",
+    "top-k",
+    source="Zhao et al. 2019, Explicit Sparse Transformer, https://arxiv.org/abs/1912.11637",
+    lacks=("exact", "map"),
+)
 class TopK(Split):
-    """softmax over the ``keys`` largest scores of each query; all other weights are 0.
+    """Softmax over the largest scores of each query.
+
+    softmax over the ``keys`` largest scores of each query; all other weights are 0.
 
     Zhao et al. 2019, Explicit Sparse Transformer, section 3, with k = 8. Keys whose scores
     equal the smallest of them are taken too. All scores are computed: it saves no time.

@@ -5,14 +5,23 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from zoo import part
 from zoo.components.attention.fused import Fused
 from zoo.components.layer_context import LayerContext
 
 NAME = "value-residual"
 
 
+@part(
+    "attention",
+    "value-residual",
+    source="Zhou et al. 2024, Value Residual Learning, https://arxiv.org/abs/2410.17897",
+    lacks=("exact",),
+)
 class ValueResidual(Fused):
-    """softmax(Q Kᵀ / √Dh) (λ₁ V_first + λ₂ V), in the first layer softmax(Q Kᵀ / √Dh) V.
+    """Values plus those of the first layer, in learned shares.
+
+    softmax(Q Kᵀ / √Dh) (λ₁ V_first + λ₂ V), in the first layer softmax(Q Kᵀ / √Dh) V.
 
     Zhou et al. 2024, Value Residual Learning (ResFormer), section 3; λ₁ and λ₂ are learned and
     0.5 at first. V_first: of the first layer that has this attention; the cache keeps the sums.

@@ -8,13 +8,21 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from zoo import part
 from zoo.components.attention.base import Attention, ProjectedAttention
 from zoo.components.attention.projections import Projection
 from zoo.components.block.base import Block, Sublayer
 
 
+@part(
+    "block",
+    "deepnorm",
+    source="Wang et al. 2022, DeepNet, figure 2, https://arxiv.org/abs/2203.00555",
+)
 class DeepNorm(Block):
-    """norm(α x + f(x)), initial weights of W_v, W_o and the network times β.
+    """Post-norm with a heavier residual and smaller initial weights, for deep stacks.
+
+    norm(α x + f(x)), initial weights of W_v, W_o and the network times β.
 
     Wang et al. 2022, DeepNet, figure 2: with N layers α = (2N)^¼ and β = (8N)^-¼ in an encoder or
     a decoder alone; α = (3N)^¼ and β = (12N)^-¼ in a decoder with cross-attention. The encoder
@@ -38,9 +46,9 @@ class DeepNorm(Block):
         sublayers = 2 if cross is None else 3
         self.alpha = (sublayers * layer_count) ** 0.25
         beta = (4 * sublayers * layer_count) ** -0.25
-        for part in (attention, cross):
-            if part is not None:
-                scale_values_and_output(part, beta)
+        for sublayer in (attention, cross):
+            if sublayer is not None:
+                scale_values_and_output(sublayer, beta)
         with torch.no_grad():
             for parameter in () if ffn is None else ffn.parameters():
                 if parameter.dim() > 1:

@@ -7,12 +7,21 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from zoo import part
 from zoo.components.block.base import Sublayer
 from zoo.components.block.pre import Pre
 
 
+@part(
+    "block",
+    "drop-path",
+    source="Huang et al. 2016, section 3, https://arxiv.org/abs/1603.09382",
+    adds=("random",),
+)
 class DropPath(Pre):
-    """x + b f(norm(x)) / (1 - p), b being 0 with probability p_l in layer l, and else 1.
+    """Pre-norm; each sub-layer is left out by chance, more often the deeper it is.
+
+    x + b f(norm(x)) / (1 - p), b being 0 with probability p_l in layer l, and else 1.
 
     Huang et al. 2016, section 3: p_l = rate · l / layers for l from 1 (equation 4), or the same
     ``rate`` in all layers with schedule='uniform'. Drawn for every text and sub-layer, and scaled

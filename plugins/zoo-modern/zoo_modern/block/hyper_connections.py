@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from zoo import part
 from zoo.components.attention.base import Attention
 from zoo.components.block.base import Block, LayerContext, Sublayer
 
@@ -51,8 +52,15 @@ class Connection(nn.Module):
         )
 
 
+@part(
+    "block",
+    "hyper-connections",
+    source="Zhu et al. 2024, section 2, https://arxiv.org/abs/2409.19606",
+)
 class HyperConnections(Block):
-    """h = A_mᵀ H,  H' = A_rᵀ H + B f(norm(h))ᵀ for n streams H (n, D) of every token.
+    """Several residual streams, which sub-layers read and write by learned weights.
+
+    h = A_mᵀ H,  H' = A_rᵀ H + B f(norm(h))ᵀ for n streams H (n, D) of every token.
 
     Zhu et al. 2024, Hyper-Connections, section 2 and appendix J, algorithm 2. ``dynamic`` ones add
     s_α tanh(norm(H) W) to A_m and A_r, and s_β tanh(norm(H) W_β) to B. Initially W = 0, A_m is the

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from zoo import part
 from zoo.components.attention.base import Attention
 from zoo.components.block.base import Block, Sublayer
 
@@ -20,8 +21,15 @@ class ScaledNorm(nn.Module):
         self.norm, self.factors = norm(), nn.Parameter(torch.full((dim,), initial))
 
 
+@part(
+    "block",
+    "layer-scale",
+    source="Touvron et al. 2021, CaiT, equation 4, https://arxiv.org/abs/2103.17239",
+)
 class LayerScale(Block):
-    """x + diag(λ) f(norm(x)) (Touvron et al. 2021, Going deeper with Image Transformers, eq. 4).
+    """Pre-norm, with a small learned factor for every channel of what is added.
+
+    x + diag(λ) f(norm(x)) (Touvron et al. 2021, Going deeper with Image Transformers, eq. 4).
 
     initial: of every λ; None: by the number of layers as in section 2, 0.1 up to 18 layers, 1e-5 up
     to 24, 1e-6 beyond. A stack of such layers ends with a final norm.

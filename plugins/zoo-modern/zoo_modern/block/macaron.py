@@ -8,13 +8,17 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from zoo import part
 from zoo.components.attention.base import Attention
 from zoo.components.block.base import LayerContext
 from zoo.components.block.pre import Pre
 
 
+@part("block", "macaron", source="Lu et al. 2019, Macaron Net, https://arxiv.org/abs/1906.02762")
 class Macaron(Pre):
-    """x' = x + ½ FFN(x), x'' = x' + attention(x'), y = x'' + ½ FFN'(x'') (Lu et al. 2019).
+    """Attention between two halves of a feed-forward network.
+
+    x' = x + ½ FFN(x), x'' = x' + attention(x'), y = x'' + ½ FFN'(x'') (Lu et al. 2019).
 
     Each sub-layer reads its input through a norm, as in a Conformer (Gulati et al. 2020, equation
     1). Choice: the stack has one final norm, where a Conformer has one after every layer. Both

@@ -7,12 +7,20 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from zoo import part
 from zoo.components.attention.base import Attention
 from zoo.components.block.base import Block, LayerContext, Sublayer
 
 
+@part(
+    "block",
+    "parallel",
+    source="Chowdhery et al. 2022, PaLM, section 2, https://arxiv.org/abs/2204.02311",
+)
 class Parallel(Block):
-    """x + attention(norm(x)) + ffn(norm'(x)) (Chowdhery et al. 2022, PaLM, section 2).
+    """Attention and feed-forward network read the same input, and both are added.
+
+    x + attention(norm(x)) + ffn(norm'(x)) (Chowdhery et al. 2022, PaLM, section 2).
 
     A cross-attention, which the paper does not have, is one more summand.
     shared_norm: one norm for all, as in PaLM and GPT-J; by default each sub-layer has its own, as

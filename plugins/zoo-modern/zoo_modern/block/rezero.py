@@ -7,11 +7,19 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from zoo import part
 from zoo.components.block.base import Block, Sublayer
 
 
+@part(
+    "block",
+    "rezero",
+    source="Bachlechner et al. 2020, equation 2, https://arxiv.org/abs/2003.04887",
+)
 class ReZero(Block):
-    """x + α f(x), with one learned α per layer, 0 at first (Bachlechner et al. 2020, equation 2).
+    """No norms; a learned factor of what is added, 0 at first.
+
+    x + α f(x), with one learned α per layer, 0 at first (Bachlechner et al. 2020, equation 2).
 
     There are no norms. The sub-layers of a layer share α, as in the authors' RZTXEncoderLayer.
     """

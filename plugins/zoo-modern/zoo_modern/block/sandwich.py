@@ -7,6 +7,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from zoo import part
 from zoo.components.attention.base import Attention
 from zoo.components.block.base import Block, Sublayer
 
@@ -19,8 +20,15 @@ class BeforeAndAfter(nn.Module):
         self.before, self.after = norm(), norm()
 
 
+@part(
+    "block",
+    "sandwich",
+    source="Ding et al. 2021, CogView, section 2.4, https://arxiv.org/abs/2105.13290",
+)
 class Sandwich(Block):
-    """x + norm'(f(norm(x))) (Ding et al. 2021, CogView, section 2.4, "Sandwich-LN").
+    """A norm before and after each sub-layer, inside the residual.
+
+    x + norm'(f(norm(x))) (Ding et al. 2021, CogView, section 2.4, "Sandwich-LN").
 
     What a sub-layer adds has unit scale, as in Gemma 2. The sum is not normalised, so the stack
     ends with a final norm.

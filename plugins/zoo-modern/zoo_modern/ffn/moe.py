@@ -6,12 +6,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from zoo import part
 from zoo.components.ffn.relu import ReLU
 from zoo.components.layer_context import LayerContext
 
 
+@part("ffn", "moe", source="Fedus et al. 2022, equations 1 to 6, https://arxiv.org/abs/2101.03961")
 class Experts(nn.Module):
-    """Σ_{e in T(x)} p_e(x) E_e(x), p = softmax(W x), T(x) the ``active`` experts of largest p.
+    """Each token computed by the likeliest of several networks, with a balancing loss.
+
+    Σ_{e in T(x)} p_e(x) E_e(x), p = softmax(W x), T(x) the ``active`` experts of largest p.
 
     Fedus et al. 2022, Switch Transformer, equations 1 and 2 for one active expert; Shazeer et al.
     2017, section 2.1, for more, with p not normalised anew, as in OLMoE (Muennighoff et al. 2024).

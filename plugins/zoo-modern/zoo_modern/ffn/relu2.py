@@ -5,11 +5,16 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import Tensor
 
+from zoo import part
 from zoo.components.ffn.base import TwoLayer
 
 
+@part("ffn", "relu2", source="So et al. 2021, Primer, https://arxiv.org/abs/2109.08668")
 class SquaredReLU(TwoLayer):
-    """max(0, x)² between two linear layers (So et al. 2021, Primer)."""
+    """Two linear layers with the square of ReLU between.
+
+    max(0, x)² between two linear layers (So et al. 2021, Primer).
+    """
 
     def activation(self, x: Tensor) -> Tensor:
         return F.relu(x).square()

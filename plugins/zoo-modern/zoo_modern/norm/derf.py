@@ -5,9 +5,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from zoo import part
 
+
+@part("norm", "derf", source="Chen et al. 2025, https://arxiv.org/abs/2512.10938")
 class Derf(nn.Module):
-    """γ ⊙ erf(α x + s) + β; α and s are one number each, γ and β vectors.
+    """A scaled and shifted error function of each number, no statistics.
+
+    γ ⊙ erf(α x + s) + β; α and s are one number each, γ and β vectors.
 
     Chen et al. 2025, Stronger Normalization-Free Transformers; γ and β as in DyT.
     """

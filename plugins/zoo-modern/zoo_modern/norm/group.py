@@ -6,9 +6,19 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from zoo import part
 
+
+@part(
+    "norm",
+    "group",
+    source="Wu and He 2018, section 3, https://arxiv.org/abs/1803.08494",
+    adds=("scale-invariant", "unit-variance"),
+)
 class GroupNorm(nn.Module):
-    """(x - mean) / √(var + eps) · scale + shift; mean and var of D / groups neighbours in D.
+    """Zero mean and unit variance within groups of the width.
+
+    (x - mean) / √(var + eps) · scale + shift; mean and var of D / groups neighbours in D.
 
     Wu and He 2018, Group Normalization, section 3, for a single position: no
     token influences another. The paper's 32 groups are for images' widths of 64 and more. Raises

@@ -8,9 +8,19 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from zoo import part
 
+
+@part(
+    "norm",
+    "scale",
+    source="Nguyen and Salazar 2019, section 2.2, https://arxiv.org/abs/1910.05895",
+    adds=("scale-invariant", "unit-rms"),
+)
 class ScaleNorm(nn.Module):
-    """g · x / max(‖x‖, eps); g is one number, √D at first.
+    """Vectors of one learned length.
+
+    g · x / max(‖x‖, eps); g is one number, √D at first.
 
     Nguyen and Salazar 2019, Transformers without Tears, section 2.2.
     """

@@ -5,13 +5,22 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from zoo import part
 from zoo.components.pe.alibi import slopes
 from zoo.components.pe.base import PositionalEncoding
 from zoo_modern.pe.offsets import offsets, wide
 
 
+@part(
+    "pe",
+    "alibi-two-sided",
+    source="Lee et al. 2022, LittleBird, https://arxiv.org/abs/2210.11870",
+    adds=("bias", "order", "directed"),
+)
 class TwoSidedAlibi(PositionalEncoding):
-    """score -= β (i - j) for keys before the query, γ (j - i) for keys after it.
+    """Scores lowered by distance, with learned slopes for each side.
+
+    score -= β (i - j) for keys before the query, γ (j - i) for keys after it.
 
     Lee et al. 2022, LittleBird, bidirectional ALiBi, without its special case for the first token.
     β and γ are learned, one for each head, and begin as the slopes of ALiBi; all layers share them.

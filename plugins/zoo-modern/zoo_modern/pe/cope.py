@@ -7,12 +7,21 @@ import math
 import torch
 from torch import Tensor, nn
 
+from zoo import part
 from zoo.components.pe.base import PositionalEncoding
 from zoo_modern.pe.offsets import offsets, wide
 
 
+@part(
+    "pe",
+    "cope",
+    source="Golovneva et al. 2024, section 4, https://arxiv.org/abs/2405.18719",
+    adds=("content-bias", "order"),
+)
 class Cope(PositionalEncoding):
-    """score += q_i · e[p_ij], p_ij = Σ_{t=j..i} σ(q_i · k_t / √Dh), at most positions - 1.
+    """Positions counted by content: each query decides which tokens count.
+
+    score += q_i · e[p_ij], p_ij = Σ_{t=j..i} σ(q_i · k_t / √Dh), at most positions - 1.
 
     Golovneva et al. 2024, CoPE, section 4, and the listing in appendix B, which scales the gates
     and not q_i · e. Between two whole numbers e is interpolated. Each layer has its own e, which

@@ -6,12 +6,21 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from zoo import part
 from zoo.components.pe.base import PositionalEncoding
 from zoo_modern.pe.offsets import offsets, wide
 
 
+@part(
+    "pe",
+    "fire",
+    source="Li et al. 2023, section 3, https://arxiv.org/abs/2310.04418",
+    adds=("bias", "order", "absolute"),
+)
 class Fire(PositionalEncoding):
-    """score += f(ψ(i - j) / ψ(max(i, T))), ψ(x) = ln(|c x| + 1), T = |threshold · multiplier|.
+    """A small network maps a distance, as a share of the text read so far, to a bias.
+
+    score += f(ψ(i - j) / ψ(max(i, T))), ψ(x) = ln(|c x| + 1), T = |threshold · multiplier|.
 
     Li et al. 2023, FIRE, section 3. f: 1 → width → H with ReLU; c, multiplier and f are learned, in
     each layer its own. Beyond T a distance counts as a share of the query's position, which keeps

@@ -5,14 +5,23 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from zoo import part
 from zoo.components.pe.base import PositionalEncoding
 from zoo_modern.pe.offsets import offsets, wide
 
 LEAST = 0.01
 
 
+@part(
+    "pe",
+    "kerple",
+    source="Chi et al. 2022, section 4, https://arxiv.org/abs/2205.09921",
+    adds=("bias", "order"),
+)
 class Kerple(PositionalEncoding):
-    """score -= r₁ · ln(1 + r₂ |i - j|), or r₁ |i - j|^r₂ (Chi et al. 2022, KERPLE, section 4).
+    """Scores lowered by a learned logarithm or power of distance.
+
+    score -= r₁ · ln(1 + r₂ |i - j|), or r₁ |i - j|^r₂ (Chi et al. 2022, KERPLE, section 4).
 
     kernel: 'log', where r₁ and r₂ are positive, or 'power', where r₂ is 2 at most as well. Two
     numbers a head, drawn between 0 and 2 or 1 and kept at 0.01 or more (the authors' code). All

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from zoo import part
 from zoo.components.pe.rope import Rotary
 
 
+@part(
+    "pe",
+    "rope-layers",
+    source="Warner et al. 2024, ModernBERT, section 2.1.2, https://arxiv.org/abs/2412.13663",
+)
 class LayeredRotary(Rotary):
-    """RoPE; layer l, from 0, has the base bases[l mod len(bases)].
+    """A rotary encoding whose base differs between layers.
+
+    RoPE; layer l, from 0, has the base bases[l mod len(bases)].
 
     Warner et al. 2024, ModernBERT, section 2.1.2: 160,000 in the first of every three layers, the
     others 10,000 (there the latter attend locally, which is left to the attention here). Gemma 3

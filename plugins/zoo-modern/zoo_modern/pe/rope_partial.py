@@ -5,11 +5,19 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from zoo import part
 from zoo.components.pe.rope import Rotary
 
 
+@part(
+    "pe",
+    "rope-partial",
+    source="Black et al. 2022, section 2.1.1, https://arxiv.org/abs/2204.06745",
+)
 class PartialRotary(Rotary):
-    """The first ``share`` of a head's numbers rotated, the others left as they are.
+    """A rotary encoding of the first quarter of every head.
+
+    The first ``share`` of a head's numbers rotated, the others left as they are.
 
     Black et al. 2022, GPT-NeoX-20B, section 2.1.1. The rotated width w is rounded down to an even
     number, 2 at least; the angles are pos · base^(-2i/w).

@@ -5,11 +5,20 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from zoo import part
 from zoo.components.pe.rope import Rotary
 
 
+@part(
+    "pe",
+    "rope-random",
+    source="Ruoss et al. 2023, section 3, https://arxiv.org/abs/2305.16843",
+    adds=("random",),
+)
 class RandomRotary(Rotary):
-    """RoPE of sorted numbers drawn from 0 .. simulated - 1 without replacement, one for each token.
+    """A rotary encoding of positions drawn at random from a longer range.
+
+    RoPE of sorted numbers drawn from 0 .. simulated - 1 without replacement, one for each token.
 
     Ruoss et al. 2023, Randomized Positional Encodings, section 3. Texts of ``length`` tokens (None:
     max_length) so show in training the offsets of texts of up to ``simulated`` tokens. A draw

@@ -7,12 +7,21 @@ import math
 import torch
 from torch import Tensor, nn
 
+from zoo import part
 from zoo.components.pe.base import PositionalEncoding
 from zoo_modern.pe.offsets import offsets
 
 
+@part(
+    "pe",
+    "shaw",
+    source="Shaw et al. 2018, equation 4, https://arxiv.org/abs/1803.02155",
+    adds=("content-bias", "order"),
+)
 class Shaw(PositionalEncoding):
-    """score += q_i · a[clip(j - i, -k, k)] / √Dh, k = reach.
+    """Queries compared with a learned vector for each clipped offset.
+
+    score += q_i · a[clip(j - i, -k, k)] / √Dh, k = reach.
 
     Shaw et al. 2018, equation 4, section 3.2. Of the paper's two tables this is the one for keys:
     the one for values changes what attention mixes, not its scores, and the keys' alone does as

@@ -7,12 +7,21 @@ import math
 import torch
 from torch import Tensor, nn
 
+from zoo import part
 from zoo.components.pe.base import PositionalEncoding
 from zoo_modern.pe.offsets import offsets
 
 
+@part(
+    "pe",
+    "t5",
+    source="Raffel et al. 2020, section 2.1, https://arxiv.org/abs/1910.10683",
+    adds=("bias", "order", "directed"),
+)
 class T5(PositionalEncoding):
-    """score += b[head, bucket(j - i)] (Raffel et al. 2020, T5, section 2.1).
+    """A learned bias for each bucket of offsets, which widen with distance.
+
+    score += b[head, bucket(j - i)] (Raffel et al. 2020, T5, section 2.1).
 
     With N buckets for a direction and M = max_distance, distance d has bucket d below N/2, and from
     there on N/2 + ⌊N/2 · ln(2d/N) / ln(2M/N)⌋, at most N - 1 (the authors' code). bidirectional:

@@ -5,12 +5,21 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from zoo import part
 from zoo.components.pe.base import Angles
 from zoo.components.pe.rope import Rotary
 
 
+@part(
+    "pe",
+    "xpos",
+    source="Sun et al. 2022, section 2.2, https://arxiv.org/abs/2212.10554",
+    adds=("scaled",),
+)
 class XPos(Rotary):
-    """Rotated pair i of a query at n times ζ_i^(n/scale), of a key at m times ζ_i^(-m/scale).
+    """A rotary encoding whose scores decay with distance (for causal models).
+
+    Rotated pair i of a query at n times ζ_i^(n/scale), of a key at m times ζ_i^(-m/scale).
 
     ζ_i = (2i/Dh + γ) / (1 + γ), γ = 0.4 (Sun et al. 2022, a length-extrapolatable transformer,
     section 2.2 and algorithm 1). A score has the factor ζ_i^((n - m)/scale), which for keys after

@@ -7,11 +7,20 @@ import math
 import torch
 from torch import Tensor
 
+from zoo import part
 from zoo.components.pe.rope import Rotary
 
 
+@part(
+    "pe",
+    "yarn",
+    source="Peng et al. 2023, definitions 2 and 3, https://arxiv.org/abs/2309.00071",
+    adds=("scaled",),
+)
 class Yarn(Rotary):
-    """RoPE with angles pos · h(θ_i), h(θ) = (1 - γ) θ / s + γ θ, γ from r = L θ / 2π.
+    """A rotary encoding stretched to a longer context than it was made for.
+
+    RoPE with angles pos · h(θ_i), h(θ) = (1 - γ) θ / s + γ θ, γ from r = L θ / 2π.
 
     Peng et al. 2023, YaRN, definitions 2 and 3. γ is 0 below r = alpha, 1 above beta, and linear in
     r between; queries and keys are both multiplied by 0.1 ln(s) + 1, and their scores so by 1/t.

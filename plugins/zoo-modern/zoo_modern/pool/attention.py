@@ -5,11 +5,19 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from zoo import part
 from zoo.components.pool.base import Pool
 
 
+@part(
+    "pool",
+    "attention",
+    source="Yang et al. 2016, equations 5 to 7, https://aclanthology.org/N16-1174",
+)
 class AttentionPool(Pool):
-    """Σ_t a_t x_t, a = softmax over real t of uᵀ tanh(W x_t + b).
+    """A mean over real tokens with learned weights.
+
+    Σ_t a_t x_t, a = softmax over real t of uᵀ tanh(W x_t + b).
 
     Yang et al. 2016, Hierarchical Attention Networks, equations 5 to 7. A text without real tokens
     gives zeros.

@@ -5,11 +5,19 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from zoo import part
 from zoo.components.pool.base import Pool
 
 
+@part(
+    "pool",
+    "last",
+    source="Radford et al. 2018, GPT, section 3.2, https://cdn.openai.com/research-covers/language-unsupervised/language_understanding_paper.pdf",
+)
 class Last(Pool):
-    """x_T, T being a text's last real token (Radford et al. 2018, GPT, section 3.2).
+    """The last real token's vector.
+
+    x_T, T being a text's last real token (Radford et al. 2018, GPT, section 3.2).
 
     A text without real tokens gives zeros.
     """

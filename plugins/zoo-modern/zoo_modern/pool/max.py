@@ -5,11 +5,17 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from zoo import part
 from zoo.components.pool.base import Pool
 
 
+@part(
+    "pool", "max", source="Reimers and Gurevych 2019, section 3, https://arxiv.org/abs/1908.10084"
+)
 class Max(Pool):
-    """max_t x_td over real t, for every channel d (Reimers and Gurevych 2019, section 3).
+    """The greatest value of every channel over real tokens.
+
+    max_t x_td over real t, for every channel d (Reimers and Gurevych 2019, section 3).
 
     A text without real tokens gives zeros.
     """

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from torch import nn
 
+from zoo import part
 from zoo.components.pool.base import Pool
 from zoo_modern.pool.attention import AttentionPool
 
 
+@part(
+    "pool",
+    "multi-query",
+    source="Lin et al. 2017, equations 6 and 7, https://arxiv.org/abs/1703.03130",
+)
 class MultiQuery(AttentionPool):
-    """The rows of A X side by side (B, queries · D), A = softmax(W₂ tanh(W₁ Xᵀ)).
+    """Several means with learned weights, side by side.
+
+    The rows of A X side by side (B, queries · D), A = softmax(W₂ tanh(W₁ Xᵀ)).
 
     Lin et al. 2017, A Structured Self-Attentive Sentence Embedding, equations 6 and 7. The softmax
     is over real tokens, row by row. Choices: 4 queries, where the paper has 30; W₁ (hidden, D) has

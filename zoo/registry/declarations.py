@@ -1,0 +1,249 @@
+"""Parts declare themselves where they stand; their files are read for it and not run. No torch.
+
+    @part("pe", "rope", source="Su et al. 2021, equation 34", adds=("rotate", "order"))
+    class Rotary(PositionalEncoding):
+        '''Rotary: queries and keys rotated by their position.'''
+
+The first line of the docstring is the summary. The parameters are those of the signature that the
+kind's contract does not pass. The capabilities are those of the base class (``capabilities`` there)
+with those that the part adds and without those that it lacks.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from zoo.registry.component import Register, find_module
+from zoo.registry.kinds import COMMAND, KINDS, PASSED
+
+T = TypeVar("T", bound=Callable[..., Any])
+# Their classes declare nothing, so their files are not read.
+_FOREIGN = sys.stdlib_module_names | {"torch", "numpy", "pydantic"}
+
+_DECLARES = re.compile(rb"^@(\w+\.)?part\(", re.MULTILINE)
+
+
+def part(
+    kind: str,
+    name: str,
+    *,
+    source: str = "",
+    adds: tuple[str, ...] = (),
+    lacks: tuple[str, ...] = (),
+) -> Callable[[T], T]:
+    """Declare a class or function as a part of a kind; it stays as it is.
+
+    source: paper, section and equation, or an address. adds, lacks: capabilities that it has
+    beside those of its base class, and those of the base class that it has not. All are literals.
+    """
+    return lambda factory: factory
+
+
+class DeclarationError(Exception):
+    """A declaration that cannot be read; the message names its file and line."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A module's file and its code, which is not run."""
+
+    module: str
+    file: Path
+    tree: ast.Module
+
+    @functools.cached_property
+    def imported(self) -> dict[str, tuple[str, str]]:
+        """The names that the module imports, to module and name there."""
+        return {
+            alias.asname or alias.name: (statement.module or "", alias.name)
+            for statement in self.tree.body
+            if isinstance(statement, ast.ImportFrom) and not statement.level
+            for alias in statement.names
+        }
+
+    def definition(self, name: str) -> ast.ClassDef | ast.FunctionDef | None:
+        """The class or function of that name at the top of the file."""
+        nodes = (n for n in self.tree.body if isinstance(n, ast.ClassDef | ast.FunctionDef))
+        return next((node for node in nodes if node.name == name), None)
+
+    def literal(self, node: ast.expr | None, what: str) -> Any:
+        """The value of a literal. Raises DeclarationError for anything else."""
+        try:
+            return None if node is None else ast.literal_eval(node)
+        except (ValueError, TypeError):
+            raise self.error(node, f"{what} must be a literal: the file is not run") from None
+
+    def error(self, node: ast.AST | None, reason: str) -> DeclarationError:
+        """An error with file and line."""
+        return DeclarationError(f"{self.file}:{getattr(node, 'lineno', 1)}: {reason}")
+
+
+def register_parts(register: Register, module: str) -> None:
+    """Register what a module, or all modules of a package, declare.
+
+    Raises DeclarationError, naming file and line, where a declaration cannot be read.
+    """
+    for source in _sources(module):
+        for node in source.tree.body:
+            if isinstance(node, ast.ClassDef | ast.FunctionDef):
+                for call in filter(_is_part, node.decorator_list):
+                    assert isinstance(call, ast.Call)
+                    _register(register, source, node, call)
+
+
+def _is_part(node: ast.expr) -> bool:
+    function = node.func if isinstance(node, ast.Call) else None
+    return (isinstance(function, ast.Name) and function.id == "part") or (
+        isinstance(function, ast.Attribute) and function.attr == "part"
+    )
+
+
+def _sources(module: str) -> Iterator[Source]:
+    """The files of a module or package that declare anything, by path."""
+    spec = find_module(module)
+    if spec is None or spec.origin is None or not spec.has_location:
+        return
+    folder = Path(spec.origin).parent
+    files = sorted(folder.rglob("*.py")) if spec.submodule_search_locations else [Path(spec.origin)]
+    for file in files:
+        if _DECLARES.search(file.read_bytes()):
+            inside = file.relative_to(folder).with_suffix("").parts
+            names = [name for name in inside if name != "__init__"]
+            package = spec.submodule_search_locations is not None
+            yield read(".".join([module, *names]) if package else module, file)
+
+
+@functools.cache
+def read(module: str, file: Path) -> Source:
+    """A module's code. Raises DeclarationError where it is no Python."""
+    try:
+        return Source(module, file, ast.parse(file.read_bytes()))
+    except (SyntaxError, ValueError) as error:
+        line = getattr(error, "lineno", 1)
+        raise DeclarationError(f"{file}:{line}: {type(error).__name__}: {error}") from None
+
+
+def _register(
+    register: Register, source: Source, node: ast.ClassDef | ast.FunctionDef, call: ast.Call
+) -> None:
+    texts = [source.literal(argument, "what a part is called with") for argument in call.args]
+    options = {str(k.arg): source.literal(k.value, f"'{k.arg}'") for k in call.keywords}
+    unknown = set(options) - {"source", "adds", "lacks"}
+    if len(texts) != 2 or unknown:
+        raise source.error(call, "write part(KIND, NAME, source=..., adds=(...), lacks=(...))")
+    kind, name = texts
+    summary = (ast.get_docstring(node) or "").partition("\n")[0].removesuffix(".")
+    if not summary:
+        raise source.error(node, f"{node.name} has no docstring, whose first line is its summary")
+    inherited, lacks = _capabilities(source, node), set(options.get("lacks", ()))
+    if absent := sorted(lacks - inherited):
+        raise source.error(call, f"'{name}' lacks {', '.join(absent)}: its base has none to lack")
+    try:
+        if kind == COMMAND:
+            register.add_command(name, f"{source.module}:{node.name}", summary=f"{summary}.")
+            return
+        register(
+            kind,
+            name,
+            f"{source.module}:{node.name}",
+            summary=summary,
+            source=options.get("source", ""),
+            capabilities=(inherited - lacks) | set(options.get("adds", ())),
+            parameters=_parameters(kind, source, node) if kind in KINDS else {},
+        )
+    except ValueError as error:
+        raise source.error(call, str(error)) from None
+
+
+def _bases(source: Source, node: ast.AST) -> Iterator[tuple[Source, ast.ClassDef]]:
+    """The base classes whose code can be found, in their order."""
+    for base in node.bases if isinstance(node, ast.ClassDef) else ():
+        if not isinstance(base, ast.Name):
+            continue
+        home, name = source, base.id
+        if base.id in source.imported:
+            module, name = source.imported[base.id]
+            spec = None if module.partition(".")[0] in _FOREIGN else find_module(module)
+            if spec is None or spec.origin is None or not spec.has_location:
+                continue
+            home = read(module, Path(spec.origin))
+        found = home.definition(name)
+        if isinstance(found, ast.ClassDef):
+            yield home, found
+
+
+def _capabilities(source: Source, node: ast.AST) -> set[str]:
+    """What the base classes of a definition declare."""
+    found = set[str]()
+    for home, base in _bases(source, node):
+        own = _assigned(base, "capabilities")
+        found |= set(home.literal(own, "'capabilities'") if own else _declared(home, base))
+    return found
+
+
+def _declared(source: Source, node: ast.ClassDef) -> set[str]:
+    """What a class has that assigns no ``capabilities``: a part, or a class between."""
+    found = _capabilities(source, node)
+    for call in filter(_is_part, node.decorator_list):
+        assert isinstance(call, ast.Call)
+        options = {k.arg: source.literal(k.value, f"'{k.arg}'") for k in call.keywords}
+        return found - set(options.get("lacks", ())) | set(options.get("adds", ()))
+    return found
+
+
+def _assigned(node: ast.ClassDef, name: str) -> ast.expr | None:
+    """The value that the body of a class gives to a name."""
+    for statement in node.body:
+        if isinstance(statement, ast.AnnAssign) and ast.unparse(statement.target) == name:
+            return statement.value
+        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == name:
+            return statement.value
+    return None
+
+
+def _parameters(kind: str, source: Source, node: ast.AST) -> dict[str, Any]:
+    """The parameters, with their defaults, that the kind's contract does not pass.
+
+    Those of the class's own ``__init__``, or else of the first base class that has one.
+    """
+    if isinstance(node, ast.ClassDef):
+        for home, base in ((source, node), *_lineage(source, node)):
+            for function in base.body:
+                if isinstance(function, ast.FunctionDef) and function.name == "__init__":
+                    return _signature(kind, home, function, skip=1)
+        return {}
+    assert isinstance(node, ast.FunctionDef)
+    return _signature(kind, source, node, skip=0)
+
+
+def _lineage(source: Source, node: ast.ClassDef) -> Iterator[tuple[Source, ast.ClassDef]]:
+    for home, base in _bases(source, node):
+        yield home, base
+        yield from _lineage(home, base)
+
+
+def _signature(
+    kind: str, source: Source, function: ast.FunctionDef, *, skip: int
+) -> dict[str, Any]:
+    arguments = function.args
+    places = [*arguments.posonlyargs, *arguments.args]
+    missing: list[ast.expr | None] = [None] * (len(places) - len(arguments.defaults))
+    by_place = zip(places, [*missing, *arguments.defaults], strict=True)
+    by_name = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    parameters = {}
+    for argument, default in [*list(by_place)[skip:], *by_name]:
+        name = argument.arg
+        if name in PASSED.get(kind, ()):
+            continue
+        if default is None:
+            raise source.error(argument, f"parameter '{name}' has no default, and no {kind} is "
+                                         "given one of that name")  # fmt: skip
+        parameters[name] = source.literal(default, f"the default of '{name}'")
+    return parameters
