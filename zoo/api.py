@@ -12,7 +12,7 @@ from zoo.config.places import refuse_unwritable
 from zoo.config.request import COMPARING, Request, load_suite, validated
 from zoo.config.sizes import Sizes
 from zoo.data.sources.in_memory import stored
-from zoo.errors import StoppedError, WriteError, ZooError
+from zoo.errors import ZooError
 from zoo.execution import choose_executor
 from zoo.files import scratch_directory
 from zoo.inference.requests import build_request, build_requests
@@ -22,7 +22,6 @@ from zoo.sweep.options import with_options
 from zoo.sweep.plan import make_plan
 from zoo.sweep.prepare import open_executor, prepare_run
 from zoo.sweep.progress import Progress, for_python
-from zoo.sweep.run import Run
 from zoo.sweep.tracked_progress import TrackedProgress, find_trackers
 
 if TYPE_CHECKING:
@@ -82,9 +81,9 @@ def bench(
 
     loaded = _load(plugins, suite)
     executor = choose_executor(loaded.registry, on, options)
-    given = {**options, "attention": attention, "pe": pe, "task": task, "seeds": seeds}
-    given |= {"data": stored(data, options), "suite": suite, "plugins": _files(plugins)}
-    requests = build_requests(given, loaded.registry)
+    options |= {"attention": attention, "pe": pe, "task": task, "seeds": seeds, "suite": suite}
+    options |= {"data": stored(data, options), "plugins": _files(plugins)}
+    requests = build_requests(options, loaded.registry)
     trackers = find_trackers(track, loaded)
     with contextlib.closing(TrackedProgress(for_python(progress), trackers)) as shown:
         done = run_bench(
@@ -130,17 +129,15 @@ def train(
     Raises ZooError for bad usage or data, and
     ``zoo.inference.train.TrainingFailedError`` where the training itself fails.
     """
-    found = row_to_train(from_, row, suite)
-    loaded = _load([*(found.plugins if found else ()), *_files(plugins)], suite)
-    given = {**options, "attention": attention, "pe": pe, "task": task, "suite": suite}
-    given |= {"data": stored(data, options), "plugins": _files(plugins)}
+    options |= {"attention": attention, "pe": pe, "task": task, "suite": suite}
+    options |= {"data": stored(data, options), "plugins": _files(plugins)}
     with scratch_directory() as scratch:
-        model, _ = train_model(
-            given,
-            loaded,
+        model, _, _ = train_model(
+            options,
             for_python(progress),
             Path(save) if save is not None else scratch / "model",
-            row=found,
+            run=from_,
+            row=row,
             seed=seed,
             on=on,
             all_data=all_data,
@@ -149,57 +146,51 @@ def train(
         return model
 
 
-def row_to_train(
-    from_: str | Path | BenchResult | None, row: str, suite: str | Path | None
-) -> RunRow | None:
-    """The row of a run that ``--from`` and ``--row`` name; None where there is no ``--from``."""
-    from zoo.inference.train import find_run_row
-
-    if from_ is None and row:
-        raise ZooError("--row is of a run: say which with --from (from_)")
-    if from_ is None:
-        return None
-    if suite:
-        raise ZooError("--from and --suite both hold options: use one of them")
-    return find_run_row(Path(from_) if isinstance(from_, str | Path) else from_.directory, row)
-
-
 def train_model(
     options: dict[str, Any],
-    zoo: Zoo,
     progress: Progress,
     save: Path,
     *,
-    row: RunRow | None,
+    run: str | Path | BenchResult | None,
+    row: str,
     seed: int,
     on: str,
     all_data: bool,
     track: str | None,
-) -> tuple[TextModel, Path]:
-    """Train the one model of flat options, and say where it is.
+) -> tuple[TextModel, Path, RunRow | None]:
+    """Train the one model of flat options; the model, where it is, and the row of ``run``.
 
-    row: of a run, whose options those given replace. The rest is as for ``train``, which is the
-    function for users.
+    run: as ``from_`` of ``train``, which is the function for users; so is the rest.
     """
+    from zoo.inference.train import find_run_row
     from zoo.inference.train import train as train_one
 
+    of_run, suite = None, options["suite"]
+    if run is None and row:
+        raise ZooError("--row is of a run: say which with --from (from_)")
+    if run is not None:
+        if suite:
+            raise ZooError("--from and --suite both hold options: use one of them")
+        of_run = find_run_row(Path(run) if isinstance(run, str | Path) else run.directory, row)
+    zoo = _load([*(of_run.plugins if of_run else ()), *options["plugins"]], suite)
     executor = choose_executor(zoo.registry, on, options)
     trackers = find_trackers(track, zoo)
-    if row is None:
+    if of_run is None:
         request = build_request(options, zoo.registry, ignored=COMPARING)
     else:
-        request = row.request(options, zoo.registry)
+        request = of_run.request(options, zoo.registry)
     with contextlib.closing(TrackedProgress(progress, trackers)) as shown:
-        return train_one(
+        model, place = train_one(
             request,
             zoo,
             shown,
             save,
             seed,
             on=executor,
-            all_data=all_data or row is not None,
-            fingerprint=row.fingerprint if row and not options["data"] else "",
+            all_data=all_data or of_run is not None,
+            fingerprint=of_run.fingerprint if of_run and not options["data"] else "",
         )
+    return model, place, of_run
 
 
 def build(
@@ -239,22 +230,17 @@ def _files(plugins: Files | None) -> tuple[str, ...]:
 
 def _load(plugins: Files | None, suite: str | Path | None = None) -> Zoo:
     """All components, with those of the files of a suite and of those given."""
-    held = load_suite(suite).get("plugins", ()) if suite is not None else ()
-    return loading.load([*held, *_files(plugins)])
+    of_suite = load_suite(suite).get("plugins", ()) if suite else ()
+    return loading.load([*of_suite, *_files(plugins)])
 
 
 @dataclass(frozen=True)
 class Bench:
-    """What a request came to. runs: one for each data set. report: of the records of all."""
+    """What requests came to. report: of all records. failed: records that did not end well."""
 
     directory: Path
-    runs: Sequence[Run]
     report: RunReport | Profile
-
-    @property
-    def failed(self) -> list[Record]:
-        """Records of what should have run and did not end well."""
-        return [record for run in self.runs for record in run.failed]
+    failed: list[Record]
 
 
 def run_bench(
@@ -297,32 +283,25 @@ def run_bench(
         else:
             directory = place_of(prepared[0], out)
             places = [directory]
-        runs: list[Run] = []
+        failed: list[Record] = []
         report: RunReport | Profile | None = None
         evaluated: dict[Path, RunReport] = {}
-        # Of tables, where something before has ended the run.
-        suppressed: list[type[Exception]] = []
         try:
             for number, (each, place) in enumerate(zip(prepared, places, strict=True), start=1):
                 if several:
                     data = f"{each.config['data']['name']} (--task {each.request.task})"
                     progress.notice(f"data set {number} of {len(prepared)}: {data}")
                 with each.open(place, fresh=fresh) as run:
-                    runs.append(run)
                     try:
                         carry_out(run, trained)
-                    except StoppedError:
-                        suppressed = [WriteError]
-                        raise
                     finally:
+                        failed += run.failed
                         if run.records:
                             report = evaluated[place] = RunReport(run.records, metric=metric)
-                            with contextlib.suppress(*suppressed):
-                                write_tables(report, place)
+                            write_tables(report, place)
         finally:
             if several and (report := read_profile(directory, metric, evaluated)):
-                with contextlib.suppress(*suppressed):
-                    write_tables(report, directory)
+                write_tables(report, directory)
     if report is None:
         report = the_profile(directory, metric) if several else RunReport([], metric=metric)
-    return Bench(directory, runs, report)
+    return Bench(directory, report, failed)

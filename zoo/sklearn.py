@@ -19,8 +19,6 @@ from zoo.registry import loading
 from zoo.sweep.make_request import make_request
 from zoo.sweep.progress import Silent
 
-MOST_REPEATS = 100  # of a text by its weight, on average: larger numbers are no counts
-
 
 class InputError(ZooError, ValueError):
     """Data that cannot be learned from; a ValueError, as scikit-learn expects."""
@@ -76,9 +74,7 @@ class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on texts and their classes.
 
-        sample_weight: (texts) how much each text counts. A whole number is how often the text is
-        trained on: 0 leaves it out. Where weights are not whole, they are scaled to a mean of one,
-        without those that are 0, and each is rounded up or down. On average it is right.
+        sample_weight: (texts) whole numbers, how often each text is trained on; 0 leaves it out.
 
         Raises InputError for what are no texts, classes or weights, ZooError for parameters that do
         not fit, and ``TrainingFailedError`` where the training diverges or fails.
@@ -100,8 +96,7 @@ class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not isinstance(seed, int | np.integer):
             seed = check_random_state(seed).randint(2**31)
         if sample_weight is not None:
-            repeats = _repeats(sample_weight, codes, self.classes_, int(seed))
-            rows = np.repeat(np.arange(len(y)), repeats)
+            rows = np.repeat(np.arange(len(y)), _repeats(sample_weight, codes, self.classes_))
             texts, codes = [texts[row] for row in rows], codes[rows]
         loaded = loading.load(list(plugins))
         data = stored(_splits(texts, codes.tolist()), {})
@@ -120,13 +115,13 @@ class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         predictions = model.predict(_texts(X))
         # The names of the model's classes are the numbers of ``classes_``.
         names = [str(code) for code in range(len(self.classes_))]
-        return np.array([[found.probabilities[name] for name in names] for found in predictions])
+        return np.array([[each.probabilities[name] for name in names] for each in predictions])
 
     def predict(self, X: Any) -> np.ndarray:
         """The likeliest class of every text (texts)."""
         likeliest = self.predict_proba(X).argmax(axis=1)
-        found: np.ndarray = self.classes_[likeliest]
-        return found
+        classes: np.ndarray = self.classes_[likeliest]
+        return classes
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -157,34 +152,20 @@ def _texts(X: Any) -> list[str]:
     return [str(text) for text in texts]
 
 
-def _repeats(sample_weight: Any, codes: np.ndarray, classes: np.ndarray, seed: int) -> np.ndarray:
-    """How often each text is trained on (texts), a text of every class at least once.
-
-    codes: the class of each, as its place in classes. Weights that are no whole numbers are rounded
-    by systematic sampling (Madow, 1949): of any range of rows, the sum is off by less than one.
-    """
+def _repeats(sample_weight: Any, codes: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """How often each text is trained on (texts). codes: of each, the place of its class."""
     weights = check_array(sample_weight, ensure_2d=False, dtype=float, input_name="sample_weight")
     if weights.shape != codes.shape:
         raise InputError(f"sample_weight has the shape {weights.shape}: give {len(codes)} weights")
     if (weights < 0).any():
         raise InputError("sample_weight has negative weights: 0 leaves a text out")
+    if (weights != np.floor(weights)).any():
+        raise InputError("sample_weight has fractions: give whole numbers, how often each counts")
     if (without := np.bincount(codes, weights) == 0).any():
         raise InputError(
             f"sample_weight is zero for every text of class {classes[without][0]}: leave them out"
         )
-    if (weights == np.floor(weights)).all():
-        if weights.sum() > MOST_REPEATS * len(weights):
-            raise InputError(
-                f"sample_weight repeats a text {weights.mean():.6g} times on average, and at most "
-                f"{MOST_REPEATS} are possible: divide the weights by their mean"
-            )
-        repeats: np.ndarray = weights.astype(int)
-        return repeats
-    ends = np.cumsum(weights / weights.sum() * np.count_nonzero(weights))
-    offset = np.random.default_rng(seed).random()
-    repeats = np.diff(np.floor(ends + offset), prepend=0).astype(int)
-    for code in np.flatnonzero(np.bincount(codes, repeats) == 0):
-        repeats[np.where(codes == code, weights, -1).argmax()] = 1
+    repeats: np.ndarray = weights.astype(int)
     return repeats
 
 
@@ -198,4 +179,4 @@ def _splits(texts: list[str], codes: list[int]) -> dict[str, tuple[list[str], li
     test = {row for code, row in last.items() if codes.count(code) > 1}
     rows = range(len(texts))
     parts = {"train": [r for r in rows if r not in test], "test": sorted(test) or [0]}
-    return {s: ([texts[r] for r in its], [codes[r] for r in its]) for s, its in parts.items()}
+    return {s: ([texts[r] for r in own], [codes[r] for r in own]) for s, own in parts.items()}

@@ -14,14 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zoo.conformance.check import (
-    CheckResult,
-    CheckSettings,
-    ComponentCheck,
-    checks_for,
-    consequences,
-    select_choices,
-)
+from zoo.conformance import CheckResult, CheckSettings, consequences, select_choices
+from zoo.conformance.check import ComponentCheck, checks_for
 
 __all__ = ["ComponentCheck", "ComponentChecks", "component_checks", "parametrize_with_checks"]
 

@@ -60,14 +60,15 @@ def test_every_option_can_be_given_by_name(folder):
 
 def test_another_task_and_a_suite_by_its_options(folder):
     (folder / "small.toml").write_text(
-        'task = "seq2seq"\ndata = "copy(train=40,test=8,shortest=2,longest=3)"\nbeam = 2\n'
-        'dim = 16\nheads = 2\nlayers = 1\nepochs = 1\nphases = ["train"]\nmax_length = 8\n'
+        'task = "seq2seq"\ndata = "copy(train=40,test=8,shortest=2,longest=3)"\n'
+        'schedule = "cosine"\ndim = 16\nheads = 2\nlayers = 1\nepochs = 1\nmax_length = 8\n'
+        'phases = ["train"]\n'
     )
     options = {"seeds": 1, "on": "inline", "device": "cpu", "threads": 1, "out": "out"}
     result = zoo.bench(suite="small.toml", **options)
     assert "exact_match_mean" in result.table.columns
     (record,) = RecordFile(folder / "out").read()
-    assert record.config["task_options"]["beam"] == 2
+    assert record.config["training"]["schedule"] == "cosine"
     again = zoo.bench(**load_suite("small.toml"), **options)
     pd.testing.assert_frame_equal(again.table, result.table)
 

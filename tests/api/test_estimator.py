@@ -13,8 +13,6 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from refused import refused
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -25,7 +23,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 import zoo
-from zoo.sklearn import ZooClassifier, _repeats
+from zoo.sklearn import ZooClassifier
 
 TINY = {
     "pe": "sin",
@@ -164,33 +162,6 @@ def test_a_whole_weight_is_the_text_given_so_often(documents):
     )
 
 
-@given(
-    weights=st.lists(st.floats(0.01, 50), min_size=2, max_size=60),
-    scale=st.sampled_from([0.001, 1.0, 0.37]),
-    seed=st.integers(0, 2**31),
-)
-def test_other_weights_are_rounded_up_or_down(weights, scale, seed):
-    weights = [*weights, 0.5, 0]
-    repeats = _repeats(np.multiply(weights, scale), np.zeros(len(weights), int), ["a"], seed)
-    expected = np.divide(weights, np.mean(weights[:-1]))
-    assert (np.abs(repeats - expected) < 1 + 1e-9).all()
-    assert repeats[-1] == 0
-    assert abs(repeats.sum() - len(weights) + 1) <= 1
-
-
-def test_rounded_weights_are_right_on_average():
-    weights = [0.2, 1.1, 0.7, 2.0]
-    many = [_repeats(weights, np.zeros(4, int), ["a"], seed) for seed in range(2000)]
-    np.testing.assert_allclose(np.mean(many, axis=0), weights, atol=0.05)  # four standard errors
-
-
-def test_a_class_of_little_weight_keeps_its_heaviest_text():
-    codes = np.array([0] * 50 + [1, 1])
-    weights = [1.5] * 50 + [0.001, 0.002]
-    for seed in range(20):
-        assert _repeats(weights, codes, ["a", "b"], seed)[-1] >= 1
-
-
 @pytest.mark.parametrize(
     ("weights", "says"),
     [
@@ -198,7 +169,7 @@ def test_a_class_of_little_weight_keeps_its_heaviest_text():
         ([1, -1], "negative"),
         ([1, 0], "every text of class spam"),
         ([1, float("nan")], "NaN"),
-        ([50_000, 120_000], "85000 times on average.*divide the weights"),
+        ([0.5, 1], "whole numbers"),
     ],
 )
 def test_wrong_weights_are_named(weights, says):

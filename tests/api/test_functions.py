@@ -50,7 +50,9 @@ def test_no_package_has_the_name_of_a_function():
 )
 def test_a_function_takes_every_option_of_its_command_by_name(function, command, own):
     context = command.make_context("zoo", ["--save", "x"] if function is zoo.train else [])
-    offered = {str(param.name) for param in command.get_params(context)}
+    params = command.get_params(context)
+    offered = {str(param.name) for param in params}
+    offered |= {name for param in params for name in getattr(param, "settings", ())}
     parameters = inspect.signature(function).parameters
     assert {*parameters} - {"options"} == (offered - OTHERWISE) | own
     for parameter in parameters.values():
@@ -128,7 +130,7 @@ def test_a_built_encoder_ignores_padding_and_learns():
         ("torch+rope", {}, "torch cannot rotate"),
         ({"attenton": "fused"}, {}, "no axis 'attenton'"),
         ("fused", {"dim": 0}, "--set dim=0"),
-        ("fused", {"width": 3}, "no option 'width'; did you mean 'dim'"),
+        ("fused", {"dims": 3}, "no option 'dims'; did you mean 'dim'"),
         ("naive+sin", {"dimm": 3}, "no option 'dimm'; did you mean 'dim'.* There is: dim, layers"),
         ("fused", {"dim": 10, "heads": 4}, "not divisible"),
     ],

@@ -91,21 +91,18 @@ def train(
     It is the model that 'zoo bench' scores for the same options and seed. Options of a suite that
     are about comparing several models (seeds, baselines, costs) are ignored.
     """
-    from zoo.api import row_to_train, train_model
+    from zoo.api import train_model
     from zoo.inference.train import TrainingFailedError
-    from zoo.registry.loading import load as load_plugins
     from zoo.sweep.progress import for_stream
 
-    loaded, of_run = load_zoo(), row_to_train(from_, row, options["suite"])
-    if of_run is not None and of_run.plugins:
-        loaded = load_plugins([*of_run.plugins, *loaded.files])
+    load_zoo()  # what is wrong with a plug-in is said
     try:
-        model, place = train_model(
+        model, place, of_run = train_model(
             options,
-            loaded,
             for_stream(sys.stderr),
             Path(save),
-            row=of_run,
+            run=from_,
+            row=row,
             seed=seed,
             on=on,
             all_data=all_data,
@@ -130,9 +127,9 @@ def train(
     else:
         score = f"trained on all the data of {card.data['name']}, nothing is left to score it"
     click.echo(f"{card.cell}, seed {card.seed}: {score}; {cost}")
-    if of_run is not None and (other := of_run.differences(card)):
+    if of_run and (other := of_run.differences(card)):
         click.echo(f"The run's score is not this model's, which differs in: {', '.join(other)}")
-    elif of_run is not None:
+    elif of_run:
         click.echo(f"In the run: {of_run.about}")
     click.echo(f"Model: {place}")
     return 0

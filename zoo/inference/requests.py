@@ -22,19 +22,18 @@ def build_requests(
     ignored: options that a suite may hold and that this command has no use for. Raises ZooError,
     which names the suite where the mistake is there.
     """
-    suite = options.get("suite")
-    given = {n: v for n, v in options.items() if n != "suite" and not is_absent(v)}
-    if not suite:
-        return with_saved_encoders(make_requests(given, registry), registry)
-    held = {name: value for name, value in load_suite(suite).items() if name not in ignored}
-    given["plugins"] = (*held.get("plugins", ()), *given.get("plugins", ()))
+    given = {name: value for name, value in options.items() if not is_absent(value)}
+    suite, of_suite = given.pop("suite", None), dict[str, Any]()
+    if suite:
+        of_suite = {n: value for n, value in load_suite(suite).items() if n not in ignored}
+        given["plugins"] = (*of_suite.get("plugins", ()), *given.get("plugins", ()))
     try:
-        return with_saved_encoders(make_requests(given, registry, held), registry)
+        return with_saved_encoders(make_requests(given, registry, of_suite), registry)
     except ZooError as error:
         try:
-            make_requests({}, registry, held)
-        except ZooError as own:
-            if str(own) == str(error):
+            make_requests({}, registry, of_suite)
+        except ZooError as alone:
+            if str(alone) == str(error):
                 raise ZooError(f"suite {suite}: {error}") from None
         raise
 

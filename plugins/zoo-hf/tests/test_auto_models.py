@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import shutil
 from collections.abc import Callable
@@ -252,11 +251,6 @@ def test_a_directory_of_transformers_is_none_of_the_zoos(classifier: Path, tmp_p
     assert json.loads((tmp_path / "config.json").read_text())["model_type"] == "encoder-zoo"
     with pytest.raises(zoo.ZooError, match=r"saved by Transformers.*zoo_hf"):
         zoo.load(tmp_path)
-
-
-def test_the_former_name_says_where_it_went():
-    with pytest.raises(ImportError, match="plugins/zoo-hf, import zoo_hf"):
-        importlib.import_module("zoo.hf")
 
 
 def test_it_runs_in_bfloat16_with_the_tables_of_float32(classifier: Path, texts: list[str]):
