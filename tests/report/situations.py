@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from example import ACCURACIES, REFERENCE, grouped, records_of, run
+from example import ACCURACIES, REFERENCE, records_of, run, scale_sweep
 from factory import (
     BITS_PER_BYTE,
     CONFIG,
@@ -146,19 +146,9 @@ def mixed_code() -> RunReport:
     return RunReport(records)
 
 
-def groups() -> RunReport:
-    """Scores on groups of the test texts, by their length."""
-    curves = {"rope": (1.0, 0.9, 0.7), "none": (0.8, 0.6, 0.5)}
-    names = ("to 40", "41 to 100", "101 to 200")
-    return RunReport(
-        [
-            grouped(
-                train_record(cell(pe=pe), seed, 200 + seed), dict(zip(names, values, strict=True))
-            )
-            for pe, values in curves.items()
-            for seed in range(3)
-        ]
-    )
+def lengths() -> list[Record]:
+    """Costs of a linear and a quadratic cell at growing lengths; one runs out of memory."""
+    return scale_sweep()
 
 
 def data_sets() -> Profile:
@@ -183,7 +173,7 @@ def many_rows() -> RunReport:
     return RunReport(records)
 
 
-SITUATIONS: dict[str, Callable[[], RunReport | Profile]] = {
+SITUATIONS: dict[str, Callable[[], RunReport | Profile | list[Record]]] = {
     made.__name__.replace("_", "-"): made
     for made in (
         few_seeds,
@@ -195,7 +185,7 @@ SITUATIONS: dict[str, Callable[[], RunReport | Profile]] = {
         language_model,
         chance,
         mixed_code,
-        groups,
+        lengths,
         data_sets,
         many_rows,
     )

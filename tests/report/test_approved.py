@@ -16,14 +16,18 @@ from situations import SITUATIONS
 
 from zoo.report.profile import Profile
 from zoo.report.run_report import RunReport
+from zoo.report.tables.scaling_table import as_text
 from zoo.report.write import report_text, write_tables
+from zoo.sweep.records import Record
 
 APPROVED = Path(__file__).parent / "approved"
 LONG = 40  # lines of a file, from which on its middle is left out
 
 
-def shown(report: RunReport | Profile, directory: Path) -> str:
+def shown(report: RunReport | Profile | list[Record], directory: Path) -> str:
     """A terminal, one of 80 columns, and the files of tables."""
+    if isinstance(report, list):
+        return as_text(report)
     write_tables(report, directory)
     parts = {"terminal": report_text(report), "80 columns": report_text(report, 80)}
     parts |= {file.name: file.read_text("utf-8") for file in sorted(directory.glob("*.[cm]*"))}

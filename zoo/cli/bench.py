@@ -132,7 +132,7 @@ def _measure_lengths(
     request: Request, zoo: Zoo, on: Choice, out: str | None, fresh: bool, as_json: bool
 ) -> int:
     """Measure costs at several lengths: a row for each, and the powers with which they grow."""
-    from zoo.report.tables.scaling_table import as_text, make_frame
+    from zoo.report.tables.scaling_table import as_text, scale_table
     from zoo.report.write import write_scale
     from zoo.sweep.cost import measure_lengths
     from zoo.sweep.progress import for_stream
@@ -145,7 +145,7 @@ def _measure_lengths(
         records = measure_lengths(request, zoo, progress, directory=directory, on=on, fresh=fresh)
     write_scale(records, directory)
     if as_json:
-        click.echo(make_frame(records).to_json(orient="records", indent=2))
+        click.echo(scale_table(records).frame.to_json(orient="records", indent=2))
     else:
         click.echo(as_text(records))
     print_tracebacks(records)

@@ -168,9 +168,9 @@ def write_plots(plots: Sequence[Plot], names: Sequence[str], folder: Path) -> No
 def write_scale(records: Sequence[Record], directory: Path) -> None:
     """Write costs at several lengths: ``scale.csv``, ``.md``, ``.svg`` and ``.png``."""
     from zoo.report.plots.curves import scale_plot
-    from zoo.report.tables.scaling_table import as_text, make_frame
+    from zoo.report.tables.scaling_table import as_text, scale_table
 
-    write_file(directory / "scale.csv", _csv(make_frame(records)))
+    write_file(directory / "scale.csv", _csv(scale_table(records).frame))
     write_file(directory / "scale.md", as_text(records, "github") + "\n")
     plot = scale_plot(records)
     write_file(directory / "scale.svg", plot.svg)

@@ -17,7 +17,7 @@ from zoo.report.stats.intervals import Interval, over_seeds
 from zoo.report.stats.ratios import PHASES, Ratio
 from zoo.report.tables.text import plain, ratio_text
 
-Value: TypeAlias = Callable[[Row], Any]
+Value: TypeAlias = Callable[[Any], Any]  # of a row of the table
 REASON = 80  # characters of a reason; table.csv has the whole
 ALWAYS = 0  # the priority of a column that every terminal shows
 RARELY = 9
@@ -40,7 +40,7 @@ class Column:
     better: int
     priority: int
     value: Value
-    text: Callable[[Row], str] = lambda row: ""
+    text: Callable[[Any], str] = lambda row: ""
 
 
 def columns_of(run: EvaluatedRun) -> list[Column]:

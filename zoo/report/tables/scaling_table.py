@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
-import pandas as pd
 from scipy import stats
 
 from zoo.errors import ZooError
 from zoo.report.rows import varying
+from zoo.report.tables.columns import ALWAYS, RARELY, Column
 from zoo.report.tables.notes import machine_summary, mixed
-from zoo.report.tables.text import bullets, laid_out
+from zoo.report.tables.table import Table
+from zoo.report.tables.text import bullets, tabulated
 from zoo.sweep.records import Record
 
 FEWEST = 3
+Point: TypeAlias = tuple[str, Record]  # the name of a cell, and what one size of it costs
 
 
 @dataclass(frozen=True)
@@ -88,18 +91,18 @@ def curves(records: Sequence[Record]) -> list[Curve]:
 
     Raises ZooError where the records are of more than one axis.
     """
-    axes = {r.config["over"] for r in records}
+    axes = {record.config["over"] for record in records}
     if len(axes) != 1:
         raise ZooError(f"expected records of one axis, got {', '.join(sorted(axes))}")
-    last = {(r.name, r.config["value"]): r for r in records}
-    cells = {r.name: r.cell for r in reversed(records)}
+    last = {(record.name, record.config["value"]): record for record in records}
+    cells = {record.name: record.cell for record in reversed(records)}
     differing = varying(list(cells.values())) or list(next(iter(cells.values())))[:1]
     return [
         Curve(
             "+".join(cells[name][axis] for axis in differing),
             tuple(last[key] for key in sorted(last) if key[0] == name),
         )
-        for name in dict.fromkeys(r.name for r in records)
+        for name in dict.fromkeys(record.name for record in records)
     ]
 
 
@@ -108,49 +111,56 @@ def axis(records: Sequence[Record]) -> str:
     return str(records[0].config["over"])
 
 
-def make_frame(records: Sequence[Record]) -> pd.DataFrame:
-    """A row per point, in seconds and MiB: what ``scale.csv`` holds."""
-    rows = [
-        {
-            "cell": curve.name,
-            axis(records): record.config["value"],
-            "status": record.status,
-            **{metric: record.metrics.get(metric) for metric in COSTS},
-            "reason": record.reason,
-        }
-        for curve in curves(records)
-        for record in curve.records
+def scale_table(records: Sequence[Record]) -> Table:
+    """A row per point: ``scale.csv`` holds seconds and MiB, and a reader sees ms and MiB."""
+    over = axis(records)
+    points = [(curve.name, record) for curve in curves(records) for record in curve.records]
+
+    def cost(metric: str) -> Column:
+        head, factor = COSTS[metric]
+
+        def value(point: Point) -> float | None:
+            return point[1].metrics.get(metric)
+
+        def text(point: Point) -> str:
+            number = value(point)
+            if number is None or _unmeasurable(metric, number):
+                return "" if number is None else f"< {LEAST:g}"
+            return f"{factor * number:{',.0f' if factor * number >= 100 else '.3g'}}"
+
+        return Column(metric, head, "The cost of one step.", -1, ALWAYS, value, text)
+
+    def status(point: Point) -> str:
+        return "" if point[1].status == "ok" else point[1].status
+
+    def size(point: Point) -> int:
+        return int(point[1].config["value"])
+
+    def reason(point: Point) -> str:
+        return point[1].reason
+
+    columns = [
+        Column("cell", "cell", "The cell.", 0, ALWAYS, lambda p: p[0], lambda p: p[0]),
+        Column(over, over, "The size.", -1, ALWAYS, size, lambda p: f"{size(p):,}"),
+        *map(cost, COSTS),
+        Column("status", "status", "How it failed.", 0, ALWAYS, lambda p: p[1].status, status),
+        Column("reason", "reason", "Why it failed.", 0, RARELY, reason, reason),
     ]
-    return pd.DataFrame(rows)
+    lines = [{column.key: column.value(point) for column in columns} for point in points]
+    return Table(points, columns, lines)
 
 
 def as_text(records: Sequence[Record], style: str = "simple") -> str:
     """The table of points, the table of exponents, and notes on both."""
-    over, cells, heads = axis(records), curves(records), [head for head, _ in COSTS.values()]
-    points = []
-    for name, record in [(curve.name, record) for curve in cells for record in curve.records]:
-        status = "" if record.status == "ok" else str(record.status)
-        status += f": {record.reason}" if status == "skipped" else ""
-        costs = [_cost(metric, record.metrics.get(metric)) for metric in COSTS]
-        points.append([name, f"{record.config['value']:,}", *costs, status])
-    powers = [[c.name, *(str(c.exponent(metric) or "") for metric in COSTS)] for c in cells]
-    align = ("left", *["right"] * 5, "left")
+    powers = [[c.name, *(str(c.exponent(m) or "") for m in COSTS)] for c in curves(records)]
+    heads = ["cell", "train time", "infer time", "train memory", "infer memory"]
     parts = [
-        laid_out(points, ["cell", over, *heads, "status"], style, align),
-        f"Grows with {over} to the power of:",
-        laid_out(
-            powers, ["cell", "train time", "infer time", "train memory", "infer memory"], style
-        ),
+        scale_table(records).text(style),
+        f"Grows with {axis(records)} to the power of:",
+        tabulated(powers, heads, style),
         bullets(_notes(records)),
     ]
     return "\n\n".join(parts)
-
-
-def _cost(metric: str, value: float | None) -> str:
-    if value is None or _unmeasurable(metric, value):
-        return "" if value is None else f"< {LEAST:g}"
-    shown = value * COSTS[metric][1]
-    return f"{shown:,.0f}" if shown >= 100 else f"{shown:.3g}"
 
 
 def _unmeasurable(metric: str, cost: float) -> bool:

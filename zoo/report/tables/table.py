@@ -23,11 +23,11 @@ from zoo.report.tables.text import plain, tabulated
 class Table:
     """Rows, the columns of all of them, and the values.
 
-    rows: the best first, baselines among them; then those that failed. lines: of each row, the
-    value of each column by its key; None where it is unknown.
+    rows: what the columns read values of. lines: of each row, the value of each column by its key;
+    None where it is unknown.
     """
 
-    rows: list[Row]
+    rows: Sequence[Any]
     columns: list[Column]
     lines: list[dict[str, Any]]
 
@@ -35,7 +35,7 @@ class Table:
     def frame(self) -> pd.DataFrame:
         """The values: what ``table.csv`` holds."""
         frame = pd.DataFrame(self.lines, columns=[column.key for column in self.columns])
-        return frame.astype({"rank": "Int64"})
+        return frame.astype({"rank": "Int64"}) if "rank" in frame else frame
 
     @cached_property
     def texts(self) -> dict[str, list[str]]:
