@@ -15,7 +15,8 @@ from zoo import tracking
 from zoo.cli import main
 from zoo.config.request import Request
 from zoo.config.settings import Execution
-from zoo.execution.base import Ended, JobSetup, ModelSpec, Result, TrainJob
+from zoo.execution.base import Ended, JobSetup, Result, TrainJob
+from zoo.registry import PartSpec
 from zoo.registry.loading import load
 from zoo.sweep.records import RecordFile
 from zoo.sweep.tracked_progress import TrackedProgress, find_trackers
@@ -170,7 +171,7 @@ def test_an_unknown_tracker_is_refused_before_anything_runs(plugin, capfd):
 def test_trackers_finish_before_costs_are_measured_and_a_failure_is_shown_as_one(plugin, tmp_path):
     request = Request()
     setup = JobSetup("classify", {}, request.sizes, request.training, Execution(device="cpu"))
-    job = TrainJob(setup, "rope", "rope", model=ModelSpec({"pe": "rope"}), seed=4)
+    job = TrainJob(setup, "rope", "rope", model={"pe": (PartSpec("rope", {}),)}, seed=4)
     progress = TrackedProgress(Notices(), find_trackers("lines", load(["trackers.py"])))
     execution = {"precision": "fp32", "compile": False}
     progress.begins(tmp_path / "out", {"data": {"name": "order"}, "execution": execution})

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_runs import CLASSIFY, FAILING, bench, cell, executor_plugin, prepared
+from small_runs import CLASSIFY, FAILING, baseline, bench, cell, executor_plugin, prepared
 
 from zoo.config.sizes import Sizes
 from zoo.execution.base import (
@@ -19,19 +19,19 @@ from zoo.execution.base import (
     Event,
     Job,
     Limits,
-    ModelSpec,
     Progress,
     Result,
     Started,
 )
 from zoo.execution.local import InlineExecutor
+from zoo.registry.cell import model_name
 
 MEMBERS = (
     CostMember(cell()),
     CostMember(cell(), twin=True),
     CostMember(cell(attention="raises")),
     CostMember(cell(attention="naive")),
-    CostMember(ModelSpec(baseline="tfidf-logreg(choose=False)")),
+    CostMember(baseline("tfidf-logreg", choose=False)),
     CostMember(
         cell(attention="fused/naive"),
         Sizes(dim=16, layers=2, heads=2, ffn_dim=32, max_length=24, vocab_size=120),
@@ -103,7 +103,7 @@ def test_every_member_has_its_turns_those_of_reference_and_twin_and_memory(membe
         assert samples["matrix_rate"] > 0
         assert samples["session"] == members[REFERENCE].samples["session"]
         reference = samples["reference"]
-        assert reference["name"] == cell().name
+        assert reference["name"] == model_name(cell())
         assert reference["turns"] == members[REFERENCE].samples["turns"]
         assert samples["twin"]["turns"] != reference["turns"]
         assert set(samples["twin"]["turns"]) == set(reference["turns"])
@@ -115,7 +115,7 @@ def test_a_baseline_chooses_on_its_texts_once(corpus, tmp_path, monkeypatch, tim
     monkeypatch.setenv("CHOOSY", str(tmp_path / "noted"))
     if times > 1:
         monkeypatch.setenv("UNSENDABLE", "1")
-    members = [CostMember(cell()), CostMember(ModelSpec(baseline="choosy"))]
+    members = [CostMember(cell()), CostMember(baseline("choosy"))]
     result = measured(tmp_path, members, 1, data=str(corpus))
     assert [member.status for member in result.members] == ["ok", "ok"]
     assert (tmp_path / "noted").read_text() == times * "chosen\n"
@@ -127,7 +127,7 @@ def test_a_group_of_which_no_member_can_be_measured_ends(corpus, tmp_path, monke
     There every cell ends the process before the file would be loaded for the baseline.
     """
     monkeypatch.setenv("CHOOSY", str(tmp_path / "noted"))
-    members = [CostMember(cell(attention="exits")), CostMember(ModelSpec(baseline="choosy"))]
+    members = [CostMember(cell(attention="exits")), CostMember(baseline("choosy"))]
     result = measured(tmp_path, members, 1, data=str(corpus))
     assert [member.status for member in result.members] == ["crashed", "crashed"]
     assert "the process exited with status 7" in result.members[0].reason

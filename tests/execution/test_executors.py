@@ -43,6 +43,7 @@ from zoo.execution.base import (
 )
 from zoo.execution.local import InlineExecutor, LocalExecutor
 from zoo.execution.process import Worker
+from zoo.registry.cell import model_name
 from zoo.sweep.records import RecordFile
 from zoo.sweep.run import Run
 
@@ -156,7 +157,7 @@ def test_what_runs_out_of_memory_beside_others_is_run_again_alone(
     monkeypatch.setenv("HUNGRY_AT_FIRST", str(tmp_path / "been"))
     setup = prepared({**CLASSIFY, "data": str(corpus)}, (FAILING,)).setup
     models = (cell(attention="hungryatfirst"), cell(attention="fused"), cell(attention="naive"))
-    of = [TrainJob(setup, model.name, str(n), model) for n, model in enumerate(models)]
+    of = [TrainJob(setup, model_name(model), str(n), model) for n, model in enumerate(models)]
     events = list(LocalExecutor().run(of, limits=Limits(jobs=jobs), directory=tmp_path / "run"))
     ended = {event.job.key: event.result.status for event in events if isinstance(event, Ended)}
     assert ended == {"0": status, "1": "ok", "2": "ok"}

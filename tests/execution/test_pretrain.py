@@ -92,7 +92,7 @@ def test_the_stage_is_masked_language_modelling_on_the_training_texts(options, t
     vocabulary = Vocabulary.of(data.tokenizer())
     split = MaskedSplit(documents, Masking(0.3, False), vocabulary, RUNTIME.device)
     expected = build_masked_language_model(
-        Cell.parse(opened.registry, job.model.cell),
+        Cell.resolve(opened.registry, job.model),
         setup.sizes,
         vocab_size=data.vocab_size,
         seed=3,

@@ -19,9 +19,10 @@ from safetensors import safe_open
 import zoo as zoo_package
 from zoo.cli import main
 from zoo.config.flags import SETTINGS, flag
-from zoo.execution.base import Event, ModelSpec
+from zoo.execution.base import Event
 from zoo.inference.requests import with_saved_encoders
-from zoo.registry import AXES
+from zoo.registry import AXES, PartSpec
+from zoo.registry.cell import ModelParts
 from zoo.registry.loading import load
 from zoo.sweep.carry_out import carry_out, place_of
 from zoo.sweep.make_request import make_request
@@ -160,9 +161,15 @@ def prepared(options: Mapping[str, Any], plugins: tuple[Path, ...] = ()) -> Prep
         return prepare_run(request, loaded, executor, Silent())
 
 
-def cell(**choices: str) -> ModelSpec:
-    """The default cell, with other choices for some axes."""
-    return ModelSpec({axis: choices.get(axis, DEFAULT_CELL[axis]) for axis in AXES})
+def cell(**choices: str) -> ModelParts:
+    """The default cell as a job has it, with other names for some axes."""
+    names = {**DEFAULT_CELL, **choices}
+    return {axis: tuple(PartSpec(name, {}) for name in names[axis].split("/")) for axis in AXES}
+
+
+def baseline(name: str, **parameters: Any) -> ModelParts:
+    """A baseline as a job has it."""
+    return {"baseline": (PartSpec(name, parameters),)}
 
 
 def result_of(record: Record) -> object:

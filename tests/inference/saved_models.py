@@ -80,7 +80,7 @@ def similar(directory: Path, registry: Registry, **changes: str) -> TextClassifi
     )
     untrained = TextClassifier(classifier, model.tokenizer, card.sizes.max_length, card.labels)
     layers = range(1, card.sizes.layers + 1)
-    untrained.layers_with_map = tuple(n for n in layers if cell.attention.at(n - 1).can("map"))
+    untrained.layers_with_map = tuple(n for n in layers if cell.at("attention", n - 1).can("map"))
     return untrained.eval()
 
 

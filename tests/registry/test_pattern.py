@@ -8,8 +8,8 @@ import pytest
 from refused import refusal
 
 from zoo.cli import main
-from zoo.registry import Pattern
 from zoo.registry.catalog import split_pattern
+from zoo.registry.cell import layers_text
 
 
 def test_random_patterns_are_read_back_as_they_are_written(registry):
@@ -17,18 +17,14 @@ def test_random_patterns_are_read_back_as_they_are_written(registry):
     names = ["rope", "none", "sin(base=3.0)", "rope(base=7.0)", "learned"]
     for _ in range(200):
         chosen = [draw.choice(names) for _ in range(draw.randint(1, 8))]
-        pattern = registry.pattern("pe", "/".join(chosen))
+        pattern = registry.layers("pe", "/".join(chosen))
         assert len(chosen) % len(pattern) == 0
-        assert [str(pattern.at(i)) for i in range(16)] == [
-            chosen[i % len(chosen)] for i in range(16)
-        ]
+        written = [str(choice) for choice in pattern]
+        assert written * (len(chosen) // len(pattern)) == chosen
         # No shorter pattern gives these layers.
         for shorter in range(1, len(pattern)):
-            other = Pattern(pattern.choices[:shorter])
-            assert any(str(other.at(i)) != str(pattern.at(i)) for i in range(56))
-        again = registry.pattern("pe", str(pattern))
-        assert str(again) == str(pattern)
-        assert again.choices == pattern.choices
+            assert any(written[i % shorter] != written[i % len(written)] for i in range(56))
+        assert registry.layers("pe", layers_text(pattern)) == pattern
 
 
 @pytest.mark.parametrize(
@@ -41,16 +37,20 @@ def test_random_patterns_are_read_back_as_they_are_written(registry):
     ],
 )
 def test_equal_models_have_one_name(registry, text, shortest):
-    assert str(registry.pattern("attention", text)) == shortest
+    assert layers_text(registry.layers("attention", text)) == shortest
     both = registry.patterns("attention", f"{shortest},{text}")
-    assert [str(pattern) for pattern in both] == [shortest]
+    assert [layers_text(choices) for choices in both] == [shortest]
 
 
 def test_patterns_stand_in_comma_lists(registry):
     found = registry.patterns("pe", "rope,sin(base=5.0)/none,rope/none")
-    assert [str(pattern) for pattern in found] == ["rope", "sin(base=5.0)/none", "rope/none"]
+    assert [layers_text(choices) for choices in found] == [
+        "rope",
+        "sin(base=5.0)/none",
+        "rope/none",
+    ]
     every = registry.patterns("pe", "all")
-    assert [str(pattern) for pattern in every] == registry.labels("pe")
+    assert [layers_text(choices) for choices in every] == registry.labels("pe")
 
 
 def test_a_slash_within_brackets_or_quotes_divides_nothing():
@@ -69,7 +69,7 @@ def test_a_slash_within_brackets_or_quotes_divides_nothing():
     ],
 )
 def test_a_bad_pattern_is_one_line(registry, axis, text, line):
-    assert refusal(lambda: registry.pattern(axis, text)).startswith(line)
+    assert refusal(lambda: registry.layers(axis, text)).startswith(line)
 
 
 @pytest.mark.parametrize("command", ["check", "info"])

@@ -69,7 +69,7 @@ def test_every_component_of_a_pattern_counts(tmp_path):
         file.write_text(PLUGIN.replace("mine", file.stem))
     registry = load(files).registry
     request = make_request({"norm": "layer/one/other", "layers": 3}, registry)
-    (row,) = [row for row in make_plan(request, registry).rows if not row.model.baseline]
+    (row,) = [row for row in make_plan(request, registry).rows if not row.baseline]
     assert {"one.py", "other.py"} == set(plugin_hashes(row.choices))
 
 

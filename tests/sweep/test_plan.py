@@ -22,7 +22,7 @@ def plan_of(registry: Registry, **options: str) -> Plan:
 
 
 def cells(registry: Registry, **options: str) -> list[tuple[str, str, str]]:
-    chosen = [row.model.cell for row in plan_of(registry, **{**OPTIONS, **options}).rows]
+    chosen = [row.cell_names for row in plan_of(registry, **{**OPTIONS, **options}).rows]
     return [(cell["attention"], cell["pe"], cell["norm"]) for cell in chosen]
 
 
@@ -76,7 +76,7 @@ def test_patterns_are_choices_like_any_other(registry):
 
 def test_capabilities_are_those_of_each_layer(registry):
     plan = plan_of(registry, attention="fused/torch,torch/fused", pe="rope/none", baseline="none")
-    assert {row.model.cell["attention"]: row.skip_reason for row in plan.rows} == {
+    assert {row.cell_names["attention"]: row.skip_reason for row in plan.rows} == {
         "fused/torch": "",
         "torch/fused": "torch cannot rotate queries and keys, which rope needs (layer 1)",
     }
@@ -125,8 +125,8 @@ def test_all_baselines_means_every_one_that_fits_the_task(registry):
     classifiers = ["tfidf-logreg", "majority"]
     for task, names in (("classify", classifiers), ("lm", ["ngram"]), ("seq2seq", [])):
         plan = plan_of(registry, task=task, baseline="all").with_data(())
-        assert [row.name for row in plan.rows if row.model.baseline] == names
-        assert [row.model.baseline for row in plan.rows[1:]] == names  # after all cells
+        assert [row.name for row in plan.rows if row.baseline] == names
+        assert [row.baseline_name for row in plan.rows[1:]] == names  # after all cells
 
 
 def test_what_a_task_needs_of_components_is_checked_before_anything_runs(registry):

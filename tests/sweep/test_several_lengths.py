@@ -69,7 +69,7 @@ class Scripted(InlineExecutor):
     def result(self, job: CostJob, member: Any) -> Result:
         assert member.sizes == job.setup.sizes
         assert member.full_length == 1
-        point = member.model.cell["attention"], member.sizes.max_length
+        point = str(member.model["attention"][0]), member.sizes.max_length
         self.measured.append(point)
         if point in self.failures:
             return Result(self.failures[point], "a reason", "a traceback")

@@ -87,7 +87,7 @@ def test_the_first_value_within_a_standard_error_of_the_best_is_chosen(
         Record(
             kind="tune",
             status="ok",
-            cell=dict(row.model.cell),
+            cell=row.cell_names,
             key=str(score),
             environment={},
             config={"training": training.model_dump()},

@@ -215,9 +215,7 @@ def test_causal_tagging_needs_an_attention_that_can_be_causal():
     obstacles = {}
     for causal in (False, True):
         rows = make_plan(make_request({**options, "causal": causal}, registry), registry).rows
-        obstacles[causal] = {
-            row.name.split("+")[0]: row.skip_reason for row in rows if row.model.cell
-        }
+        obstacles[causal] = {row.name.split("+")[0]: row.skip_reason for row in rows if row.cell}
     assert set(obstacles[False].values()) == {""}
     assert obstacles[True]["fused"] == ""
     assert "does not declare 'causal', which the task needs" in obstacles[True]["both-ways"]

@@ -185,8 +185,8 @@ def _plan_data(request: Request, plan: Plan) -> dict[str, Any]:
     rows = [
         {
             "name": row.name,
-            "cell": dict(row.model.cell),
-            "baseline": row.model.baseline,
+            "cell": row.cell_names,
+            "baseline": row.baseline_name,
             "run_if": row.condition,
             "skipped": row.skip_reason,
         }
@@ -200,7 +200,7 @@ def _plan_table(plan: Plan) -> str:
 
     rows = []
     for row in plan.rows:
-        names = list(row.model.cell.values()) or [row.name, *[""] * (len(AXES) - 1)]
+        names = list(row.cell_names.values()) or [row.name, *[""] * (len(AXES) - 1)]
         state = f"run if {row.condition}" if row.condition else "run"
         rows.append([*names, f"skipped: {row.skip_reason}" if row.skip_reason else state])
     running, skipped = len(plan.with_data(()).runnable), len(plan.rows) - len(plan.runnable)

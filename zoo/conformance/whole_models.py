@@ -32,7 +32,7 @@ from zoo.conformance.training import agrees
 from zoo.models.architectures import LanguageModel
 from zoo.models.build import build_classifier, build_language_model
 from zoo.models.seeding import seeded
-from zoo.registry import AXES, Choice, Pattern
+from zoo.registry import AXES, Choice
 from zoo.registry.cell import Cell
 from zoo.registry.loading import built_ins
 from zoo.training.trainer import AuxiliaryLosses, after_step, undecayed
@@ -89,7 +89,7 @@ def _plain(**parts: str) -> Cell:
 
 def _cell(setup: ModuleSetup, **parts: str) -> Cell:
     """The same with the component in it."""
-    return replace(_plain(**parts), **{setup.choice.component.kind: Pattern((setup.choice,))})
+    return replace(_plain(**parts), **{setup.choice.component.kind: (setup.choice,)})
 
 
 def _train(cell: Cell, slot: str, sizes: Sizes) -> None:

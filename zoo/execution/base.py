@@ -21,6 +21,7 @@ from zoo.config.settings import NO_PRETRAINING, Execution, Pretraining, Training
 from zoo.config.sizes import Sizes
 from zoo.execution.machine import default_jobs, default_threads
 from zoo.files import writing
+from zoo.registry.cell import ModelParts
 from zoo.registry.code_hash import CodeVersion
 
 Status = Literal["ok", "skipped", "oom", "timeout", "crashed", "diverged", "lost"]
@@ -71,19 +72,6 @@ class JobSetup:
 
 
 @dataclass(frozen=True)
-class ModelSpec:
-    """What is trained or measured: a cell (axis to choice, as text) or a baseline, by name."""
-
-    cell: Mapping[str, str] = field(default_factory=dict)
-    baseline: str = ""
-
-    @property
-    def name(self) -> str:
-        """The name of the row in tables."""
-        return self.baseline or "+".join(self.cell.values())
-
-
-@dataclass(frozen=True)
 class Job:
     """One piece of work. name: for people. key: identifies the work; unique within a run."""
 
@@ -98,7 +86,7 @@ class InspectJob(Job):
     """Describe the machine, and build models whose components were given parameters."""
 
     kind: ClassVar[str] = "inspect"
-    models: tuple[ModelSpec, ...] = ()
+    models: tuple[ModelParts, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -110,7 +98,7 @@ class TrainJob(Job):
     """
 
     kind: ClassVar[str] = "train"
-    model: ModelSpec = ModelSpec()
+    model: ModelParts = field(default_factory=dict)
     seed: int = 0
     save_weights: bool = False
     all_data: bool = False
@@ -125,7 +113,7 @@ class CostMember:
     to see how often it is told apart from itself; its memory is not measured.
     """
 
-    model: ModelSpec
+    model: ModelParts
     sizes: Sizes | None = None
     training: Training | None = None
     full_length: int = 0

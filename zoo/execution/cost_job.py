@@ -33,6 +33,7 @@ from zoo.measure.turns import (
     ratios_of,
     summarise,
 )
+from zoo.registry.cell import model_name
 
 STEPS = "zoo.execution.cost_steps"
 PROCESSES = 2  # and a third for what is near the reference
@@ -280,7 +281,7 @@ def _result(
     if len(group) > 1 and group[1].member.twin:
         reference, twin = group[0], group[1]
         samples["reference"] = {
-            "name": reference.member.model.name,
+            "name": model_name(reference.member.model),
             "clock": one.clock,
             "properties": {"batches": reference.properties.get("batches", [])},
             "turns": reference.turns,

@@ -16,12 +16,11 @@ import torch
 from zoo.config.sizes import Sizes
 from zoo.execution.base import CostMember, JobSetup
 from zoo.execution.machine import environment
-from zoo.execution.open_setup import build_model, find_estimator, open_setup
+from zoo.execution.open_setup import build_model, find_baseline, find_estimator, open_setup
 from zoo.measure import turns
 from zoo.measure.memory import peaks_of
 from zoo.measure.timing import EstimatorTiming, ModelTiming, measure_matrix_rate
 from zoo.measure.turns import PHASES, TURN_SECONDS, Pair
-from zoo.registry.catalog import split_pattern
 from zoo.tasks.base import TaskSetup
 from zoo.training.device import resolve
 
@@ -48,10 +47,11 @@ def memory(setup: JobSetup, member: CostMember) -> tuple[dict[str, dict[str, Any
     """
     opened = _opened(setup, member)
     estimator = find_estimator(opened, member.model)
-    if estimator is not None:
+    baseline = find_baseline(opened, member.model)
+    if estimator is not None and baseline is not None:
         peaks = peaks_of(
             device=torch.device("cpu"),
-            first=opened.registry.choose("baseline", member.model.baseline).component.resolve,
+            first=baseline.component.resolve,
             set_up=EstimatorTiming(estimator).prepared,
             phases=("inference", "training"),
         )
@@ -152,11 +152,10 @@ def _timing(
 
 def _small(member: CostMember, sizes: Sizes) -> Sizes:
     """The sizes of the steps that load what a process loads once."""
-    if not member.model.cell:  # a baseline may be of one size alone
+    if "baseline" in member.model:  # a baseline may be of one size alone
         return sizes
     # As many layers as it takes for every component of a pattern to be there.
-    patterns = (split_pattern(text) for text in member.model.cell.values())
-    changes = {"layers": max(len(pattern) for pattern in patterns)}
+    changes = {"layers": max(map(len, member.model.values()))}
     if member.full_length:
         changes["max_length"] = min(SMALLEST_LENGTH, sizes.max_length)
     return sizes.model_copy(update=changes)

@@ -11,9 +11,9 @@ from zoo.config.sizes import Sizes
 from zoo.data.cache import cached_entry, entry
 from zoo.data.token_arrays import EncodedData
 from zoo.errors import RefusedError, ZooError
-from zoo.execution.base import DataReference, JobSetup, ModelSpec, PluginFile
-from zoo.registry import Registry
-from zoo.registry.cell import Cell
+from zoo.execution.base import DataReference, JobSetup, PluginFile
+from zoo.registry import Choice, Registry
+from zoo.registry.cell import Cell, ModelParts
 from zoo.registry.loading import load
 from zoo.tasks.base import Estimator, Task, TaskSetup, find_task
 
@@ -48,14 +48,19 @@ def open_setup(setup: JobSetup, sizes: Sizes | None = None) -> TaskSetup:
     )
 
 
-def find_estimator(setup: TaskSetup, model: ModelSpec) -> Estimator | None:
+def find_baseline(setup: TaskSetup, model: ModelParts) -> Choice | None:
+    """The baseline that a model is; None for a cell."""
+    specs = model.get("baseline", ())
+    return setup.registry.resolve("baseline", specs[0]) if specs else None
+
+
+def find_estimator(setup: TaskSetup, model: ModelParts) -> Estimator | None:
     """A baseline that is fitted outside the training loop; None for what is trained like a cell."""
-    if not model.baseline:
-        return None
-    return setup.task.estimator(setup, setup.registry.choose("baseline", model.baseline))
+    baseline = find_baseline(setup, model)
+    return None if baseline is None else setup.task.estimator(setup, baseline)
 
 
-def build_model(setup: TaskSetup, model: ModelSpec, seed: int) -> nn.Module:
+def build_model(setup: TaskSetup, model: ModelParts, seed: int) -> nn.Module:
     """The untrained module of a cell, or of a baseline that is trained like one.
 
     Raises RefusedError where a component of a cell refuses what it is built with.
@@ -64,13 +69,13 @@ def build_model(setup: TaskSetup, model: ModelSpec, seed: int) -> nn.Module:
 
     from zoo.models.seeding import seeded
 
-    if not model.baseline:
-        cell = Cell.parse(setup.registry, model.cell)
+    choice = find_baseline(setup, model)
+    if choice is None:
+        cell = Cell.resolve(setup.registry, model)
         try:
             return setup.task.build(setup, cell, seed)
         except ValueError as error:
             raise RefusedError(" ".join(str(error).split())) from error
-    choice = setup.registry.choose("baseline", model.baseline)
     with seeded(seed, "baseline"):
         module = setup.task.build_baseline(setup, choice)
     if not isinstance(module, nn.Module):

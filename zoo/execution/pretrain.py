@@ -45,7 +45,7 @@ def begin(
     a record says of it.
     """
     pretraining = setup.pretraining
-    if not pretraining.init or job.model.baseline:
+    if not pretraining.init or "baseline" in job.model:
         return 0, {}
     if pretraining.init != PRETRAIN:
         _load_encoder(model, load_file(setup.data.directory / SAVED_MODEL))

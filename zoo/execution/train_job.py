@@ -13,8 +13,9 @@ import numpy as np
 from zoo.errors import ComponentError, RefusedError, ZooError
 from zoo.execution.base import WEIGHTS, InspectJob, Limits, Result, Step, TrainJob
 from zoo.execution.machine import environment, use_threads
-from zoo.execution.open_setup import build_model, find_estimator, open_setup
+from zoo.execution.open_setup import build_model, find_baseline, find_estimator, open_setup
 from zoo.models.seeding import derive
+from zoo.registry.cell import model_name
 from zoo.tasks.base import Estimator, Evaluation, TaskSetup
 from zoo.training import checkpoint
 from zoo.training.device import resolve
@@ -43,7 +44,7 @@ def inspect(job: InspectJob, directory: Path, limits: Limits) -> Iterator[Step |
         except ComponentError:
             continue
         except (RefusedError, TypeError, RuntimeError) as error:
-            raise ZooError(f"{model.name} cannot be built: {error}") from error
+            raise ZooError(f"{model_name(model)} cannot be built: {error}") from error
     yield Result(environment=environment(runtime))
 
 
@@ -128,7 +129,8 @@ def run_epoch(trainer: Trainer, done: int, total: int) -> Generator[Step, None, 
 
 def _fit(job: TrainJob, setup: TaskSetup, estimator: Estimator) -> Result:
     """Fit and score a baseline that fits itself, on the same data."""
-    choice = setup.registry.choose("baseline", job.model.baseline)
+    choice = find_baseline(setup, job.model)
+    assert choice is not None
     np.random.seed(derive(job.seed, "baseline") % 2**32)  # scikit-learn's default generator
     start = time.perf_counter()
     estimator.fit()

@@ -23,7 +23,7 @@ from zoo.config.metric_description import MetricDescription
 from zoo.config.settings import NO_PRETRAINING, Pretraining, Training
 from zoo.config.sizes import Sizes
 from zoo.errors import ZooError
-from zoo.registry import AXES, BUILT_IN, Choice, Pattern, Registry
+from zoo.registry import AXES, BUILT_IN, Choice, Registry
 from zoo.registry.cell import Cell
 from zoo.tasks.base import Task, TaskSetup, find_task
 
@@ -150,7 +150,7 @@ class Card(BaseModel):
             if axis not in self.parts:
                 raise ZooError(f"config.json has no {axis}")
             parts = self.parts[axis]
-            found[axis] = Pattern(tuple(_find(registry, axis, p) for p in parts))
+            found[axis] = tuple(_find(registry, axis, p) for p in parts)
         return Cell(**found)
 
     def differences(self, cell: Cell) -> str:

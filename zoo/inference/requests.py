@@ -87,7 +87,7 @@ def _read_encoder(directory: Path, registry: Registry) -> InitialModel:
         tokenizer=directory / TOKENIZER,
         sizes=card.sizes,
         cell={
-            axis: tuple(str(getattr(cell, axis).at(layer)) for layer in layers)
+            axis: tuple(str(cell.at(axis, layer)) for layer in layers)
             for axis in AXES
             if axis not in task.unused
         },

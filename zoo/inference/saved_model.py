@@ -180,7 +180,7 @@ def load_from(
         raise ZooError(f"{directory}: {error}") from error
     text_model.card = card
     layers = range(1, card.sizes.layers + 1)
-    text_model.layers_with_map = tuple(n for n in layers if cell.attention.at(n - 1).can("map"))
+    text_model.layers_with_map = tuple(n for n in layers if cell.at("attention", n - 1).can("map"))
     return text_model.to(device).eval()
 
 

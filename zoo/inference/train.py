@@ -77,7 +77,7 @@ def train(
     request = request.model_copy(update={"baseline": "none", "seeds": (seed,), "jobs": 1})
     plan = make_plan(request, zoo.registry)
     if len(plan.rows) > 1:
-        many = [a for a in AXES if len({row.model.cell[a] for row in plan.rows}) > 1]
+        many = [a for a in AXES if len({row.cell_names[a] for row in plan.rows}) > 1]
         raise ZooError(
             f"this trains one model, and there are several choices of {' and '.join(many)}; "
             "'zoo bench' compares them"
@@ -125,12 +125,12 @@ def _card(run: PreparedRun, job: TrainJob, result: Result) -> Card:
     request, registry, task = run.request, run.zoo.registry, run.plan.task
     assert run.loaded is not None
     encoded, config = run.loaded.encoded, run.config
-    cell = next(row.cell for row in run.plan.rows if row.name == job.model.name)
+    cell = next(row.cell for row in run.plan.rows if row.model == job.model)
     return Card(
         task=request.task,
         task_options=request.recorded_options,
         task_part=Part.of(registry.choose("task", request.task)),
-        cell=job.model.name,
+        cell=str(cell),
         parts={axis: tuple(map(Part.of, getattr(cell, axis))) for axis in AXES},
         labels=encoded.label_names,
         vocab_size=encoded.vocab_size,

@@ -82,13 +82,13 @@ def build_stack(
         place = {"layer_index": layer, "layer_count": sizes.layers}
         with part(f"layers.{layer}.attention"):
             attention = build_attention(
-                cell.attention.at(layer),
+                cell.at("attention", layer),
                 sizes,
                 attention_dropout,
                 place,
                 encoder=issubclass(kind, Encoder),
             )
-        pe = cell.pe.at(layer)
+        pe = cell.at("pe", layer)
         # One for all layers that have it, except for attentions whose heads have other widths and
         # encodings that differ from layer to layer.
         in_heads = pe.can("rotate") or pe.can("bias") or pe.can("content-bias")
@@ -103,33 +103,33 @@ def build_stack(
         if cross:
             with part(f"layers.{layer}.cross"):
                 options["cross"] = build_attention(
-                    cell.attention.at(layer), sizes, attention_dropout, place
+                    cell.at("attention", layer), sizes, attention_dropout, place
                 )
         with part(f"layers.{layer}.ffn"):
-            ffn = build_ffn(cell.ffn.at(layer), sizes, dropout, place)
-        norm = functools.partial(build_norm, cell.norm.at(layer), sizes.dim, place)
+            ffn = build_ffn(cell.at("ffn", layer), sizes, dropout, place)
+        norm = functools.partial(build_norm, cell.at("norm", layer), sizes.dim, place)
         numbers = itertools.count(2)
 
         def make_ffn(
             layer: int = layer, place: Place = place, numbers: Iterator[int] = numbers
         ) -> nn.Module | None:
             with part(f"layers.{layer}.ffn.{next(numbers)}"):
-                return build_ffn(cell.ffn.at(layer), sizes, dropout, place)
+                return build_ffn(cell.at("ffn", layer), sizes, dropout, place)
 
         offered = {**place, "make_ffn": make_ffn}
         with part(f"layers.{layer}.block"):
-            block = _call(cell.block.at(layer), attention, ffn, norm, offered=offered, **options)
-        blocks.append(_expect(cell.block.at(layer), block, Block))
+            block = _call(cell.at("block", layer), attention, ffn, norm, offered=offered, **options)
+        blocks.append(_expect(cell.at("block", layer), block, Block))
     with part("embedding"):
         std = given.get("embedding_std", 1.0)
         embedding = ScaledEmbedding(given["vocab_size"], sizes.dim, std)
     with part("final_norm"):
         final_norm = norm() if blocks[-1].final_norm else None
-    embeds = (p for i, p in enumerate(positions) if cell.pe.at(i).can("embed"))
+    embeds = (p for i, p in enumerate(positions) if cell.at("pe", i).can("embed"))
     fixed = any(choice.can("fixed-length") for choice in (*cell.pe, *cell.attention))
     last = sizes.layers - 1
     # Fewer queries than keys, in the last layer, need an attention that takes a context.
-    few = cell.attention.at(last).can("cross") and not cell.ffn.at(last).can("neighbours")
+    few = cell.at("attention", last).can("cross") and not cell.at("ffn", last).can("neighbours")
     few = few and not isinstance(attention, Bidirectional)
     return kind(
         embedding,
@@ -139,7 +139,7 @@ def build_stack(
         layer_positions=positions,
         dropout=dropout,
         max_length=sizes.max_length if fixed else None,
-        caches=cell.attention.can("cache")
+        caches=all(attention.can("cache") for attention in cell.attention)
         and all(ffn.can("cache") or not ffn.can("neighbours") for ffn in cell.ffn),
         all_positions=all_positions or not few,
     )
@@ -247,7 +247,7 @@ def build_classifier(
     position of the last layer, also where the pool reads one. Raises as ``build_stack`` does.
     """
     encoder = build_stack(Encoder, cell, sizes, all_positions=all_positions, **options)
-    choice = cell.pool.at(0)
+    choice = cell.at("pool", 0)
     with seeded(options["seed"], "pool"):
         pool = _expect(choice, _call(choice, sizes.dim), Pool)
     width = sizes.dim if pool.width is None else pool.width

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from zoo.registry.catalog import Registry
-from zoo.registry.cell import Pattern
-from zoo.registry.component import BUILT_IN, Choice, Component, Owner, Register
+from zoo.registry.component import BUILT_IN, Choice, Component, Owner, PartSpec, Register
 from zoo.registry.kinds import AXES, CAPABILITIES, KINDS
 
 __all__ = [
@@ -15,7 +14,7 @@ __all__ = [
     "Choice",
     "Component",
     "Owner",
-    "Pattern",
+    "PartSpec",
     "Register",
     "Registry",
 ]

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from zoo.errors import ZooError, nearest
-from zoo.registry.cell import Pattern
-from zoo.registry.component import BUILT_IN, Choice, Component, Register
+from zoo.registry.cell import layers_text, shortest
+from zoo.registry.component import BUILT_IN, Choice, Component, PartSpec, Register
 from zoo.registry.kinds import AXES, COMMAND, KINDS, to_install
 
 # The page is written from the plug-ins themselves, so that no list of them is kept here.
@@ -91,16 +91,24 @@ class Registry:
             call = None
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
             raise ZooError(f"cannot read {kind} '{text}'; write it as name(param=value)")
+        declared = {**component.parameters, **component.harness_parameters}
+        bound = _bind(f"{kind} '{component.name}'", declared, call)
+        return self.resolve(kind, PartSpec(component.full_name, bound))
+
+    def resolve(self, kind: str, spec: PartSpec) -> Choice:
+        """The component of a spec with its parameters; ZooError where it is not here."""
+        component = self.get(kind, spec.name)
         harness = component.harness_parameters
-        bound = _bind(f"{kind} '{component.name}'", {**component.parameters, **harness}, call)
-        given = {name: value for name, value in bound.items() if name not in harness}
-        carried_out = {name: value for name, value in bound.items() if name in harness}
+        given = {name: value for name, value in spec.parameters.items() if name not in harness}
+        carried_out = {name: value for name, value in spec.parameters.items() if name in harness}
         return Choice(component, self.label(component), given, carried_out)
 
-    def pattern(self, axis: str, text: str) -> Pattern:
+    def layers(self, axis: str, text: str) -> tuple[Choice, ...]:
         """Parse the components that take turns over the layers: ``window(size=4)/fused``.
 
-        Raises ZooError where a component is bad, or the axis is of a part that is no layer's.
+        Of patterns that give equal models, as ``fused`` and ``fused/fused`` do, the shortest is
+        returned. Raises ZooError where a component is bad, or the axis is of a part that is no
+        layer's.
         """
         names = split_pattern(text)
         if len(names) > 1:
@@ -108,7 +116,7 @@ class Registry:
                 raise ZooError(f"pool '{text}': a model has one pool, which takes no pattern")
             if "" in names:
                 raise ZooError(f"{axis} '{text}': a pattern has a name on both sides of a '/'")
-        return Pattern.of([self.choose(axis, name) for name in names])
+        return shortest([self.choose(axis, name) for name in names])
 
     def choices(self, kind: str, text: str) -> list[Choice]:
         """Parse a comma-separated list of choices, or ``all``; of equal ones one is returned.
@@ -118,13 +126,13 @@ class Registry:
         chosen = (self.choose(kind, name) for name in self._names(kind, text))
         return list({str(choice): choice for choice in chosen}.values())
 
-    def patterns(self, axis: str, text: str) -> list[Pattern]:
+    def patterns(self, axis: str, text: str) -> list[tuple[Choice, ...]]:
         """Parse a comma-separated list of patterns, or ``all``; raises as ``choices`` does.
 
-        Patterns that give equal models, as ``fused`` and ``fused/fused`` do, are equal.
+        Of patterns that give equal models one is returned.
         """
-        found = (self.pattern(axis, name) for name in self._names(axis, text))
-        return list({str(pattern): pattern for pattern in found}.values())
+        patterns = (self.layers(axis, name) for name in self._names(axis, text))
+        return list({layers_text(choices): choices for choices in patterns}.values())
 
     def _names(self, kind: str, text: str) -> list[str]:
         """The names in a list."""

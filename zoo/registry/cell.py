@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from zoo.errors import counted
-from zoo.registry.component import Choice
+from zoo.registry.component import Choice, PartSpec
 from zoo.registry.kinds import AXES, CAPABILITIES
 
 if TYPE_CHECKING:
@@ -22,78 +22,98 @@ SLOTS = {
 }
 
 
-@dataclass(frozen=True)
-class Pattern:
-    """Layer i has choice i mod n: ``window(size=4)/fused``. Most patterns are one choice alone."""
+# What is trained or measured, in plain values that every process can read: axis to the parts that
+# take turns over the layers; or, of a baseline, ``{"baseline": (part,)}``.
+ModelParts = Mapping[str, tuple[PartSpec, ...]]
 
-    choices: tuple[Choice, ...]
 
-    @classmethod
-    def of(cls, choices: Sequence[Choice]) -> Pattern:
-        """The shortest pattern with these choices: ``fused/fused`` is ``fused``."""
-        names = [str(choice) for choice in choices]
-        lengths = range(1, len(names) + 1)
-        shortest = next(n for n in lengths if names[:n] * (len(names) // n) == names)
-        return cls(tuple(choices[:shortest]))
+def layers_text(parts: Sequence[PartSpec | Choice]) -> str:
+    """The parts that take turns over the layers, as text: ``window(size=4)/fused``."""
+    return "/".join(map(str, parts))
 
-    def at(self, layer: int) -> Choice:
-        """The choice of a layer, counted from 0."""
-        return self.choices[layer % len(self.choices)]
 
-    def can(self, *capabilities: str) -> bool:
-        """Whether every one of the components declares every one of the capabilities."""
-        return all(choice.can(*capabilities) for choice in self.choices)
+def names_of(model: Mapping[str, Sequence[PartSpec | Choice]]) -> dict[str, str]:
+    """Axis, or ``baseline``, to its parts as text."""
+    return {kind: layers_text(parts) for kind, parts in model.items()}
 
-    def __iter__(self) -> Iterator[Choice]:
-        return iter(self.choices)
 
-    def __len__(self) -> int:
-        return len(self.choices)
+def model_name(model: ModelParts) -> str:
+    """The name of the row in tables."""
+    return "+".join(names_of(model).values())
 
-    def __str__(self) -> str:
-        return "/".join(map(str, self.choices))
+
+def shortest(choices: Sequence[Choice]) -> tuple[Choice, ...]:
+    """The shortest pattern that gives every layer the same: ``fused/fused`` is ``fused``."""
+    names = [str(choice) for choice in choices]
+    lengths = range(1, len(names) + 1)
+    length = next(n for n in lengths if names[:n] * (len(names) // n) == names)
+    return tuple(choices[:length])
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One combination: for every axis the pattern of its components over the layers.
+    """One combination, with the components found: of n choices for an axis, layer i has i mod n.
 
-    A model has one pool, so its pattern is one component.
+    A model has one pool.
     """
 
-    attention: Pattern
-    pe: Pattern
-    norm: Pattern
-    ffn: Pattern
-    block: Pattern
-    pool: Pattern
+    attention: tuple[Choice, ...]
+    pe: tuple[Choice, ...]
+    norm: tuple[Choice, ...]
+    ffn: tuple[Choice, ...]
+    block: tuple[Choice, ...]
+    pool: tuple[Choice, ...]
 
     @classmethod
     def parse(cls, registry: Registry, names: Mapping[str, str]) -> Cell:
-        """The cell whose patterns have these names; ZooError where one is unknown."""
-        return cls(**{axis: registry.pattern(axis, name) for axis, name in names.items()})
+        """The cell whose axes have these names; ZooError where one is unknown."""
+        return cls(**{axis: registry.layers(axis, name) for axis, name in names.items()})
+
+    @classmethod
+    def resolve(cls, registry: Registry, parts: ModelParts) -> Cell:
+        """The cell of these parts; ZooError where one is not among the components here."""
+        choices = {
+            axis: tuple(registry.resolve(axis, spec) for spec in specs)
+            for axis, specs in parts.items()
+        }
+        return cls(**choices)
+
+    @property
+    def parts(self) -> ModelParts:
+        """The cell in plain values."""
+        return {axis: tuple(choice.spec for choice in self.axis(axis)) for axis in AXES}
 
     @property
     def names(self) -> dict[str, str]:
-        """Axis to pattern, as text: what a record holds and what ``parse`` reads."""
-        return {field.name: str(getattr(self, field.name)) for field in fields(self)}
+        """Axis to its choices, as text: what a record holds and what ``parse`` reads."""
+        return names_of({axis: self.axis(axis) for axis in AXES})
 
     @property
     def choices(self) -> tuple[Choice, ...]:
         """All components that the cell is made of, axis by axis."""
-        return tuple(choice for field in fields(self) for choice in getattr(self, field.name))
+        return tuple(choice for axis in AXES for choice in self.axis(axis))
+
+    def axis(self, axis: str) -> tuple[Choice, ...]:
+        """The choices of an axis."""
+        choices: tuple[Choice, ...] = getattr(self, axis)
+        return choices
+
+    def at(self, axis: str, layer: int) -> Choice:
+        """The choice of a layer, counted from 0."""
+        choices = self.axis(axis)
+        return choices[layer % len(choices)]
 
     def __str__(self) -> str:
         return "+".join(self.names.values())
 
-    def too_long(self, layers: int) -> str:
-        """The first pattern with more components than there are layers; empty where none has."""
+    def too_long(self, layers: int) -> str | None:
+        """The first axis with more choices than there are layers, in words."""
         for axis in AXES:
-            pattern: Pattern = getattr(self, axis)
-            if len(pattern) > layers:
-                what = f"{axis} '{pattern}' is a pattern of {len(pattern)} components"
+            choices = self.axis(axis)
+            if len(choices) > layers:
+                what = f"{axis} '{layers_text(choices)}' is a pattern of {len(choices)} components"
                 return f"{what}, and the model has {counted(layers, 'layer')}"
-        return ""
+        return None
 
     def bidirectional(self, needs: Mapping[str, Collection[str]]) -> bool:
         """Whether an encoder runs an attention of it in both directions, from either end.
@@ -105,8 +125,8 @@ class Cell:
             choice.can("causal-only") for choice in self.attention
         )
 
-    def refusal(self, sizes: Sizes, needs: Mapping[str, Collection[str]]) -> str:
-        """Why this cell cannot be built at these sizes; empty where it can.
+    def refusal(self, sizes: Sizes, needs: Mapping[str, Collection[str]]) -> str | None:
+        """Why this cell cannot be built at these sizes; None where it can.
 
         Uses only declared capabilities: nothing is built. needs: axis to the
         capabilities that the task requires of its components.
@@ -114,7 +134,7 @@ class Cell:
         if reason := self.too_long(sizes.layers):
             return reason
         for axis, capabilities in needs.items():
-            for choice in getattr(self, axis):
+            for choice in self.axis(axis):
                 for capability in sorted(capabilities):
                     if not choice.can(capability):
                         return (
@@ -133,10 +153,10 @@ class Cell:
             return f"only one encoding can add to the embeddings, not {' and '.join(embedding)}"
         repeats = len(self.attention) * len(self.pe)  # later layers have the same pairs again
         for layer in range(min(sizes.layers, repeats)):
-            reason = _pair_refusal(self.attention.at(layer), self.pe.at(layer), sizes)
+            reason = _pair_refusal(self.at("attention", layer), self.at("pe", layer), sizes)
             if reason:
                 return reason if repeats == 1 else f"{reason} (layer {layer + 1})"
-        return ""
+        return None
 
 
 def head_dim(attention: Choice, sizes: Sizes) -> int:
@@ -144,8 +164,8 @@ def head_dim(attention: Choice, sizes: Sizes) -> int:
     return sizes.dim if attention.can("one-head") else sizes.dim // sizes.heads
 
 
-def _pair_refusal(attention: Choice, pe: Choice, sizes: Sizes) -> str:
-    """Why a layer cannot have this attention with this encoding; empty where it can."""
+def _pair_refusal(attention: Choice, pe: Choice, sizes: Sizes) -> str | None:
+    """Why a layer cannot have this attention with this encoding; None where it can."""
     for slot, action in SLOTS.items():
         if pe.can(slot) and not attention.can(slot):
             return f"{attention} cannot {action}, which {pe} needs"
@@ -153,4 +173,4 @@ def _pair_refusal(attention: Choice, pe: Choice, sizes: Sizes) -> str:
         return f"width {sizes.dim} is not divisible into {sizes.heads} heads"
     if pe.can("rotate") and head_dim(attention, sizes) % 2:
         return f"{pe} needs an even head width, not {head_dim(attention, sizes)}"
-    return ""
+    return None

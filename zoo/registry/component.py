@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from importlib.machinery import ModuleSpec
 from keyword import iskeyword
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from zoo.errors import ComponentError, nearest, one_line
 from zoo.registry.kinds import CAPABILITIES, COMMAND, KINDS
@@ -123,6 +123,21 @@ def find_module(path: str) -> ModuleSpec | None:
     return None
 
 
+class PartSpec(NamedTuple):
+    """A part of a cell in plain values: the component's name and the parameters given for it.
+
+    Any process can read it, also one that has not loaded the plug-in; ``Registry.resolve`` finds
+    the component.
+    """
+
+    name: str
+    parameters: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        shown = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
+        return f"{self.name}({shown})" if shown else self.name
+
+
 @dataclass(frozen=True)
 class Choice:
     """A component with the parameters given for it: ``window(size=64)``.
@@ -136,11 +151,15 @@ class Choice:
     given: Mapping[str, Any] = field(default_factory=dict)
     harness: Mapping[str, Any] = field(default_factory=dict)
 
-    def __str__(self) -> str:
+    @property
+    def spec(self) -> PartSpec:
+        """The choice in plain values."""
         defaults = self.component.harness_parameters
         changed = {k: v for k, v in self.harness.items() if v != defaults[k]}
-        shown = [f"{name}={value!r}" for name, value in {**self.given, **changed}.items()]
-        return f"{self.label}({', '.join(shown)})" if shown else self.label
+        return PartSpec(self.label, {**self.given, **changed})
+
+    def __str__(self) -> str:
+        return str(self.spec)
 
     @property
     def capabilities(self) -> frozenset[str]:

@@ -43,7 +43,7 @@ def _skipped(run: Run) -> None:
         prepared.progress.notice("rows are skipped for other reasons too: --plan lists them")
     for row in prepared.plan.rows:
         if row.skip_reason:
-            key = digest(["skipped", model_id(row.model), row.skip_reason, prepared.config])
+            key = digest(["skipped", model_id(row), row.skip_reason, prepared.config])
             if not run.reuse(key, asked_for=False):
                 skipped = Result("skipped", row.skip_reason)
                 run.record("train", row, key, prepared.request.training, skipped)

@@ -14,6 +14,7 @@ from zoo.config.settings import Training
 from zoo.execution.base import CostJob, CostMember, Job, Result
 from zoo.measure.turns import HALF, PHASES, seconds
 from zoo.registry import Choice
+from zoo.registry.cell import model_name
 from zoo.registry.loading import Zoo
 from zoo.sweep.keys import digest, result_key
 from zoo.sweep.make_request import lengths_command, refuse_several_values
@@ -57,8 +58,9 @@ def measure_rows(
     def ended(job: Job, result: Result) -> None:
         assert isinstance(job, CostJob)
         for member, own in job.results(result):
-            if not member.twin and member.model.name in to_do:
-                row, key = to_do.pop(member.model.name)
+            name = model_name(member.model)
+            if not member.twin and name in to_do:
+                row, key = to_do.pop(name)
                 own = replace(own, seconds=result.seconds / len(job.members))
                 run.record("cost", row, key, trainings[row.name], own)
 
@@ -67,7 +69,7 @@ def measure_rows(
 
 def key_of_cost(prepared: PreparedRun, row: Row, training: Training) -> str:
     """The key of the record of a row's cost."""
-    model, code, plan = model_id(row.model), prepared.code("cost", row), prepared.plan
+    model, code, plan = model_id(row), prepared.code("cost", row), prepared.plan
     more = plan.reference, prepared.request.blocks
     config = prepared.keyed(training)
     return result_key("cost", model, config, code, prepared.cost_environment, *more)
@@ -150,7 +152,7 @@ def _measure_at(run: Run, length: int, stopped: dict[str, str]) -> None:
     for row in plan.rows:
         assert row.cell is not None
         reason = row.cell.refusal(sizes, plan.needs) or stopped.get(row.name, "")
-        model, code = {"cell": dict(row.model.cell)}, prepared.code("scale", row)
+        model, code = {"cell": row.cell_names}, prepared.code("scale", row)
         more = length, reason, blocks
         key = result_key("scale", model, config, code, prepared.cost_environment, *more)
         keys[row.name] = key

@@ -18,9 +18,9 @@ from zoo.config.request import MOST_SEEDS, PARTS, Request, flat_fields, validate
 from zoo.config.settings import PRETRAIN, TUNABLE, Training
 from zoo.config.sizes import Sizes
 from zoo.errors import ZooError, nearest
-from zoo.execution.base import ModelSpec
 from zoo.registry import Registry
 from zoo.registry.catalog import split_list
+from zoo.registry.cell import ModelParts, names_of
 from zoo.sweep.options import as_text
 from zoo.tasks.base import Task, find_task
 from zoo.tasks.data_of_task import task_for
@@ -210,7 +210,7 @@ def _plain(name: str, value: Any) -> Any:
 
 
 def repeat_command(
-    request: Request, task: Task, model: ModelSpec, training: Training, seed: int | None = None
+    request: Request, task: Task, model: ModelParts, training: Training, seed: int | None = None
 ) -> str:
     """``zoo bench`` with the options that give this one row again.
 
@@ -218,7 +218,7 @@ def repeat_command(
     cost.
     """
     request = request.model_copy(update={"training": training})
-    row = {**_axes(task, model), "baseline": model.baseline or "none"}
+    row = {**_axes(task, model), "baseline": names_of(model).get("baseline", "none")}
     if seed is None:
         what = {"phases": "cost", "blocks": request.blocks}
     else:
@@ -226,7 +226,7 @@ def repeat_command(
     return _command("bench", request, task, {**row, **what, **_settings(request, task)})
 
 
-def lengths_command(request: Request, task: Task, model: ModelSpec) -> str:
+def lengths_command(request: Request, task: Task, model: ModelParts) -> str:
     """``zoo bench`` with the options that measure this row at every length again."""
     given = {**_axes(task, model), "blocks": request.blocks, **_settings(request, task)}
     given |= {"phases": "cost", "max_length": as_text(request.lengths)}
@@ -238,8 +238,9 @@ def values_in(command: str, option: str) -> Iterator[str]:
     return (value for word, value in itertools.pairwise(shlex.split(command)) if word == option)
 
 
-def _axes(task: Task, model: ModelSpec) -> dict[str, str]:
-    return {axis: choice for axis, choice in model.cell.items() if axis not in task.unused}
+def _axes(task: Task, model: ModelParts) -> dict[str, str]:
+    left_out = {"baseline", *task.unused}
+    return {axis: name for axis, name in names_of(model).items() if axis not in left_out}
 
 
 def _settings(request: Request, task: Task) -> dict[str, Any]:

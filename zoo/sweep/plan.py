@@ -13,9 +13,8 @@ from zoo.config.metric_description import ranked_by
 from zoo.config.request import Design, Request
 from zoo.config.settings import Training
 from zoo.errors import ZooError, counted, nearest
-from zoo.execution.base import ModelSpec
-from zoo.registry import AXES, Choice, Pattern, Registry
-from zoo.registry.cell import Cell
+from zoo.registry import AXES, Choice, Registry
+from zoo.registry.cell import Cell, ModelParts, model_name
 from zoo.tasks.base import Task, find_task
 from zoo.tasks.data_of_task import refuse_unread
 
@@ -41,16 +40,26 @@ class Row:
     bidirectional: bool = False
 
     @cached_property
-    def model(self) -> ModelSpec:
-        """Its name and parts as text, for jobs and records."""
+    def model(self) -> ModelParts:
+        """Its parts in plain values, for jobs."""
         if self.cell is not None:
-            return ModelSpec(self.cell.names)
-        return ModelSpec(baseline=str(self.baseline))
+            return self.cell.parts
+        return {} if self.baseline is None else {"baseline": (self.baseline.spec,)}
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The row's name."""
-        return self.model.name
+        return model_name(self.model)
+
+    @property
+    def cell_names(self) -> dict[str, str]:
+        """Axis to its parts as text, for records; empty for a baseline."""
+        return {} if self.cell is None else self.cell.names
+
+    @property
+    def baseline_name(self) -> str:
+        """The baseline as text, for records; empty for a cell."""
+        return "" if self.baseline is None else str(self.baseline)
 
     @cached_property
     def choices(self) -> tuple[Choice, ...]:
@@ -130,7 +139,10 @@ def make_plan(request: Request, registry: Registry) -> Plan:
     return Plan(task, scoring, tuple(rows), reference, needs)
 
 
-def _one_factor(axes: Sequence[Sequence[Pattern]]) -> Iterator[tuple[Pattern, ...]]:
+Layers = tuple[Choice, ...]  # those of one axis, which take turns
+
+
+def _one_factor(axes: Sequence[Sequence[Layers]]) -> Iterator[tuple[Layers, ...]]:
     """The first pattern of every axis, and then all that differ from it in one axis."""
     base = tuple(patterns[0] for patterns in axes)
     yield base
@@ -139,7 +151,7 @@ def _one_factor(axes: Sequence[Sequence[Pattern]]) -> Iterator[tuple[Pattern, ..
             yield (*base[:place], other, *base[place + 1 :])
 
 
-DESIGNS: dict[Design, Callable[[Sequence[Sequence[Pattern]]], Iterator[tuple[Pattern, ...]]]] = {
+DESIGNS: dict[Design, Callable[[Sequence[Sequence[Layers]]], Iterator[tuple[Layers, ...]]]] = {
     "factorial": lambda axes: itertools.product(*axes),
     "one-factor": _one_factor,
 }
@@ -172,7 +184,7 @@ def _reference(rows: Sequence[Row], wanted: str) -> str:
         return rows[0].name
     parts = {part.strip() for part in wanted.split("+")}
     for row in rows:
-        if parts <= set(row.model.cell.values()):
+        if parts <= set(row.cell_names.values()):
             return row.name
     raise ZooError(
         f"--reference {wanted}: no such cell can run{nearest(wanted, [r.name for r in rows])}"
@@ -199,7 +211,7 @@ def _refuse_pretraining(request: Request) -> None:
 def _not_as_saved(request: Request, cell: Cell) -> str:
     """The first axis on which a cell's encoder has other parts than the saved one; else empty."""
     for axis, saved in request.initial.cell.items() if request.initial else ():
-        here = tuple(str(getattr(cell, axis).at(layer)) for layer in range(request.sizes.layers))
+        here = tuple(str(cell.at(axis, layer)) for layer in range(request.sizes.layers))
         if here != saved:
             assert request.initial is not None
             one, other = ("/".join(dict.fromkeys(choices)) for choices in (saved, here))

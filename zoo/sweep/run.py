@@ -13,7 +13,8 @@ from typing import Any
 from zoo.config.metric_description import MetricDescription
 from zoo.config.request import Request
 from zoo.config.settings import Training
-from zoo.execution.base import Artifacts, Ended, Executor, Job, JobSetup, Limits, ModelSpec, Result
+from zoo.execution.base import Artifacts, Ended, Executor, Job, JobSetup, Limits, Result
+from zoo.registry.cell import ModelParts
 from zoo.registry.code_hash import plugin_hashes
 from zoo.registry.loading import Zoo
 from zoo.sweep.complete import refuse_incomplete
@@ -110,7 +111,7 @@ class PreparedRun:
         pretrained = trains and bool(self.setup.pretraining.init)
         return code_of(kind, choices, *filter(None, [builder]), pretrained=pretrained)
 
-    def command(self, model: ModelSpec, training: Training, seed: int | None = None) -> str:
+    def command(self, model: ModelParts, training: Training, seed: int | None = None) -> str:
         """The command that repeats a training of a model, or with no seed its cost.
 
         It trains one model, which would by default have more threads, and with them other bits.
@@ -184,8 +185,8 @@ class Run:
             traceback=result.traceback,
             # Of the machine that ran the job, where it came far enough to say.
             environment=dict(result.environment or usual),
-            cell=dict(row.model.cell),
-            baseline=row.model.baseline,
+            cell=row.cell_names,
+            baseline=row.baseline_name,
             exact=row.exact,
             bidirectional=row.bidirectional,
             seed=seed,
@@ -233,6 +234,6 @@ def job_limits(request: Request, executor: Executor, trainings: int = 1) -> Limi
     return executor.default_limits(asked, trainings)
 
 
-def model_id(model: ModelSpec) -> dict[str, Any]:
+def model_id(row: Row) -> dict[str, Any]:
     """What a row is, for keys."""
-    return {"cell": dict(model.cell), "baseline": model.baseline}
+    return {"cell": row.cell_names, "baseline": row.baseline_name}

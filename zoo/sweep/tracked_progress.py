@@ -10,6 +10,7 @@ from typing import Any
 from zoo.config.metric_description import MetricDescription
 from zoo.execution.base import Ended, Event, Result, TrainJob
 from zoo.registry.catalog import split_list
+from zoo.registry.cell import model_name, names_of
 from zoo.registry.loading import Zoo
 from zoo.sweep.progress import Progress
 from zoo.tracking import TrackedRun, TrackerThread
@@ -63,14 +64,12 @@ class TrackedProgress(Progress):
             self.shown.close()
 
     def _run(self, job: TrainJob, result: Result) -> TrackedRun:
-        baseline = {"baseline": job.model.baseline} if job.model.baseline else {}
         config = {
             "phase": self.phase_name,
             "task": job.setup.task,
             **job.setup.task_options,
             "data": self.config["data"]["name"],
-            **job.model.cell,
-            **baseline,
+            **names_of(job.model),
             "seed": job.seed,
             **job.setup.sizes.model_dump(),
             **job.setup.training.model_dump(),
@@ -78,7 +77,7 @@ class TrackedProgress(Progress):
             "device": job.setup.execution.device,
         }
         return TrackedRun(
-            name=f"{job.model.name} seed {job.seed}",
+            name=f"{model_name(job.model)} seed {job.seed}",
             group=self.directory.name,
             directory=self.directory,
             config=config,

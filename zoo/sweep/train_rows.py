@@ -85,7 +85,7 @@ def _train(
 
 def key_of_training(prepared: PreparedRun, row: Row, seed: int, training: Training) -> str:
     """The key of a training's record."""
-    model, config = model_id(row.model), prepared.keyed(training)
+    model, config = model_id(row), prepared.keyed(training)
     code = prepared.code("train", row)
     return result_key("train", model, config, code, prepared.environment, seed)
 

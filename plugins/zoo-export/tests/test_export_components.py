@@ -13,7 +13,7 @@ from zoo_export.program import FORMATS, write_program
 
 from zoo.config.sizes import Sizes
 from zoo.models.build import build_classifier
-from zoo.registry import AXES, Choice, Owner, Pattern, Registry
+from zoo.registry import AXES, Choice, Owner, Registry
 from zoo.registry.cell import Cell
 from zoo.registry.loading import built_ins
 from zoo.registry.plugins import read_plugin
@@ -53,7 +53,7 @@ def components(registry: Registry, kind: str) -> list[Choice]:
 
 def cell_of(**parts: Sequence[Choice]) -> Cell:
     plain = Cell.parse(built_ins(), PLAIN)
-    return Cell(**{**vars(plain), **{axis: Pattern.of(list(c)) for axis, c in parts.items()}})
+    return Cell(**{**vars(plain), **{axis: tuple(c) for axis, c in parts.items()}})
 
 
 def obstacle(cell: Cell, layers: int) -> str:

@@ -17,7 +17,7 @@ from zoo.errors import ZooError
 from zoo.files import scratch_directory
 from zoo.inference.saved_model import TOKENIZER, draft, load_from
 from zoo.models.text_model import TextModel, TextTagger
-from zoo.registry import AXES, Choice, Pattern, Registry
+from zoo.registry import AXES, Choice, Registry
 from zoo.registry.cell import Cell
 from zoo.registry.loading import built_ins
 from zoo.registry.plugins import described
@@ -120,7 +120,7 @@ def _why_not(card: Any, registry: Registry, choice: Choice, form: Format) -> str
     sizes: Sizes = card.sizes.model_copy(update={"layers": LAYERS})
     setup = replace(card.setup(registry), sizes=sizes)
     plain = Cell.parse(built_ins(), PLAIN)
-    cell = Cell(**{**vars(plain), choice.component.kind: Pattern.of([choice])})
+    cell = Cell(**{**vars(plain), choice.component.kind: (choice,)})
     with scratch_directory() as scratch:
         try:
             model = setup.task.build(setup, cell, card.seed).eval()

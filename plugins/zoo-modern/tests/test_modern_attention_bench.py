@@ -62,7 +62,7 @@ def test_a_plan_has_every_combination_and_why_some_are_left_out(task):
     rows = make_plan(make_request(options, loaded.registry), loaded.registry).rows
     names = set()
     for row in rows:
-        if row.model.baseline:
+        if row.baseline:
             continue
         attention, pe = (
             next(c for c in row.choices if c.component.kind == kind) for kind in ("attention", "pe")

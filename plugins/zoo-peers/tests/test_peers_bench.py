@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from zoo.execution import cost_steps
-from zoo.execution.base import CostMember, ModelSpec
+from zoo.execution.base import CostMember
+from zoo.registry import PartSpec
 from zoo.registry.loading import load
 from zoo.sweep.make_request import make_request
 from zoo.sweep.prepare import open_executor, prepare_run
@@ -43,7 +44,7 @@ def test_the_cost_of_every_peer_can_be_measured(
     with open_executor(loaded, "inline") as executor:
         setup = prepare_run(request, loaded, executor, Silent()).setup
     for name in PEERS:
-        state, member = {}, CostMember(ModelSpec(baseline=name))
+        state, member = {}, CostMember({"baseline": (PartSpec(name, {}),)})
         known = cost_steps.prepare(state, setup, 0, member)
         assert known["params"] > 0
         assert known["flops_per_token"] > 0
