@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from zoo.config.settings import MACHINE_FIELDS, machine_of
@@ -92,3 +92,24 @@ def changed_settings(one: Record, other: Record) -> dict[str, tuple[Any, Any]]:
         for name in dict.fromkeys([*before, *after])
         if not name.startswith("execution.") and before.get(name) != after.get(name)
     }
+
+
+def environment_of(records: Sequence[Record]) -> dict[str, str]:
+    """Machine and versions of what ran, by name; several values where they differ."""
+    values: dict[str, dict[str, None]] = {}
+    ran = [record for record in records if record.environment and record.status != "skipped"]
+    # Most records have the environment of the one before.
+    for record in {repr((r.environment, r.plugins)): r for r in ran}.values():
+        for name, value in _flat(record.environment | {"plug-in": record.plugins}):
+            values.setdefault(name, {})[value] = None
+    return {name: "; ".join(filter(None, known)) for name, known in values.items() if any(known)}
+
+
+def _flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in values.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{before}{name} ")
+        elif isinstance(value, bool):
+            yield f"{before}{name}", "yes" if value else "no"
+        else:
+            yield f"{before}{name}", "" if value is None else str(value)

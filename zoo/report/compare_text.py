@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from zoo.config.metric_description import MetricDescription
-from zoo.errors import listed
-from zoo.report.compare_costs import REFERENCE, Change
+from zoo.errors import counted, listed
+from zoo.report.compare_costs import MEMORY, REFERENCE, SPEEDS, Change
 from zoo.report.compare_runs import ComparedRow, Comparison
 from zoo.report.rows import varying
-from zoo.report.stats.intervals import Interval
+from zoo.report.stats.ratios import CONTENDED, MEMORY_TIE, UNDECIDED
 from zoo.report.tables.text import bullets, line, plain, ratio_text, tabulated
-from zoo.report.tables.words import said
 
-HEADS = {"train speed": "× train", "inference speed": "× infer", "memory": "× memory"}
+HEADS = {SPEEDS["train"]: "× train", SPEEDS["infer"]: "× infer", MEMORY: "× memory"}
 
 
 def comparison_text(comparison: Comparison, before: str, after: str, markdown: bool = False) -> str:
@@ -25,86 +23,96 @@ def comparison_text(comparison: Comparison, before: str, after: str, markdown: b
     A reason that several rows have is said once, below the table.
     """
     one_line = line if markdown else plain
-    found = defaultdict(list)
+    names = defaultdict(list)
     for row in comparison.rows:
-        found[row.verdict, row.why].append(row.name)
-    shared = {pair: names for pair, names in found.items() if pair[1] and len(names) > 1}
-    rows = _table(comparison, [why for _, why in shared])
-    heads = [head for head in rows[0] if any(row[head] for row in rows)] if rows else []
-    cells = [[row[head] for head in heads] for row in rows]
-    table = tabulated(cells, heads, "github" if markdown else "simple")
+        names[row.verdict, row.why].append(row.name)
+    shared = {pair: rows for pair, rows in names.items() if pair[1] and len(rows) > 1}
+    cells = [row.cell for row in comparison.rows if not row.baseline]
+    axes = list(varying(cells)) or (list(cells[0])[:2] if cells else ["attention"])
+    lines = [_line(row, axes, comparison, [why for _, why in shared]) for row in comparison.rows]
+    heads = [head for head in lines[0] if any(row[head] for row in lines)] if lines else []
+    rows = [[row[head] for head in heads] for row in lines]
+    table = tabulated(rows, heads, "github" if markdown else "simple")
     sides = [one_line(f"before: {before}"), one_line(f"after: {after}")]
     notes = [
-        f"{verdict}{'' if len(found) == 1 else f' ({listed(names, 3)})'}: {why}"
-        for (verdict, why), names in shared.items()
+        f"{verdict}{'' if len(names) == 1 else f' ({listed(rows_of, 3)})'}: {why}"
+        for (verdict, why), rows_of in shared.items()
     ]
-    notes += _notes(comparison)
-    lines = bullets([line(one) for one in notes]) if markdown else "\n".join(map(plain, notes))
-    parts = (("  \n" if markdown else "\n").join(sides), table, lines)
-    return "\n\n".join(part for part in parts if part)
+    notes = [one_line(note) for note in [*notes, *_notes(comparison)]]
+    parts = (("  \n" if markdown else "\n").join(sides), table)
+    below = bullets(notes) if markdown else "\n".join(notes)
+    return "\n\n".join(part for part in (*parts, below) if part)
 
 
 def comparison_data(comparison: Comparison, before: str, after: str) -> dict[str, Any]:
     """The same as plain values, for JSON."""
-    return {
-        "before": before,
-        "after": after,
-        "reference": comparison.reference,
-        "environment": {name: list(pair) for name, pair in comparison.environment.items()},
-        "settings": {name: list(pair) for name, pair in comparison.settings.items()},
-        "added": comparison.added,
-        "gone": comparison.gone,
-        "tests": comparison.tests,
-        "rows": [asdict(row) for row in comparison.rows],
-        "notes": _notes(comparison),
-    }
-
-
-def _table(comparison: Comparison, shared: Collection[str]) -> list[dict[str, str]]:
-    cells = [row.cell for row in comparison.rows if not row.baseline]
-    axes = list(varying(cells)) or (list(cells[0])[:2] if cells else ["attention"])
-    return [_line(row, axes, comparison.metric, shared) for row in comparison.rows]
+    data = asdict(comparison) | {"before": before, "after": after, "notes": _notes(comparison)}
+    del data["metric"], data["costs"]  # in the notes
+    return data
 
 
 def _line(
-    row: ComparedRow, axes: list[str], metric: MetricDescription, shared: Collection[str]
+    row: ComparedRow, axes: list[str], comparison: Comparison, shared: Collection[str]
 ) -> dict[str, str]:
-    shown = {axis: row.cell.get(axis, "") for axis in axes}
+    """Head to text; shared: reasons that are below the table."""
+    metric = comparison.metric
+    texts = {axis: row.cell.get(axis, "") for axis in axes}
     if row.baseline:
-        shown[axes[0]] = row.baseline
+        texts[axes[0]] = row.baseline
     changes = {change.metric: change for change in row.changes}
-    scored = changes.get(metric.label, Change(metric.label))
-    for head, mean, half in (
-        (f"{metric.label} before", scored.before, scored.before_half),
-        ("after", scored.after, scored.after_half),
-    ):
-        interval = Interval(mean, half).text(metric.digits) if mean is not None else ""
-        shown[head] = interval
-    shown["change"] = difference_text(metric, scored)
+    score = changes.get(metric.label, Change(metric.label))
+    texts[f"{metric.label} before"] = score.before.text(metric.digits) if score.before else ""
+    texts["after"] = score.after.text(metric.digits) if score.after else ""
+    texts["change"] = ""
+    if score.value is not None:
+        half = None if score.high is None else score.high - score.value
+        texts["change"] = metric.format_difference(score.value, half)
+        texts["change"] += " (tie)" if score.verdict == "tie" else ""
     for quantity, head in HEADS.items():
-        shown[head] = _ratio(changes.get(quantity, Change(quantity)))
+        change = changes.get(quantity, Change(quantity))
+        texts[head] = ratio_text(change.value, change.verdict in ("better", "worse"))
+        if change.value is None and change.why == REFERENCE:
+            texts[head] = "reference"
     own = row.why and row.why not in shared
-    shown["verdict"] = f"{row.verdict}: {row.why}" if own else row.verdict
-    return shown
-
-
-def difference_text(metric: MetricDescription, change: Change) -> str:
-    """A change of the ranking metric: ``+0.3 ± 0.4 points (tie)``; empty where unknown."""
-    if change.value is None:
-        return ""
-    half = None
-    if change.low is not None and change.high is not None:
-        half = (change.high - change.low) / 2
-    text = metric.format_difference(change.value, half)
-    return f"{text} (tie)" if change.verdict == "tie" else text
-
-
-def _ratio(change: Change) -> str:
-    if change.value is None:
-        return "reference" if change.why == REFERENCE else ""
-    return ratio_text(change.value, change.verdict in ("better", "worse"))
+    texts["verdict"] = f"{row.verdict}: {row.why}" if own else row.verdict
+    return texts
 
 
 def _notes(comparison: Comparison) -> list[str]:
+    """What is below the table: which rows only one run has, what the marks mean, how to read it."""
     changes = [change for row in comparison.rows for change in row.changes]
-    return said("comparison", comparison=comparison, changes=changes)
+    metric, notes = comparison.metric, []
+    for what, names in (("Added", comparison.added), ("Gone", comparison.gone)):
+        if names:
+            rows = (f"{name} ({why})" if why else name for name, why in names.items())
+            notes.append(f"{what}: {', '.join(rows)}.")
+    if comparison.settings:
+        notes.append(f"Settings that differ on purpose: {_arrows(comparison.settings)}.")
+    if comparison.tests:
+        notes.append(
+            f"Change: difference of {metric.label}, paired by the seeds that both runs have, with "
+            "its 95% interval; ×: after over before; ~: not told apart from 1. Verdicts are at "
+            f"the 5% level after Holm's correction for {counted(comparison.tests, 'test')}: fewer "
+            "than one in twenty comparisons of equal runs reports any change, memory apart."
+        )
+    if comparison.costs:
+        notes.append(comparison.costs)
+    if any(change.close for change in changes):
+        notes.append(
+            f"A change of speed within {UNDECIDED:.0%} is a tie, and where other work had the "
+            f"cores one within {CONTENDED:.0%}."
+        )
+    if any(change.metric == MEMORY and change.verdict for change in changes):
+        notes.append(
+            f"Memory is measured once and not tested: a change within {MEMORY_TIE:.0%}, which "
+            "measuring a cell again may show too, is a tie."
+        )
+    if comparison.environment:
+        notes.append(f"Versions and machine: {_arrows(comparison.environment)}.")
+    return notes
+
+
+def _arrows(pairs: Mapping[str, tuple[Any, Any]]) -> str:
+    """``epochs 6 → 12, batching none → random``."""
+    known = {name: [v if v not in ("", None) else "none" for v in p] for name, p in pairs.items()}
+    return ", ".join(f"{name} {before} → {after}" for name, (before, after) in known.items())

@@ -1,4 +1,4 @@
-"""What the page shows, as plain values: the table, the details of each row, what failed.
+"""What the page shows, as plain values: the table and the details of each row.
 
 Each cell of the table has what it shows, what it sorts by, and an interval to draw.
 """
@@ -6,23 +6,19 @@ Each cell of the table has what it shows, what it sorts by, and an interval to d
 from __future__ import annotations
 
 import shlex
-from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.errors import counted
 from zoo.report.rows import NOT_TRAINED, Row, class_scores
 from zoo.report.run_report import RunReport
 from zoo.report.tables.columns import Column
-from zoo.report.tables.text import ends, plain
+from zoo.report.tables.text import ends
 
 LONGEST = 120  # characters of a row's name
 WORDS = 24  # characters from which on a cell is a text that may be broken
 CLASSES = 10  # that a row has details of; with more classes, those with the lowest F1
-_KINDS = {"train": "training", "tune": "tuning trial", "cost": "cost measurement"}
 
 
 def lines_of(run: RunReport) -> list[dict[str, Any]]:
@@ -55,18 +51,6 @@ def lines_of(run: RunReport) -> list[dict[str, Any]]:
         }
         for number in run.drawn
     ]
-
-
-def tints_of(run: RunReport) -> str:
-    """What tinted rows are; "" where nothing was ranked."""
-    best = run.verdicts.tied()[:1]
-    if not best or not run.verdicts.pairs:
-        return ""
-    name = run.short_name(run.rows[run.position[best[0]]])
-    return (
-        f"Tinted rows differ significantly from the best cell, {name}: blue ones are better, "
-        "orange ones worse."
-    )
 
 
 def _whiskers(run: RunReport) -> list[list[float] | None]:
@@ -106,9 +90,20 @@ def _details(run: RunReport, number: int) -> dict[str, Any]:
         "summary": run.describe(number),
         "command": row_command(row),
         "seeds": seeds,
+        "failures": _failures(row),
         "kernels": row.cost.get("kernels") or [],
         "by_class": None if confusions is None else _by_class(confusions, row.labels),
     }
+
+
+def _failures(row: Row) -> list[str]:
+    """What failed or was skipped, a reason once for all seeds: ``seed 1, 2 oom: out of memory``."""
+    seeds: dict[str, list[str]] = {}
+    for record in row.failures:
+        text = f"{'cost ' if record.kind == 'cost' else ''}{record.status}: {record.reason}"
+        seeds.setdefault(text, []).extend([] if record.seed is None else [str(record.seed)])
+    failures = [f"seed {', '.join(of)}: {text}" if of else text for text, of in seeds.items()]
+    return [f"{NOT_TRAINED}: {row.tried}", *failures] if row.only_tuned else failures
 
 
 def _by_class(confusions: NDArray[np.int_], names: list[str]) -> dict[str, Any]:
@@ -156,45 +151,3 @@ def row_command(row: Row) -> str:
         all_seeds = ["--seeds", str(len(seeds))] if seeds == list(range(len(seeds))) else []
         words[place : place + 2] = all_seeds or [w for s in seeds for w in ("--seed", str(s))]
     return shlex.join(words)
-
-
-def incomplete_of(run: RunReport) -> list[list[str]]:
-    """What failed, was skipped or is missing: the row, what of it, status and reason."""
-    lines = []
-    for row in run.rows:
-        name = run.short_name(row)
-        alike: dict[tuple[str, str, str], list[str]] = {}
-        for r in row.failures:
-            seeds = alike.setdefault((r.kind, r.status, r.reason), [])
-            seeds += [] if r.seed is None else [str(r.seed)]
-        for (kind, status, reason), seeds in alike.items():
-            what = "cost" if kind == "cost" else f"seed {', '.join(seeds)}" if seeds else ""
-            lines.append([name, what, status, reason])
-        if row.only_tuned:
-            lines.append([name, "training", NOT_TRAINED, row.tried])
-    return lines
-
-
-def environment_of(run: RunReport) -> dict[str, str]:
-    """How many records ran and their environments, by name; several values where they differ."""
-    # A record that is there twice, because a later run took it over, is one piece of work.
-    known = {(record.key, record.seed, record.started): record for record in run.records}
-    ran = [record for record in known.values() if record.environment and record.status != "skipped"]
-    counts = Counter(_KINDS[record.kind] for record in ran)
-    values = {"work": [", ".join(counted(count, kind) for kind, count in counts.items())]}
-    # Most records have the environment of the one before.
-    different = {repr((r.environment, r.plugins)): r for r in reversed(ran)}
-    for record in reversed(different.values()):
-        for name, value in _flat(record.environment | {"plug-ins": record.plugins}):
-            if value and value not in values.setdefault(name, []):
-                values[name].append(value)
-    return {name: "; ".join(texts) for name, texts in values.items() if any(texts)}
-
-
-def _flat(values: dict[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
-    for key, value in values.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{before}{key} ")
-        else:
-            text = ("yes" if value else "no") if isinstance(value, bool) else value
-            yield plain(f"{before}{key}"), "" if text is None else plain(text)

@@ -11,8 +11,8 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from zoo.errors import counted, listed
-from zoo.report.comparable import differing_settings
-from zoo.report.html.page_data import environment_of, incomplete_of, lines_of, tints_of
+from zoo.report.comparable import differing_settings, environment_of
+from zoo.report.html.page_data import lines_of
 from zoo.report.plots.plot import HUES, INK, MUTED, PAPER, RULE, Plot
 from zoo.report.profile import Profile
 from zoo.report.profile_text import effects_table, profile_answer, profile_notes, scores_table
@@ -40,12 +40,10 @@ def report_page(run: RunReport, plots: Sequence[Plot], name: str = "") -> str:
             lines=lines_of(run),
             most=MOST_DRAWN,
             left_out=lambda of: f"{len(of) - MOST_DRAWN:,} more: see table.csv.",
-            tints=tints_of(run),
             groups=group_table(run),
             differing=differing_settings(run.records),
             plots=[(plot, Markup(plot.svg)) for plot in plots],
-            incomplete=incomplete_of(run),
-            environment=environment_of(run),
+            environment=environment_of(run.records),
             zoo=next((r.environment["zoo"] for r in run.records if "zoo" in r.environment), ""),
         )
     )
