@@ -11,10 +11,8 @@ import pytest
 from example import ACCURACIES, PES, grouped, records_of
 
 from zoo.config.metric_description import MetricDescription
-from zoo.report.plots.plot import styled
-from zoo.report.plots.profile_plot import profile_plot
 from zoo.report.profile import DataSet, Profile, read_profile
-from zoo.report.profile_text import MARKS, profile_answer, profile_notes
+from zoo.report.profile_text import mark_notes, profile_answer, profile_notes
 from zoo.report.run_report import RunReport
 from zoo.report.tables.table import group_table
 from zoo.report.write import report_text, write_report, write_tables
@@ -102,34 +100,19 @@ def test_the_profile_says_what_its_data_sets_could_have_shown():
     few = simulated("few", seeds=2)
     profile = Profile([*found, few])
     (line,) = [line for line in profile_notes(profile) if "4 of 5" in line]
-    ends = f"{gaps['large']:.1f} points (large) to {gaps['small']:.1f} points (small)"
-    assert line.endswith(f"such runs: {ends}; not known on few.")
+    known = [f"{gaps[name]:.1f} points on {name}" for name in sizes]
+    assert line.endswith(f"such runs: {known[0]}, {known[1]} and {known[2]}.")
     assert line in report_text(profile)
     (line,) = [line for line in profile_notes(Profile(found[:1])) if "4 of 5" in line]
-    assert line.endswith(f"such runs: {gaps['small']:.1f} points (small).")
+    assert line.endswith(f"such runs: {known[0]}.")
     assert not any("4 of 5" in line for line in profile_notes(Profile([few])))
 
 
 def test_only_marks_that_occur_are_explained(profile):
-    """Five seeds far from chance, one that is at chance, and seeds too few for ranks."""
-
-    def explained(profile: Profile) -> tuple[set[str], str]:
-        with styled():
-            about = profile_plot(profile).about
-        lines = profile_notes(profile)
-        marks = {line.partition(":")[0] for line in lines if line.partition(":")[0] in MARKS}
-        assert {mark for mark in MARKS if f"{mark}: " in about} == marks
-        return marks, about
-
-    data = {one.name: one for one in profile.data_sets}
-    marks, about = explained(profile)
-    assert marks == {"solved"}
-    assert "worst row" not in about
-    assert explained(Profile([simulated("few", seeds=2)]))[0] == set()
-    ties = Profile([simulated("ties")])
-    assert explained(ties)[0] == {"="}
-    assert profile_notes(ties)[-1].endswith("± is the interval of one alone.")
-    assert "=" not in profile_notes(Profile([data["beta"]]))[-1]
+    """Data that can be solved, seeds too few for ranks, and a tie."""
+    assert [note.partition(":")[0] for note in mark_notes(profile)] == ["solved"]
+    assert mark_notes(Profile([simulated("few", seeds=2)])) == []
+    assert [n.partition(":")[0] for n in mark_notes(Profile([simulated("ties")]))] == ["="]
 
 
 TOKENS = MetricDescription(name="token_accuracy", label="token accuracy", scored="tokens")

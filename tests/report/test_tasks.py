@@ -1,6 +1,7 @@
 """Reports and comparisons of any task, from what its records say of its metrics alone."""
 
 import json
+import re
 
 import pytest
 from factory import (
@@ -171,9 +172,8 @@ def test_an_unknown_task_is_compared_in_its_own_direction(tmp_path, said):
     assert "+1.75 ± 0.00 m" in worse
     assert "-1.50 ± 0.00 m" in better
     paired = [
-        write_records(tmp_path / side, arrive(SIN, wrong)[:1])
-        for side, wrong in (("c", 20), ("d", 90))
+        write_records(tmp_path / side, arrive(SIN, wrong)) for side, wrong in (("c", 20), ("d", 90))
     ]
     shown = said("compare", *paired).out
-    assert "models differ: arrived worse" in shown
-    assert "-350.0 per mille" in shown
+    assert "worse: arrived" in shown
+    assert re.search(r"-350\.0 ± \d+\.\d per mille", shown)

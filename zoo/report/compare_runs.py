@@ -194,7 +194,7 @@ def _same_results(one: Row, other: Row) -> bool:
     """Whether all seeds that both have gave the same values and, where known, the same errors."""
     return all(
         abs(one.values[seed] - other.values[seed]) < ROUNDING
-        and np.array_equal(one.wrong.get(seed), other.wrong.get(seed))
+        and np.array_equal(one.wrong.get(seed, ()), other.wrong.get(seed, ()))
         for seed in set(one.values) & set(other.values)
     )
 

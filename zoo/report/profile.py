@@ -38,6 +38,11 @@ class Score:
     trained: int
     level: float | None
 
+    @property
+    def solved_always(self) -> bool:
+        """Whether every training solved the task, and there is one."""
+        return self.trained > 0 and self.solved == self.trained
+
 
 @dataclass(frozen=True)
 class DataSet:
@@ -86,6 +91,15 @@ class DataSet:
     def cells(self) -> dict[str, Score]:
         """The scores of the cells, without baselines."""
         return {row.name: self.scores[row.name] for row in self.run.rows if not row.baseline}
+
+    @property
+    def baseline_leads(self) -> bool:
+        """Whether the mean of a baseline is as high as that of every cell."""
+        means: dict[bool, list[float]] = {True: [], False: []}
+        for row in self.run.rows:
+            if (mean := self.scores[row.name].mean) is not None:
+                means[bool(row.baseline)].append(self.metric.better(mean))
+        return all(means.values()) and max(means[True]) >= max(means[False])
 
 
 class Profile:

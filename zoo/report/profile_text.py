@@ -4,23 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from zoo.errors import counted, listed
 from zoo.report.profile import DataSet, Profile, Score
 from zoo.report.stats.effects import Effect
 from zoo.report.tables.text import plain, tabulated
-from zoo.report.tables.words import said
 
 Table = tuple[list[str], list[list[str]]]  # heads, and rows of cells
 NAMED = 4  # rows or data sets that a sentence names
 PLOT_NAMES = ("profile",)
-TIED_EFFECTS = (
-    "=: not significantly different from 0, by tests that are corrected for all comparisons on the "
-    "data set (Holm); ± is the interval of one alone"
-)
-MARKS = {
-    "solved": "in how many seeds the score is nine tenths of the way from chance to the best "
-    "possible one, or further; then the mean score of all",
-    "=": "no row (cell or baseline) is significantly better on this data",
-}
 
 
 def scores_table(profile: Profile) -> Table:
@@ -85,32 +76,41 @@ def as_text(table: Table, style: str = "simple") -> str:
 def profile_answer(profile: Profile) -> list[str]:
     """Which cells solve most data sets, where rows differ, which is best most often, and baselines.
 
-    Sentences for a reader who wants to choose; an empty profile has none.
+    Sentences for a reader who wants to choose.
     """
-    data_sets = profile.data_sets
+    data_sets, answer = profile.data_sets, []
+    if solvable := [data for data in data_sets if data.run.goal is not None]:
+        total = counted(len(solvable), "data set")
+        names, count = _most_often(profile, solvable, lambda score: score.solved_always)
+        answer.append(
+            f"Most data sets solved with every seed: {listed(names, NAMED)} ({count} of {total})."
+            if names
+            else f"No cell solves any of the {total} with every seed."
+        )
+        never = [d.name for d in solvable if not any(s.solved for s in d.cells.values())]
+        if never:
+            answer.append(f"No cell solves {listed(never, NAMED)} with any seed.")
     ranked = [data for data in data_sets if any(s.best for s in data.scores.values())]
     apart = [data for data in ranked if any(s.best is False for s in data.cells.values())]
-    solvable = [data for data in data_sets if data.run.goal is not None]
-    ahead = []
-    for data in data_sets:
-        scored = {name: s for name, s in data.scores.items() if s.mean is not None}
-        cells = [s for name, s in scored.items() if name in data.cells]
-        others = [s for name, s in scored.items() if name not in data.cells]
-        tops = [max(data.metric.better(s.mean or 0.0) for s in of) for of in (cells, others) if of]
-        if len(tops) == 2 and tops[1] >= tops[0]:
-            ahead.append(data.name)
-    return said(
-        "profile",
-        NAMED=NAMED,
-        ranked=len(ranked),
-        enough=max((data.run.verdicts.enough for data in data_sets), default=0),
-        apart=[data.name for data in apart],
-        best=_most_often(profile, apart, lambda s: bool(s.best)),
-        solvable=len(solvable),
-        solving=_most_often(profile, solvable, lambda s: s.trained > 0 and s.solved == s.trained),
-        never=[d.name for d in solvable if not any(s.solved for s in d.cells.values())],
-        ahead=ahead,
-    )
+    if not ranked:
+        enough = max(data.run.verdicts.enough for data in data_sets)
+        answer.append(
+            f"Too few seeds to say which rows differ: at least {enough} are needed "
+            f"(--seeds {enough})."
+        )
+    elif not apart:
+        answer.append(f"On none of the {len(ranked)} data sets can the cells be distinguished.")
+    else:
+        names, count = _most_often(profile, apart, lambda score: bool(score.best))
+        answer += [
+            f"Cells differ on {len(apart)} of {counted(len(ranked), 'data set')}: "
+            f"{listed([data.name for data in apart], NAMED)}.",
+            f"Most often the best there, or not distinguished from it: {listed(names, NAMED)} "
+            f"(on {count} of {counted(len(apart), 'data set')}).",
+        ]
+    if ahead := [data.name for data in data_sets if data.baseline_leads]:
+        answer.append(f"A baseline scores as high as every cell on {listed(ahead, NAMED)}.")
+    return answer
 
 
 def _most_often(
@@ -127,44 +127,45 @@ def _most_often(
 
 def profile_notes(profile: Profile) -> list[str]:
     """What the columns hold, and what the marks mean."""
-    named: dict[str, list[DataSet]] = {}
+    names: dict[str, list[str]] = {}
     for data in profile.data_sets:
-        named.setdefault(data.metric.label, []).append(data)
-    _, rows = effects_table(profile)
-    ties = any(text.endswith("=") for _, *texts in rows for text in texts)
-    return said(
-        "profile_notes",
-        metrics=[(of[0].metric, [data.name for data in of]) for of in named.values()],
-        marks=mark_notes(profile),
-        visible=visible_notes(profile),
-        units=dict.fromkeys(data.metric.unit for data in profile.data_sets if rows),
-        ties=TIED_EFFECTS if ties else "",
-    )
+        names.setdefault(data.metric.label, []).append(data.name)
+    metrics = {data.metric.label: data.metric for data in profile.data_sets}.values()
+    parts = [f"{label}: {', '.join(of)}" for label, of in names.items()]
+    notes = [f"Mean over seeds of {'; '.join(parts)}."]
+    notes += [f"Lower {m.label} is better." for m in metrics if not m.higher_is_better]
+    notes += [*mark_notes(profile), *visible_notes(profile)]
+    if profile.effects:
+        units = " or ".join(dict.fromkeys(metric.unit for metric in metrics))
+        notes.append(
+            f"Effects in {units}, averaged over what each choice was combined with; =: not "
+            "significantly different from 0, by tests that are corrected for all comparisons on "
+            "the data set (Holm); ± is the interval of one alone."
+        )
+    return notes
 
 
 def mark_notes(profile: Profile) -> list[str]:
     """What the marks of scores mean, of those that there are."""
-    scores = ((score, data) for data in profile.data_sets for score in data.scores.values())
-    shown = " ".join(cell_text(score, data) for score, data in scores).split()
-    return [f"{mark}: {meaning}." for mark, meaning in MARKS.items() if mark in shown]
+    notes = []
+    if any(data.run.goal is not None for data in profile.data_sets):
+        notes.append(
+            "solved: in how many seeds the score is nine tenths of the way from chance to the best "
+            "possible one, or further; then the mean score of all."
+        )
+    unsolved = (data for data in profile.data_sets if data.run.goal is None)
+    if any(score.best for data in unsolved for score in data.scores.values()):
+        notes.append("=: no row (cell or baseline) is significantly better on this data.")
+    return notes
 
 
 def visible_notes(profile: Profile) -> list[str]:
     """Which differences the data sets could have shown; nothing where none was tested."""
-    found = [(data.run.verdicts.visible(), data) for data in profile.data_sets]
-    known = [(gap, data) for gap, data in found if gap is not None]
-    parts = []
-    for unit in dict.fromkeys(data.metric.unit for _, data in known):
-        of_unit = [(gap * d.metric.scale, gap, d) for gap, d in known if d.metric.unit == unit]
-        ends = [min(of_unit, key=lambda one: one[0]), max(of_unit, key=lambda one: one[0])]
-        named = [
-            f"{data.metric.format_size(gap)} ({plain(data.name, 60)})" for _, gap, data in ends
-        ]
-        parts.append(" to ".join(dict.fromkeys(named)))
-    if not parts:
+    gaps = [(data, data.run.verdicts.visible()) for data in profile.data_sets]
+    known = [f"{d.metric.format_size(gap)} on {d.name}" for d, gap in gaps if gap is not None]
+    if not known:
         return []
-    unknown = ", ".join(plain(data.name, 60) for gap, data in found if gap is None)
     return [
         "Smallest differences between two rows that would have shown in 4 of 5 such runs: "
-        f"{'; '.join(parts)}{f'; not known on {unknown}' if unknown else ''}."
+        f"{listed(known, NAMED)}."
     ]

@@ -7,7 +7,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from zoo.errors import counted, listed
@@ -67,11 +67,10 @@ def profile_page(profile: Profile, plots: Sequence[Plot], name: str = "") -> str
 
 
 @functools.cache
-def page_environment(package: str = "") -> Environment:
-    """The templates, with what all pages share; package: one that has templates of its own."""
-    packages = filter(None, [package, "zoo.report.html"])
+def page_environment() -> Environment:
+    """The templates, with what all pages share."""
     made = Environment(
-        loader=ChoiceLoader([PackageLoader(name) for name in packages]),
+        loader=PackageLoader("zoo.report.html"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
