@@ -116,10 +116,10 @@ def bench(
     set alone, give one line for each row on each data set.
 
     suite: a file of options, or one of the zoo's own; those given here win. seeds: how many, or
-    which. on: a registered executor, whose own options, such as the ``address`` of ``ray``, are
-    among the others. out: the directory of records and tables, by default one under ``runs``.
-    fresh: run again what is already there. track: a comma list
-    of trackers, which show every training. plugins: single-file plug-ins. progress: True
+    which. on: a registered executor with its parameters, such as
+    ``ray(address='10.0.0.1:6379')``. out: the directory of records and tables, by default one under
+    ``runs``. fresh: run again what is already there. track: a comma list of trackers, which show
+    every training. plugins: single-file plug-ins. progress: True
     or False; by default bars in a notebook and on a terminal, and nothing elsewhere. An object of
     ``zoo.sweep.progress.Progress`` gets every event, and is closed at the end.
 
@@ -151,8 +151,7 @@ def bench(
     threads: Threads of each model; 0: as the cores allow. A training then has its share of
         the cores, one where the whole plan has as many trainings as cores, and a
         measurement on a CPU has one; a container's limit and OMP_NUM_THREADS count. On a
-        cluster 0 is 1. Where zoo bench is given more, it also measures speeds with so many,
-        if nothing else has the cores.  [default: 0]
+        cluster 0 is 1.  [default: 0]
     blocks: Times that each model is timed; by default 12 to 40. It goes on above 12 until
         every speed is known within 2% of the reference's. At several lengths it is 6.
     timeout: Most seconds per training or timing; by default no limit.
@@ -383,8 +382,7 @@ def train(
     threads: Threads of each model; 0: as the cores allow. A training then has its share of
         the cores, one where the whole plan has as many trainings as cores, and a
         measurement on a CPU has one; a container's limit and OMP_NUM_THREADS count. On a
-        cluster 0 is 1. Where zoo bench is given more, it also measures speeds with so many,
-        if nothing else has the cores.  [default: 0]
+        cluster 0 is 1.  [default: 0]
     timeout: Most seconds per training or timing; by default no limit.
     dim: Width of the model.  [default: 64]
     layers: Number of blocks.  [default: 2]

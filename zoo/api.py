@@ -13,7 +13,6 @@ from zoo.config.request import COMPARING, Request, load_suite, validated
 from zoo.config.sizes import Sizes
 from zoo.data.sources.in_memory import stored
 from zoo.errors import ZooError
-from zoo.execution import choose_executor
 from zoo.files import scratch_directory
 from zoo.inference.requests import build_request, build_requests
 from zoo.registry import AXES, loading
@@ -68,10 +67,10 @@ def bench(
     set alone, give one line for each row on each data set.
 
     suite: a file of options, or one of the zoo's own; those given here win. seeds: how many, or
-    which. on: a registered executor, whose own options, such as the ``address`` of ``ray``, are
-    among the others. out: the directory of records and tables, by default one under ``runs``.
-    fresh: run again what is already there. track: a comma list
-    of trackers, which show every training. plugins: single-file plug-ins. progress: True
+    which. on: a registered executor with its parameters, such as
+    ``ray(address='10.0.0.1:6379')``. out: the directory of records and tables, by default one under
+    ``runs``. fresh: run again what is already there. track: a comma list of trackers, which show
+    every training. plugins: single-file plug-ins. progress: True
     or False; by default bars in a notebook and on a terminal, and nothing elsewhere. An object of
     ``zoo.sweep.progress.Progress`` gets every event, and is closed at the end.
 
@@ -80,7 +79,7 @@ def bench(
     from zoo.report.bench_result import BenchResult
 
     loaded = _load(plugins, suite)
-    executor = choose_executor(loaded.registry, on, options)
+    executor = loaded.registry.choose("executor", on)
     options |= {"attention": attention, "pe": pe, "task": task, "seeds": seeds, "suite": suite}
     options |= {"data": stored(data, options), "plugins": _files(plugins)}
     requests = build_requests(options, loaded.registry)
@@ -173,7 +172,7 @@ def train_model(
             raise ZooError("--from and --suite both hold options: use one of them")
         of_run = find_run_row(Path(run) if isinstance(run, str | Path) else run.directory, row)
     zoo = _load([*(of_run.plugins if of_run else ()), *options["plugins"]], suite)
-    executor = choose_executor(zoo.registry, on, options)
+    executor = zoo.registry.choose("executor", on)
     trackers = find_trackers(track, zoo)
     if of_run is None:
         request = build_request(options, zoo.registry, ignored=COMPARING)

@@ -19,10 +19,8 @@ from zoo.measure.turns import (
     BETWEEN,
     HALF,
     MOST_BLOCKS,
-    NEAR,
     PHASES,
     Logs,
-    centre_and_error,
     narrow_enough,
 )
 from zoo.report.stats.ratios import Ratio, Session, combined
@@ -81,11 +79,6 @@ def measured(one: Measurement, draw: np.random.Generator) -> list[list[Logs]]:
             count += 1
         for before, now in zip(found, logs, strict=True):
             before.append(now[:count])
-    centres = np.array([centre_and_error(logs)[0] for logs in found])
-    near = (abs(np.expm1(centres)) < NEAR).reshape(one.models, len(PHASES)).any(axis=1)
-    for place, now in enumerate(_process(one, HALF, draw)):
-        if near[place // len(PHASES)]:
-            found[place].append(now)
     return found
 
 

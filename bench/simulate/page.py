@@ -11,7 +11,7 @@ from typing import Any
 from bench.commit import commit_sentence
 from bench.publish.markdown import grid
 from bench.simulate.grids import HARDNESS, NOISE, SHARED, Scenario
-from zoo.measure.turns import BETWEEN, HALF, LEAST_BLOCKS, MOST_BLOCKS, NARROW, NEAR
+from zoo.measure.turns import BETWEEN, LEAST_BLOCKS, MOST_BLOCKS, NARROW
 from zoo.report.stats.ratios import UNDECIDED
 
 LINES = "lines.jsonl"
@@ -57,12 +57,11 @@ BLOCKS = f"""\
 ## Speeds
 
 Models have their turns in {LEAST_BLOCKS} to {MOST_BLOCKS} blocks of two processes, until all ratios
-to the reference are known within {NARROW:.0%}; those within {NEAR:.0%} of 1 have {HALF} more blocks
-in a third process. *Covered*: the share of 95% intervals that hold the true ratio. *Told apart*:
-the interval does not contain 1, and the ratio is more than {UNDECIDED:.0%} away from it; of equal
-models at most 5% is promised. *Noise*: standard deviation of a block's log ratio, a quarter of
-whose square comes from the 5% of turns in which something disturbs a model. All log ratios of a
-process are off by a standard deviation of {BETWEEN:.0%}."""
+to the reference are known within {NARROW:.0%}. *Covered*: the share of 95% intervals that hold
+the true ratio. *Told apart*: the interval does not contain 1, and the ratio is more than
+{UNDECIDED:.0%} away from it; of equal models at most 5% is promised. *Noise*: standard deviation
+of a block's log ratio, a quarter of whose square comes from the 5% of turns in which something
+disturbs a model. All log ratios of a process are off by a standard deviation of {BETWEEN:.0%}."""
 
 
 def page(file: Path) -> str:

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from zoo.execution import executor_options
 from zoo.inference.requests import build_requests
 from zoo.tasks.base import find_task
 
@@ -100,8 +99,8 @@ def test_every_command_reads_what_the_page_says(command, files, registry, monkey
             assert Path(params[option]).exists(), f"{option} of {command}"
     if name not in ("bench", "train"):
         return
-    others = {*OF_COMMANDS, *executor_options(registry)}
-    for request in build_requests({n: v for n, v in params.items() if n not in others}, registry):
+    given = {name: value for name, value in params.items() if name not in OF_COMMANDS}
+    for request in build_requests(given, registry):
         task = find_task(registry, request.task)
         options = task.options.model_validate(request.task_options)
         loaded = task.load(request.data, options, request.sizes, registry)

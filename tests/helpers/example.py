@@ -18,7 +18,6 @@ SPEED = {
     "sin": [1.01, 0.98, 1.0, 1.02, 0.99, 1.0] * 2,
     "none": [2.0, 2.1, 1.9, 2.0, 2.05, 1.95] * 2,
 }
-TWIN = [1.01, 0.99, 1.0, 1.01, 0.98, 1.01] * 2
 
 
 def run(*, seeds=5, baseline=True):
@@ -31,8 +30,7 @@ def run(*, seeds=5, baseline=True):
     if baseline:
         records += [train_record("words", seed, 20) for seed in range(seeds)]
     records += [
-        cost_record(cell(pe=pe), speed, REFERENCE, SPEED["rope"], TWIN)
-        for pe, speed in SPEED.items()
+        cost_record(cell(pe=pe), speed, REFERENCE, SPEED["rope"]) for pe, speed in SPEED.items()
     ]
     return records
 

@@ -115,14 +115,13 @@ def cost_record(
     speed: Sequence[float],
     reference: str,
     base: Sequence[float] = (1.0,) * 12,
-    twin: Sequence[float] = (1.0,) * 12,
     *,
     memory: float = 100.0,
     wall: float = 1.0,
     session: str = "one",
     **fields: Any,
 ) -> Record:
-    """A cost measurement: these many thousand tokens/s, block by block, and the reference's twice.
+    """A cost measurement: these many thousand tokens/s, block by block, and the reference's.
 
     Half of the blocks are of each of two processes. Inference is three times as fast in all of
     them. wall: over CPU time.
@@ -148,7 +147,6 @@ def cost_record(
                 "properties": {"batches": BATCHES},
                 "turns": turns(base, wall),
             },
-            "twin": {"turns": turns(twin, wall)},
         },
         **_row(row),
         **fields,

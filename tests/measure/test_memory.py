@@ -50,7 +50,6 @@ def test_a_row_says_both_what_is_needed_and_what_is_held():
     }
     properties = {"params": 1, "batches": [[1, 1]], "kernels": []}
     samples = {"properties": properties, "clock": "cpu", "turns": turns, "memory": memory}
-    samples["matrix_rate"] = None
     metrics = summarise(samples)
     assert (metrics["peak_memory_mib"], metrics["held_memory_mib"]) == (99.0, 175.0)
     del memory["training"]["held_mib"]  # a platform without any

@@ -18,9 +18,9 @@ def change(comparison, metric, **choices):
 
 def measured(generator, factor=1.0, *, drift=1.0, session="a", machine=MACHINE, **memory):
     """Cost records of a reference and of a cell so many times as fast, on a noisy machine."""
-    base, twin, own = drift * np.exp(generator.normal(0, 0.01, (3, 12)))
+    base, _, own = drift * np.exp(generator.normal(0, 0.01, (3, 12)))
     common = {"session": session, "environment": machine}
     return [
-        cost_record(cell(), base, name(), base, twin, **common, **memory),
-        cost_record(SIN, factor * own, name(), base, twin, **common, **memory),
+        cost_record(cell(), base, name(), base, **common, **memory),
+        cost_record(SIN, factor * own, name(), base, **common, **memory),
     ]

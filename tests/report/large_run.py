@@ -68,7 +68,6 @@ def large_run(
                 )
             )
         speed = 1.6 * 0.97 ** (number % 40) + 0.3 * (choices[2] == "none") if number else 1.0
-        twin = base * (1 + draw.normal(0, 0.01, BLOCKS))
         own = base * speed * (1 + draw.normal(0, 0.02, BLOCKS))
         records.append(
             cost_record(
@@ -76,7 +75,6 @@ def large_run(
                 own,
                 reference,
                 base,
-                twin,
                 memory=200 + 7.0 * (number * 13 % 59),
                 command="zoo bench --data data/bbc-news",
                 started="2026-11-20T12:00:00+00:00",

@@ -35,7 +35,7 @@ TOKENS = MetricDescription(name="token_accuracy", label="token accuracy", scored
 def timed(row: dict[str, str], speed: float, base: float = 1.0, **fields: Any) -> Record:
     """A cell that is this many thousand tokens/s fast, where the reference does ``base``."""
     own, other = ([scale * turn for turn in STEADY] for scale in (speed, base))
-    return cost_record(row, own, REFERENCE, other, other, **fields)
+    return cost_record(row, own, REFERENCE, other, **fields)
 
 
 def exact(records: Sequence[Record]) -> list[Record]:

@@ -44,7 +44,7 @@ def test_the_variances_of_two_runs_add_up(generator):
 def test_a_change_too_close_to_1_is_a_tie_however_narrow_its_interval(speed, wall, verdict):
     """Within 3%, and within 10% where other work had the cores."""
     before, after = (
-        [cost_record(row, [s] * 40, name(), [1.0] * 40, [1.0] * 40, wall=wall) for row, s in rows]
+        [cost_record(row, [s] * 40, name(), [1.0] * 40, wall=wall) for row, s in rows]
         for rows in (((cell(), 1.0), (SIN, 1.0)), ((cell(), 1.0), (SIN, speed)))
     )
     found = change(compare(before, after), "train speed", pe="sin")

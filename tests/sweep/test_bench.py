@@ -130,7 +130,7 @@ def test_costs_are_measured_on_the_same_batches_in_turns(records):
     assert len({json.dumps(r.samples["properties"]["batches"]) for r in costs}) == 1
     assert len({r.samples["session"] for r in costs}) == 1
     for record in costs:
-        for turns in (record.samples["turns"], record.samples["twin"]["turns"]):
+        for turns in (record.samples["turns"], record.samples["reference"]["turns"]):
             assert [len(blocks) for blocks in turns["train"]["cpu"]] == [1, 1]
         assert record.environment["threads"] == 1
         assert record.metrics["train_padded_tokens_per_s"] >= record.metrics["train_tokens_per_s"]

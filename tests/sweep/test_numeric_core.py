@@ -81,7 +81,7 @@ JOBS: dict[str, tuple[Kind, Mapping[str, Any]]] = {
 def job_of(run: PreparedRun, kind: str, row: Row) -> Job:
     if kind == "cost":
         members = (CostMember(row.model),)
-        return CostJob(run.setup, "group", "key", members=members, blocks=1, matrix_rate=False)
+        return CostJob(run.setup, "group", "key", members=members, blocks=1)
     return TrainJob(run.setup, "a model", "key", model=row.model)
 
 

@@ -142,19 +142,19 @@ def test_what_a_task_needs_of_components_is_checked_before_anything_runs(registr
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({}, "27 trainings, 12 cost measurements in 2 groups"),
+        ({}, "27 trainings, 10 cost measurements in 2 groups"),
         ({"phases": "train"}, "27 trainings"),
-        ({"phases": "cost"}, "12 cost measurements in 2 groups"),
+        ({"phases": "cost"}, "10 cost measurements in 2 groups"),
         ({"attention": "fused", "pe": "sin", "seeds": 1, "phases": "train"}, "1 training"),
         (
             {"pe": "sin", "lr": "0.1,0.2,0.3"},
-            "18 trainings (9 to choose settings), 4 cost measurements in 1",
+            "18 trainings (9 to choose settings), 3 cost measurements in 1",
         ),
     ],
     ids=["both", "scores", "costs", "one", "tuned"],
 )
 def test_a_plan_counts_its_work(options, said, registry):
-    """Nine rows are two groups, each with the reference and its twin."""
+    """Nine rows are two groups, each with the reference."""
     given = {"attention": "fused,naive,split", "pe": "rope,sin,none", "baseline": "none"}
     request = make_request({**given, **options}, registry)
     assert counts(request, make_plan(request, registry)).startswith(said)

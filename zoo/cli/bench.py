@@ -82,7 +82,6 @@ def bench(
     zoo bench --task lm --data book.txt
     """
     from zoo.api import run_bench
-    from zoo.execution import choose_executor
     from zoo.inference.requests import build_requests
     from zoo.report.write import answer_text, report_data, report_text, write_report
     from zoo.sweep.progress import Silent, for_stream
@@ -93,7 +92,7 @@ def bench(
     if seed:
         options["seeds"] = tuple(dict.fromkeys(seed))
     loaded = load_zoo()
-    executor = choose_executor(loaded.registry, on, options)
+    executor = loaded.registry.choose("executor", on)
     trackers = find_trackers(track, loaded)
     requests = build_requests(options, loaded.registry)
     if requests[0].lengths and not plan_only:

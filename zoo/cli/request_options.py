@@ -120,8 +120,8 @@ def option(section: str, *flags: str, **settings: Any) -> Callable[[Any], Any]:
 class RequestCommand(click.Command):
     """A command with the options of a request, among them those of every registered task.
 
-    offers: whether it takes an option of a request. Options of executors are offered beside
-    ``--on``. What is named in SETTINGS is given as ``--set NAME=VALUE``.
+    offers: whether it takes an option of a request. What is named in SETTINGS is given as
+    ``--set NAME=VALUE``.
     """
 
     def __init__(
@@ -157,12 +157,11 @@ class RequestCommand(click.Command):
     def _request_options(self, registry: Registry) -> Iterator[click.Option]:
         from zoo.sweep.options import request_options
 
-        executors = any(param.name == "on" for param in self.params)
         offered = [
             one
             for one in request_options(registry, _tasks(registry))
             # Seeds have forms of their own.
-            if one.name != "seeds" and (executors if one.executor else self.offers(one))
+            if one.name != "seeds" and self.offers(one)
         ]
         compares = any(one.name == "tuning_seeds" for one in offered)
         settings = {}
@@ -218,7 +217,7 @@ def _click_option(one: Option, compares: bool) -> SectionOption:
     settings: dict[str, Any] = {"metavar": metavar}
     if metavar == "yes|no":
         name, settings = f"{name}/--no-{name[2:]}", {"type": bool}
-    section = OUTPUT if one.executor else DATA if one.data else WHAT
+    section = DATA if one.data else WHAT
     if one.part is Request:
         section = REQUEST_SECTIONS.get(one.name, OUTPUT)
     elif one.part is not None:
@@ -332,7 +331,7 @@ ON = option(
     default="local",
     show_default=True,
     usual=False,
-    help="What runs the work, an executor of 'zoo list executor'.",
+    help="What runs the work, an executor of 'zoo list executor' with its parameters.",
 )
 TRACK = option(
     OUTPUT,

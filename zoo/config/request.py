@@ -118,8 +118,7 @@ class Request(BaseModel):
         description="Threads of each model; 0: as the cores allow. A training then has its "
         "share of the cores, one where the whole plan has as many trainings as "
         "cores, and a measurement on a CPU has one; a container's limit and "
-        "OMP_NUM_THREADS count. On a cluster 0 is 1. Where zoo bench is given more, "
-        "it also measures speeds with so many, if nothing else has the cores.",
+        "OMP_NUM_THREADS count. On a cluster 0 is 1.",
     )
     blocks: PositiveInt | None = Field(
         default=None,

@@ -15,8 +15,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from zoo.config.settings import NO_PRETRAINING, Execution, Pretraining, Training
 from zoo.config.sizes import Sizes
 from zoo.execution.machine import default_jobs, default_threads
@@ -73,9 +71,13 @@ class JobSetup:
 
 @dataclass(frozen=True)
 class Job:
-    """One piece of work. name: for people. key: identifies the work; unique within a run."""
+    """One piece of work. name: for people. key: identifies the work; unique within a run.
+
+    alone: no other job may run on its machine meanwhile. Such a job starts processes of its own.
+    """
 
     kind: ClassVar[str]
+    alone: ClassVar[bool] = False
     setup: JobSetup
     name: str
     key: str
@@ -109,32 +111,39 @@ class CostMember:
     """A model in a cost measurement.
 
     sizes, training: None for those of the run. full_length: measure on this many made-up examples
-    of ``max_length`` tokens, and not on the data; 0: on the data. twin: the reference once more,
-    to see how often it is told apart from itself; its memory is not measured.
+    of ``max_length`` tokens, and not on the data; 0: on the data.
     """
 
     model: ModelParts
     sizes: Sizes | None = None
     training: Training | None = None
     full_length: int = 0
-    twin: bool = False
+
+
+@dataclass(frozen=True)
+class MemoryJob(Job):
+    """Measure the peak memory of a model, in a process that does nothing else.
+
+    The result's samples have ``memory``, and ``chosen``: what a baseline chose on its training
+    texts, pickled; None where there is nothing to send.
+    """
+
+    kind: ClassVar[str] = "memory"
+    member: CostMember = CostMember({})
 
 
 @dataclass(frozen=True)
 class CostJob(Job):
-    """Measure speed and memory of some models in turns, with no other job on the machine.
+    """Measure speed and memory of some models in turns.
 
     The first member is the reference. blocks: in which each has a turn; 0: as many as it takes
-    (``measure.turns``). threads: measure throughput with so many as well, in wall time and where
-    nothing else has the cores; 0: do not. matrix_rate: measure the rate of a matrix product as
-    well.
+    (``measure.turns``).
     """
 
     kind: ClassVar[str] = "cost"
+    alone: ClassVar[bool] = True
     members: tuple[CostMember, ...] = ()
     blocks: int = 0
-    threads: int = 0
-    matrix_rate: bool = True
 
     def results(self, result: Result) -> Iterable[tuple[CostMember, Result]]:
         """Each member with its result. Where the whole job failed, that is the result of each."""
@@ -279,34 +288,22 @@ class Artifacts:
             self.root.rmdir()
 
 
-class ExecutorOptions(BaseModel):
-    """Base of an executor's own options; every field needs a default and a description.
-
-    They say where jobs run, never what they are: no record and no suite has them.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
 class Executor(ABC):
     """Runs jobs. Registered as ``register("executor", name, factory, ...)``; opened once a run.
 
-    options: a pydantic model of its registered parameters, from which ``zoo bench`` takes options
-    ; None where it has none.
+    Its parameters, as in ``--on "ray(address=10.0.0.1:6379)"``, say where jobs run and never what
+    they are: no record and no suite has them.
     """
-
-    options: ClassVar[type[ExecutorOptions] | None] = None
 
     @abstractmethod
     def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Generator[Event]:
         """Run the jobs and yield events as they happen, in any order.
 
-        directory: of the run, where artifacts of unfinished jobs stay (``Artifacts``), so
-        that the same request resumes them, on this executor or another. A cost job runs with no
-        other job on its machine. A result without an environment counts as of the machine that ran
-        the run's InspectJob: an executor of several machines adds what is missing. Closing the
-        iterator stops the jobs. Raises ZooError, when called, for limits that the executor cannot
-        keep.
+        directory: of the run, where artifacts of unfinished jobs stay (``Artifacts``), so that the
+        same request resumes them, on this executor or another. Jobs that are ``alone`` come after
+        the others. A result without an environment counts as of the machine that ran the run's
+        InspectJob: an executor of several machines adds what is missing. Closing the iterator stops
+        the jobs. Raises ZooError, when called, for limits that the executor cannot keep.
         """
 
     def connect(self) -> None:

@@ -1,4 +1,4 @@
-"""The steps of a cost job, each a call in a worker process."""
+"""The steps of a cost job, each a call in a worker process, and the job that measures memory."""
 
 from __future__ import annotations
 
@@ -6,27 +6,30 @@ import contextlib
 import copy
 import functools
 import gc
-from collections.abc import Iterator, Sequence
+import pickle
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from multiprocessing.reduction import ForkingPickler
+from pathlib import Path
 from typing import Any
 
 import torch
 
 from zoo.config.sizes import Sizes
-from zoo.execution.base import CostMember, JobSetup
+from zoo.execution.base import CostMember, JobSetup, Limits, MemoryJob, Result, Step
 from zoo.execution.machine import environment
 from zoo.execution.open_setup import build_model, find_baseline, find_estimator, open_setup
 from zoo.measure import turns
 from zoo.measure.memory import peaks_of
-from zoo.measure.timing import EstimatorTiming, ModelTiming, measure_matrix_rate
-from zoo.measure.turns import PHASES, TURN_SECONDS, Pair
+from zoo.measure.timing import EstimatorTiming, ModelTiming
+from zoo.measure.turns import TURN_SECONDS, Pair, Work
 from zoo.tasks.base import TaskSetup
 from zoo.training.device import resolve
 
 SEED = 0  # of the weights and of the batches
 SMALLEST_LENGTH = 8  # tokens of the first steps where examples are made up
 MOST_COMPILED = 1000
+# The models of this process by their place: what is timed, and what waits for the device.
+_prepared: dict[int, tuple[Mapping[str, Work], Callable[[], object]]] = {}
 
 
 def describe(setup: JobSetup) -> dict[str, Any]:
@@ -34,20 +37,13 @@ def describe(setup: JobSetup) -> dict[str, Any]:
     return environment(resolve(setup.execution))
 
 
-def matrix_rate(setup: JobSetup) -> float:
-    """The rate of a matrix product at the run's precision, in FLOP/s."""
-    return measure_matrix_rate(resolve(setup.execution))
-
-
-def memory(setup: JobSetup, member: CostMember) -> tuple[dict[str, dict[str, Any]], Any]:
-    """Peak memory of each phase, in a process that has done nothing else.
-
-    And what a baseline chose on its training texts, as a model that is not fitted; None where there
-    is nothing, or it cannot be sent: then every process chooses anew.
-    """
+def memory(job: MemoryJob, directory: Path, limits: Limits) -> Iterator[Step | Result]:
+    """Measure the peak memory of each phase of a model or baseline."""
+    setup, member = job.setup, job.member
     opened = _opened(setup, member)
     estimator = find_estimator(opened, member.model)
     baseline = find_baseline(opened, member.model)
+    chosen: bytes | None = None
     if estimator is not None and baseline is not None:
         peaks = peaks_of(
             device=torch.device("cpu"),
@@ -55,27 +51,26 @@ def memory(setup: JobSetup, member: CostMember) -> tuple[dict[str, dict[str, Any
             set_up=EstimatorTiming(estimator).prepared,
             phases=("inference", "training"),
         )
-        chosen = getattr(estimator.model, "chosen", lambda: None)()
+        # Where it cannot be pickled, every process chooses anew.
         with contextlib.suppress(Exception):  # a plug-in's pickling may raise anything
-            ForkingPickler.dumps(chosen)
-            return peaks, chosen
-        return peaks, None
-    small = _opened(setup, member, _small(member, opened.sizes))
-    peaks = peaks_of(
-        device=resolve(setup.execution).device,
-        first=lambda: _timing(setup, small, member, first=True).small_steps(),
-        set_up=lambda: _timing(setup, opened, member),
-        phases=("inference", "training"),  # training leaves gradients and the optimizer's state
-    )
-    return peaks, None
+            chosen = pickle.dumps(getattr(estimator.model, "chosen", lambda: None)())
+    else:
+        small = _opened(setup, member, _small(member, opened.sizes))
+        peaks = peaks_of(
+            device=resolve(setup.execution).device,
+            first=lambda: _timing(setup, small, member, first=True).small_steps(),
+            set_up=lambda: _timing(setup, opened, member),
+            phases=("inference", "training"),  # training leaves gradients and optimizer's state
+        )
+    yield Result(samples={"memory": peaks, "chosen": chosen})
 
 
 def prepare(
-    state: dict[str, Any], setup: JobSetup, place: int, member: CostMember, chosen: Any = None
+    setup: JobSetup, place: int, member: CostMember, chosen: bytes | None
 ) -> dict[str, Any]:
     """Build what is measured, beside what is there, and return what is known before timing.
 
-    place: by which ``block`` knows it. chosen: of a baseline, as ``memory`` returns it.
+    place: by which ``block`` knows it. chosen: of a baseline, as a MemoryJob gives it.
     """
     if setup.execution.compile:  # models of one class count as versions of one function
         torch._dynamo.config.recompile_limit = MOST_COMPILED
@@ -83,38 +78,33 @@ def prepare(
     opened = _opened(setup, member)
     estimator = find_estimator(opened, member.model)
     if estimator is not None:
-        if chosen is not None:
-            estimator.factory = functools.partial(copy.deepcopy, chosen)
+        # Read here, where the setup has loaded the baseline's plug-in.
+        if chosen is not None and (model := pickle.loads(chosen)) is not None:
+            estimator.factory = functools.partial(copy.deepcopy, model)
         timing: ModelTiming | EstimatorTiming = EstimatorTiming(estimator)
     else:
         timing = _timing(setup, opened, member)
-    found = timing.prepare()
-    if setup.execution.compile and "step_seconds" in found:
-        beyond = found["first_step_seconds"] - found["step_seconds"]
-        found["compile_seconds"] = max(0.0, beyond)
-    state.setdefault("works", {})[place] = timing.works()
-    state["synchronise"] = resolve(setup.execution).synchronise
+    properties = timing.prepare()
+    if setup.execution.compile and "step_seconds" in properties:
+        beyond = properties["first_step_seconds"] - properties["step_seconds"]
+        properties["compile_seconds"] = max(0.0, beyond)
+    _prepared[place] = timing.works(), resolve(setup.execution).synchronise
     gc.freeze()  # or a collection within a turn would look at all of torch
-    return found
+    return properties
 
 
-def block(
-    state: dict[str, Any], number: int, places: Sequence[int], threads: int = 0
-) -> Iterator[tuple[str, int, Pair | None]]:
+def block(number: int, places: Sequence[int]) -> Iterator[tuple[str, int, Pair | None]]:
     """A turn of each phase for each of these, in random order, on batch ``number``.
 
     Yields the phase and the place of what begins its turn, with None, and of what has ended it,
-    with the seconds of a step. threads: so many instead of the process's own, for the phases that
-    are throughput.
+    with the seconds of a step.
     """
-    before = torch.get_num_threads()
-    torch.set_num_threads(threads or before)
-    for phase in PHASES if threads else TURN_SECONDS:
-        works = {place: state["works"][place].get(phase) for place in places}
+    _, synchronise = _prepared[places[0]]
+    for phase, least in TURN_SECONDS.items():
+        works = {place: _prepared[place][0].get(phase) for place in places}
         able = {place: work for place, work in works.items() if work is not None}
-        for place, pair in turns.block(able, number, TURN_SECONDS[phase], state["synchronise"]):
+        for place, pair in turns.block(able, number, least, synchronise):
             yield phase, place, pair
-    torch.set_num_threads(before)
 
 
 def _opened(setup: JobSetup, member: CostMember, sizes: Sizes | None = None) -> TaskSetup:

@@ -7,19 +7,17 @@ hangs there, and a crash of native code ends everything.
 
 from __future__ import annotations
 
-import contextlib
 import time
+from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing import connection
 from pathlib import Path
-from typing import Any
 
 from zoo.errors import StoppedError, ZooError
 from zoo.execution.base import (
     OUTPUT,
     Artifacts,
-    CostJob,
     Ended,
     Event,
     Executor,
@@ -29,24 +27,24 @@ from zoo.execution.base import (
     Progress,
     Result,
     Started,
+    Step,
 )
 from zoo.execution.machine import use_threads
 from zoo.execution.process import Worker
 from zoo.execution.run_job import JobError, run_job, timeout
-
-RUN_JOB = "zoo.execution.run_job:run_job"
-AGAIN = {  # what is said of a call or job that is made once more, by how it ended
-    "oom": "out of memory beside others; it is run again, alone",
-    "lost": "its process was lost with the one that started it; it is run again",
-}
 
 
 class LocalExecutor(Executor):
     """Runs jobs in worker processes; see ``zoo.execution.base.Executor``."""
 
     def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Generator[Event]:
-        """Run ``limits.jobs`` jobs at once, and cost jobs alone, after all others."""
-        return _with_workers(jobs, limits, directory)
+        """Run ``limits.jobs`` jobs at once."""
+        with Artifacts(directory) as artifacts:
+            together = [job for job in jobs if not job.alone]
+            yield from run_in_processes(together, limits, limits.jobs, artifacts)
+            for job in jobs:
+                if job.alone:
+                    yield from _run_here(job, limits, artifacts)
 
 
 class InlineExecutor(Executor):
@@ -54,11 +52,15 @@ class InlineExecutor(Executor):
 
     def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Generator[Event]:
         """Run the jobs in order. Raises ZooError for limits that take other processes."""
-        training = [job for job in jobs if not isinstance(job, CostJob)]
-        if training and limits.jobs > 1:
-            raise ZooError("--on inline runs one job at a time: leave out --jobs or use --on local")
-        if training and limits.timeout is not None:
-            raise ZooError("--on inline cannot stop a job: leave out timeout, or use --on local")
+        if not all(job.alone for job in jobs):
+            if limits.jobs > 1:
+                raise ZooError(
+                    "--on inline runs one job at a time: leave out --jobs or use --on local"
+                )
+            if limits.timeout is not None:
+                raise ZooError(
+                    "--on inline cannot stop a job: leave out timeout, or use --on local"
+                )
         return _one_by_one(jobs, limits, directory)
 
     def default_limits(self, asked: Limits, trainings: int = 1) -> Limits:
@@ -69,7 +71,7 @@ class InlineExecutor(Executor):
 def _one_by_one(jobs: Sequence[Job], limits: Limits, directory: Path) -> Generator[Event]:
     with Artifacts(directory) as artifacts:
         for job in jobs:
-            if isinstance(job, CostJob):  # starts processes of its own, and needs no torch here
+            if job.alone:  # needs no torch in this process
                 yield from _run_here(job, limits, artifacts)
                 continue
             import torch
@@ -84,134 +86,100 @@ def _one_by_one(jobs: Sequence[Job], limits: Limits, directory: Path) -> Generat
 
 
 def _run_here(job: Job, limits: Limits, artifacts: Artifacts) -> Iterator[Event]:
+    """Run a job in this process."""
     yield Started(job)
-    result = Result("lost")
-    for again in (False, True):
-        if again:
-            yield Notice(f"{job.name}: {AGAIN['lost']}")
-        for item in run_job(job, artifacts.of(job), limits):
-            if isinstance(item, Result):
-                result = item
-            else:
-                yield Progress(job, item)
-        if not any(one.status == "lost" for one in (result, *result.members)):
-            break
-    yield Ended(job, artifacts.with_files(job, result))
+    for item in run_job(job, artifacts.of(job), limits):
+        if isinstance(item, Result):
+            yield Ended(job, artifacts.with_files(job, item))
+        else:
+            yield Progress(job, item)
     artifacts.remove(job)
 
 
-def _with_workers(jobs: Sequence[Job], limits: Limits, directory: Path) -> Generator[Event]:
-    with Artifacts(directory) as artifacts:
+@dataclass
+class _Running:
+    """A job in a process. shares: it has had the machine with others at any time."""
 
-        def call(job: Job) -> Call:
-            own = artifacts.of(job)
-            return Call(job, RUN_JOB, (job, own, limits), own / OUTPUT)
-
-        calls = map(call, (job for job in jobs if not isinstance(job, CostJob)))
-        with contextlib.closing(run_calls(calls, limits, limits.jobs)) as events:
-            for made, kind, item in events:
-                job: Job = made.of
-                if kind == "began":
-                    yield Started(job)
-                elif kind == "again":
-                    yield Notice(f"{job.name}: {item}")
-                elif kind == "yielded":
-                    yield Progress(job, item)
-                else:
-                    result = item.result() if isinstance(item, JobError) else item
-                    result = replace(result, seconds=made.seconds)
-                    yield Ended(job, artifacts.with_files(job, result))
-                    artifacts.remove(job)
-        for job in jobs:
-            if isinstance(job, CostJob):  # it starts workers of its own
-                yield from _run_here(job, limits, artifacts)
-
-
-@dataclass(eq=False)
-class Call:
-    """A function (``"module:name"``) and its arguments, for a worker process of its own.
-
-    of: what the caller knows it by. log: the file that receives what the process prints. started:
-    when it began last. shares: it had the machine with others at any time since. again: it is made
-    for the second time.
-    """
-
-    of: Any
-    function: str
-    arguments: tuple[Any, ...]
-    log: Path
-    started: float = 0.0
+    job: Job
+    worker: Worker
+    start: float
     shares: bool = False
-    again: bool = False
 
     @property
     def seconds(self) -> float:
         """Since it began."""
-        return time.monotonic() - self.started
+        return time.monotonic() - self.start
 
 
-def run_calls(
-    calls: Iterable[Call], limits: Limits, at_once: int
-) -> Generator[tuple[Call, str, Any]]:
-    """Make the calls, so many at once, and yield each with what happens: a word and a value.
+def run_in_processes(
+    jobs: Iterable[Job], limits: Limits, at_once: int, artifacts: Artifacts
+) -> Generator[Event]:
+    """Run each job in a process of its own, so many at once.
 
-    ``began``; ``yielded`` and an item; ``again`` and why: it is made once more, because it was
-    lost, or, alone and after all others, because it ran out of memory while others ran. Every call
-    has one ``ended``, with what it returned, or its last item where that is a Result, or a JobError
-    where it failed, took longer than ``limits.timeout`` or died. Closing the iterator stops the
-    processes. Raises StoppedError where no call can be made or go on.
+    A job that runs out of memory beside others is run again, alone and after all others. Closing
+    the iterator stops the processes. Raises StoppedError where no job can be started or go on.
     """
-    waiting, lost, to_retry = iter(calls), list[Call](), list[Call]()
-    following = next(waiting, None)
-    active: dict[Any, tuple[Call, Worker]] = {}  # by what the worker's messages come through
+    waiting, again = deque(jobs), deque[Job]()
+    running: dict[connection.Connection, _Running] = {}
+    alone = False
 
-    def ended(pipe: Any, value: Any) -> tuple[Call, str, Any]:
-        call, worker = active.pop(pipe)
-        worker.stop()
-        status = getattr(value, "status", "")
-        if (status == "oom" and call.shares) or (status == "lost" and not call.again):
-            (to_retry if status == "oom" else lost).append(call)
-            call.again = True
-            return call, "again", AGAIN[status]
-        return call, "ended", value
+    def start(job: Job) -> None:
+        directory = artifacts.of(job)
+        worker = Worker(limits, directory / OUTPUT)
+        worker.send("zoo.execution.run_job:run_job", job, directory, limits)
+        running[worker.waitable] = _Running(job, worker, time.monotonic())
+        if len(running) > 1:
+            for each in running.values():
+                each.shares = True
+
+    def end(pipe: connection.Connection, result: Result) -> Event:
+        ended = running.pop(pipe)
+        ended.worker.stop()
+        if result.status == "oom" and ended.shares:
+            again.append(ended.job)
+            why = "out of memory beside others; it is run again, alone"
+            return Notice(f"{ended.job.name}: {why}")
+        result = replace(result, seconds=ended.seconds)
+        return Ended(ended.job, artifacts.with_files(ended.job, result))
 
     try:
-        while following or lost or active or to_retry:
-            if not (following or lost or active):
-                following, at_once = to_retry.pop(0), 1
-            while len(active) < at_once and (call := lost.pop() if lost else following):
-                if call is following:
-                    following = next(waiting, None)
-                worker = Worker(limits, call.log)
-                worker.send(call.function, *call.arguments)
-                active[worker.waitable] = call, worker
-                call.started, call.shares = time.monotonic(), False
-                if len(active) > 1:
-                    for each, _ in active.values():
-                        each.shares = True
-                if not call.again:
-                    yield call, "began", None
+        while waiting or running or again:
+            if not waiting and not running:
+                alone = True
+                start(again.popleft())
+            while waiting and len(running) < at_once and not alone:
+                job = waiting.popleft()
+                start(job)
+                yield Started(job)
             patience = None
             if limits.timeout is not None:  # until the first will have taken too long
-                longest = max(call.seconds for call, _ in active.values())
+                longest = max(each.seconds for each in running.values())
                 patience = max(0.0, limits.timeout - longest) + 0.01
+            ended: dict[connection.Connection, Result] = {}
             stopped: StoppedError | None = None
-            for pipe in connection.wait(list(active), patience):
-                call, worker = active[pipe]
+            for pipe in connection.wait(list(running), patience):
+                assert isinstance(pipe, connection.Connection)
                 try:
-                    kind, item = worker.receive()
+                    item = running[pipe].worker.receive()
                 except JobError as failure:
-                    kind, item = "failed", failure
-                except StoppedError as error:  # after what others have finished
+                    item = failure.result()
+                except StoppedError as error:  # raised after what others have finished
                     stopped = error
                     continue
-                last = kind != "yielded" or isinstance(item, Result)
-                yield ended(pipe, item) if last else (call, kind, item)
+                if isinstance(item, Step):
+                    yield Progress(running[pipe].job, item)
+                else:
+                    ended[pipe] = item
+            for pipe, each in running.items():
+                if limits.timeout is not None and each.seconds > limits.timeout:
+                    ended.setdefault(pipe, timeout(limits.timeout).result())
+            for pipe, result in ended.items():
+                event = end(pipe, result)
+                yield event
+                if isinstance(event, Ended):
+                    artifacts.remove(event.job)
             if stopped is not None:
                 raise stopped
-            for pipe, (call, _) in list(active.items()):
-                if limits.timeout is not None and call.seconds > limits.timeout:
-                    yield ended(pipe, timeout(limits.timeout))
     finally:
-        for _, worker in active.values():
-            worker.stop()
+        for each in running.values():
+            each.worker.stop()

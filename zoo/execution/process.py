@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from multiprocessing import Pipe, connection
 from pathlib import Path
 from typing import Any
@@ -30,10 +31,14 @@ FORKS = hasattr(os, "fork") and hasattr(socket, "send_fds") and sys.platform != 
 DEVNULL = subprocess.DEVNULL
 EXIT_SECONDS = 10.0  # for a process that said its last to end
 GONE = OSError, struct.error, psutil.NoSuchProcess  # what asking a server that was killed raises
-_START = (
-    "import sys; sys.path[:] = {}; from zoo.execution import run_job, worker; "
-    "run_job.end_without_calls(); worker.{}({})"
-)
+_START = "import sys; sys.path[:] = {}; from zoo.execution import worker; worker.{}({})"
+
+
+@dataclass(frozen=True)
+class Returned:
+    """The last message of a call: what it returned."""
+
+    value: Any = None
 
 
 class Worker:
@@ -70,30 +75,27 @@ class Worker:
         return self._pipe
 
     def send(self, function: str, *arguments: Any) -> None:
-        """Have the worker call ``function`` (``"module:name"``), a function or a generator.
-
-        A first parameter named ``state`` receives a dict that lives as long as the process.
-        """
+        """Have the worker call ``function`` (``"module:name"``), a function or a generator."""
         self._send((function, arguments))
 
     def _send(self, message: Any) -> None:
         with contextlib.suppress(OSError):  # receive reports a dead worker
             self._pipe.send(message)
 
-    def receive(self) -> tuple[str, Any]:
-        """The next message: ("yielded", …) or ("returned", …). Blocks.
+    def receive(self) -> Any:
+        """The next item that the call yields, or ``Returned``, which is its last. Blocks.
 
         Raises JobError where the call failed or the process died, StoppedError where no other call
         could go on either.
         """
         try:
-            kind, body = self._pipe.recv()
+            message = self._pipe.recv()
         except (EOFError, OSError):
             self._pipe.close()
             raise from_exit(self._process.exit_code(), self._oom_kills, self._log) from None
-        if kind == "failed":
-            raise body
-        return kind, body
+        if isinstance(message, Exception):
+            raise message
+        return message
 
     def call(self, function: str, *arguments: Any, seconds: float | None = None) -> Any:
         """Call a function in the worker and wait for what it returns.
@@ -101,21 +103,21 @@ class Worker:
         seconds: time limit, after which the process is killed. Raises JobError.
         """
         self.send(function, *arguments)
-        *_, (_, body) = self.answers(seconds)
-        return body
+        *_, returned = self._messages(seconds)
+        return returned.value
 
-    def answers(self, seconds: float | None = None) -> Iterator[tuple[str, Any]]:
-        """What the function that was sent yields and, last, what it returns; as ``call``.
+    def items(self, seconds: float | None = None) -> Iterator[Any]:
+        """What the generator that was sent yields. seconds: time limit of each item."""
+        return (item for item in self._messages(seconds) if not isinstance(item, Returned))
 
-        seconds: time limit of each.
-        """
-        kind = ""
-        while kind != "returned":
+    def _messages(self, seconds: float | None) -> Iterator[Any]:
+        message = None
+        while not isinstance(message, Returned):
             if seconds is not None and not self._pipe.poll(seconds):
                 self.stop()
                 raise timeout(seconds)
-            kind, body = self.receive()
-            yield kind, body
+            message = self.receive()
+            yield message
 
     def stop(self) -> None:
         """End the process, whatever it is doing."""

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import os
 import platform
 import signal
 import sys
-import threading
 import time
 import traceback
 from collections.abc import Iterable, Iterator
@@ -29,25 +27,10 @@ from zoo.registry.plugins import version_of
 RUNNERS = {
     "inspect": "zoo.execution.train_job:inspect",
     "train": "zoo.execution.train_job:train",
+    "memory": "zoo.execution.cost_steps:memory",
     "cost": "zoo.execution.cost_job:measure",
 }
 LOG_TAIL = 4000  # characters of a dead process' output that are kept
-
-
-def end_without_calls() -> None:
-    """End this process when its thread that receives calls fails; nobody else would notice.
-
-    It fails where a call holds an object of a plug-in file that is not loaded here. Threads of
-    components may fail and end nothing.
-    """
-
-    def ended(error: threading.ExceptHookArgs) -> None:
-        threading.__excepthook__(error)
-        frames = traceback.walk_tb(error.exc_traceback)
-        if any(frame.f_globals.get("__name__") == "zoo.execution.worker" for frame, _ in frames):
-            os._exit(1)
-
-    threading.excepthook = ended
 
 
 def run_job(job: Job, directory: Path, limits: Limits) -> Iterator[Step | Result]:

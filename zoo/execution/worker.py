@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import importlib
-import inspect
 import os
 import queue
 import signal
@@ -15,6 +14,7 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Generator
 from multiprocessing import connection
 from typing import Any
 
@@ -24,6 +24,7 @@ import sklearn.metrics  # noqa: F401
 import torch._dynamo  # noqa: F401 - the first optimizer of a process imports it: a second
 
 from zoo.execution.machine import git_state, use_threads
+from zoo.execution.process import Returned
 from zoo.execution.run_job import from_exception
 from zoo.measure.memory import keep_blocks
 
@@ -92,47 +93,50 @@ def serve(pipe: connection.Connection) -> None:
     try:
         _print_to(log)
     except OSError as error:
-        pipe.send(("failed", from_exception(error)))
+        pipe.send(from_exception(error))
         return
     keep_blocks()
     use_threads(limits.threads)
     calls: queue.SimpleQueue[tuple[str, tuple[Any, ...]]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(pipe, calls), daemon=True).start()
-    state: dict[str, Any] = {}
     while True:
         name, arguments = calls.get()
         try:
-            pipe.send(("returned", _call(pipe, state, name, arguments)))
+            _carry_out(pipe, name, arguments)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a component may raise anything
             with contextlib.suppress(OSError):  # the disk is full
                 traceback.print_exc()
-            pipe.send(("failed", from_exception(error)))
+            pipe.send(from_exception(error))
 
 
-def _call(
-    pipe: connection.Connection, state: dict[str, Any], name: str, arguments: tuple[Any, ...]
-) -> Any:
-    """What ``module:function`` returns; what a generator yields is sent as it comes."""
+def _carry_out(pipe: connection.Connection, name: str, arguments: tuple[Any, ...]) -> None:
+    """Call ``module:function``. Send what a generator yields as it comes, and what is returned."""
     module, _, attribute = name.partition(":")
-    function = getattr(importlib.import_module(module), attribute)
-    if next(iter(inspect.signature(function).parameters), "") == "state":
-        arguments = (state, *arguments)
-    if not inspect.isgeneratorfunction(function):
-        return function(*arguments)
-    for body in function(*arguments):
-        pipe.send(("yielded", body))
-    return None
+    result = getattr(importlib.import_module(module), attribute)(*arguments)
+    if isinstance(result, Generator):
+        for item in result:
+            pipe.send(item)
+        result = None
+    pipe.send(Returned(result))
 
 
 def _listen(
     pipe: connection.Connection, calls: queue.SimpleQueue[tuple[str, tuple[Any, ...]]]
 ) -> None:
-    """Pass calls on; when the process that submits is gone, or memory is, end this one."""
-    while True:
-        try:
+    """Pass calls on. End this process when the one that submits is gone.
+
+    And where a call cannot be read, which would be waited for for ever: it may hold an object of a
+    plug-in file that is not loaded here.
+    """
+    try:
+        while True:
             calls.put(pipe.recv())
-        except (EOFError, OSError, MemoryError):
-            os._exit(1)
+    except (EOFError, OSError):
+        pass
+    except Exception:  # noqa: BLE001 - what is read may raise anything
+        traceback.print_exc()
+    finally:
+        os._exit(1)
 
 
 def _print_to(log: str) -> None:

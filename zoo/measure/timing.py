@@ -1,8 +1,7 @@
-"""What one model costs: the steps on batches that are timed; the machine's rate."""
+"""What one model costs: the steps on batches that are timed."""
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,7 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from zoo.config.settings import Training
-from zoo.measure.turns import LATENCY, PHASES, TURN_SECONDS, Work, clock_of, turn
+from zoo.measure.turns import LATENCY, PHASES, Work
 from zoo.tasks.base import Estimator
 from zoo.training.device import Runtime
 from zoo.training.trainer import Loss, Trainer
@@ -188,17 +187,3 @@ class EstimatorTiming:
         one = self.estimator
         for _ in one.answers(one.model, inputs):
             pass
-
-
-def measure_matrix_rate(runtime: Runtime, size: int = 0) -> float:
-    """FLOP/s of a large square product at the runtime's precision: the median of some turns.
-
-    size: of the matrices; 0: large enough for the device.
-    """
-    size = size or (8192 if runtime.device.type == "cuda" else 1024)
-    dtype = torch.bfloat16 if runtime.precision == "bf16" else torch.float32
-    a = torch.randn(size, size, device=runtime.device, dtype=dtype)
-    b = torch.randn(size, size, device=runtime.device, dtype=dtype)
-    pairs = [turn(lambda _: a @ b, 0, TURN_SECONDS["train"], runtime.synchronise) for _ in range(7)]
-    clock = clock_of(runtime.device.type, torch.get_num_threads())
-    return 2 * size**3 / statistics.median(pair[clock == "cpu"] for pair in pairs)

@@ -24,11 +24,9 @@ TURN_SECONDS = {"train": 0.12, "infer": 0.12, LATENCY: 0.04}  # unless one step 
 LEAST_BLOCKS, MOST_BLOCKS = 12, 40
 HALF = LEAST_BLOCKS // 2  # the least of each of two processes
 NARROW = 0.02  # half the interval of a log ratio, below which more blocks tell little
-NEAR = 0.05  # a ratio this close to 1 is measured in a third process
 # Standard deviation of a log ratio between processes, which lay out their memory differently.
 BETWEEN = 0.01
 CONTENDED = 1.5  # wall time over CPU time above which other work had the core
-QUIET = 1.1  # and below which several threads can be timed
 Z = statistics.NormalDist().inv_cdf(0.975)
 
 Logs = NDArray[np.float64]
@@ -106,10 +104,9 @@ def log_ratios(own: Mapping[str, Any], base: Mapping[str, Any], phase: str) -> l
 
 
 def seconds(model: Mapping[str, Any], phase: str) -> Sequence[Sequence[float]]:
-    """Of a step, of each process, block by block. Several threads have wall time alone."""
-    of = model["turns"][phase]
-    found: Sequence[Sequence[float]] = of[model["clock"] if phase in TURN_SECONDS else "wall"]
-    return found
+    """Of a step, of each process, block by block."""
+    turns: Sequence[Sequence[float]] = model["turns"][phase][model["clock"]]
+    return turns
 
 
 def batch_of(process: int, number: int, count: int) -> int:
@@ -178,7 +175,7 @@ def ratios_of(
 
 
 def contention(model: Mapping[str, Any]) -> float:
-    """Wall time over CPU time: the median of all turns at one thread."""
+    """Wall time over CPU time: the median of all turns."""
     turns = [model["turns"][phase] for phase in PHASES if phase in model["turns"]]
     ratios = [
         wall / max(cpu, 1e-9)
@@ -201,16 +198,14 @@ def rate(model: Mapping[str, Any], phase: str, *, padded: bool = False) -> float
 
 
 def summarise(samples: dict[str, Any]) -> dict[str, Any]:
-    """One model's numbers: tokens/s, milliseconds, MiB, and the share of the matrix rate."""
+    """One model's numbers: tokens/s, milliseconds, MiB, FLOPs."""
     properties, memory = samples["properties"], samples["memory"]
     alone = seconds(samples, LATENCY) if LATENCY in samples["turns"] else []
     latencies = [1000 * one for one in itertools.chain(*alone)]
-    train_padded = rate(samples, "train", padded=True)
-    flops, products = properties.get("flops_per_token"), samples["matrix_rate"]
     return {
         "params": properties["params"],
         "train_tokens_per_s": rate(samples, "train"),
-        "train_padded_tokens_per_s": train_padded,
+        "train_padded_tokens_per_s": rate(samples, "train", padded=True),
         "infer_tokens_per_s": rate(samples, "infer"),
         "infer_padded_tokens_per_s": rate(samples, "infer", padded=True),
         "latency_ms": statistics.median(latencies) if latencies else None,
@@ -220,8 +215,7 @@ def summarise(samples: dict[str, Any]) -> dict[str, Any]:
         "held_memory_mib": memory["training"].get("held_mib"),
         "reserved_memory_mib": memory["training"].get("reserved_mib"),
         "memory_how": memory["training"]["how"],
-        "flops_per_token": flops,
-        "matrix_share": train_padded * flops / products if flops and products else None,
+        "flops_per_token": properties.get("flops_per_token"),
         "compile_seconds": properties.get("compile_seconds"),
         "first_step_seconds": properties.get("first_step_seconds"),
         "kernels": properties["kernels"],

@@ -59,7 +59,7 @@ def measure_rows(
         assert isinstance(job, CostJob)
         for member, own in job.results(result):
             name = model_name(member.model)
-            if not member.twin and name in to_do:
+            if name in to_do:
                 row, key = to_do.pop(name)
                 own = replace(own, seconds=result.seconds / len(job.members))
                 run.record("cost", row, key, trainings[row.name], own)
@@ -82,10 +82,10 @@ def _failed_everywhere(run: Run, row: Row) -> bool:
 
 
 def _cost_jobs(run: Run, rows: Sequence[Row], trainings: Mapping[str, Training]) -> list[Job]:
-    """Groups of a few rows, each measured in turns with the reference and its twin."""
+    """Groups of a few rows, each measured in turns with the reference."""
 
-    def member(row: Row, *, twin: bool = False) -> CostMember:
-        return CostMember(row.model, training=trainings[row.name], twin=twin)
+    def member(row: Row) -> CostMember:
+        return CostMember(row.model, training=trainings[row.name])
 
     prepared = run.prepared
     cells = [row for row in prepared.plan.runnable if row.cell is not None]
@@ -98,7 +98,7 @@ def _cost_jobs(run: Run, rows: Sequence[Row], trainings: Mapping[str, Training])
             prepared.setup,
             f"group {number} of {len(groups)} ({len(group) + 1} models)",
             digest(["group", [row.name for row in group], prepared.config]),
-            members=(member(reference), member(reference, twin=True), *map(member, group)),
+            members=(member(reference), *map(member, group)),
             blocks=prepared.request.blocks or 0,
         )
         for number, group in enumerate(groups, start=1)
@@ -169,7 +169,6 @@ def _measure_at(run: Run, length: int, stopped: dict[str, str]) -> None:
         digest(["scale", name, [row.name for row in rows], dict(prepared.config)]),
         members=tuple(CostMember(row.model, sizes, full_length=batch) for row in rows),
         blocks=blocks,
-        matrix_rate=False,
     )
 
     def ended(_: Job, result: Result) -> None:

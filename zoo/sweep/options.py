@@ -15,7 +15,6 @@ from pydantic.fields import FieldInfo
 
 from zoo.config.request import flat_fields
 from zoo.config.settings import OF_SEVERAL, TUNABLE
-from zoo.execution import executor_options
 from zoo.registry import AXES, Registry
 from zoo.registry.loading import built_ins
 from zoo.tasks.base import Task, find_task
@@ -26,11 +25,11 @@ WIDTH = 88
 
 @dataclass(frozen=True)
 class Option:
-    """One option. An option of several tasks or executors has a field of each.
+    """One option. An option of several tasks has a field of each.
 
-    part: the model of a request that has it; None for an option of tasks or executors. only: who
+    part: the model of a request that has it; None for an option of tasks. only: who
     alone has it, in words. defaults: of tasks, where they are not the field's. data: it only
-    decides which data are loaded. executor: it is an option of executors.
+    decides which data are loaded.
     """
 
     name: str
@@ -39,7 +38,6 @@ class Option:
     only: str = ""
     defaults: Mapping[str, Any] = field(default_factory=dict)
     data: bool = False
-    executor: bool = False
 
     @property
     def type(self) -> str:
@@ -65,7 +63,7 @@ class Option:
 
 
 def request_options(registry: Registry, tasks: Mapping[str, Task]) -> Iterator[Option]:
-    """Every option that a request, one of these tasks or an executor has, shared ones first.
+    """Every option that a request or one of these tasks has, shared ones first.
 
     Plug-in files are not among them: they have a form of their own.
     """
@@ -85,9 +83,6 @@ def request_options(registry: Registry, tasks: Mapping[str, Task]) -> Iterator[O
         only = "" if len(fields) == len(tasks) else f"{', '.join(fields)} only"
         data = any(name in tasks[label].options.data_fields for label in fields)
         yield Option(name, list(fields.values()), only=only, data=data)
-    for name, fields in executor_options(registry).items():
-        only = f"--on {' and '.join(fields)} only"
-        yield Option(name, list(fields.values()), only=only, executor=True)
 
 
 def as_text(value: Any) -> str:
@@ -103,7 +98,7 @@ def with_options(without: Collection[str] = ()) -> Callable[[F], F]:
     """Have a function with ``**options`` show every option by name in signature and docstring.
 
     without: those that it does not take. An option is None where it is not given: the default is
-    the task's. ``**options`` stays, for tasks and executors of plug-ins.
+    the task's. ``**options`` stays, for tasks of plug-ins.
     """
 
     def decorated(function: F) -> F:

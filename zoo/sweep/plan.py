@@ -18,7 +18,7 @@ from zoo.registry.cell import Cell, ModelParts, model_name
 from zoo.tasks.base import Task, find_task
 from zoo.tasks.data_of_task import refuse_unread
 
-GROUP_SIZE = 6  # models measured in turns besides the reference and its twin
+GROUP_SIZE = 6  # models measured in turns besides the reference
 MOST_CELLS = 20_000  # all parts crossed are billions, which no memory holds
 
 
@@ -277,7 +277,7 @@ def counts(request: Request, plan: Plan) -> str:
         parts.append(counted(trainings, "training") + of_tuning)
     if "cost" in request.phases:
         groups = cost_groups(plan.runnable, plan.reference)
-        measured = sum(len(group) + 2 for group in groups)  # with the reference and its twin
+        measured = sum(len(group) + 1 for group in groups)  # with the reference
         in_groups = counted(len(groups), "group")
         parts.append(f"{counted(measured, 'cost measurement')} in {in_groups}")
     return ", ".join(parts)

@@ -1,6 +1,6 @@
 """Ray's driver, in a process of its own: what Ray prints, or dies of, stays there.
 
-The functions are calls of ``zoo.execution.process.Worker``; ``state`` lives as long as the process.
+``connect``, ``nodes`` and ``run`` are called through ``zoo.execution.process.Worker``.
 """
 
 from __future__ import annotations
@@ -24,45 +24,42 @@ from zoo_ray.job import Board, Done, run_job, torch_version, with_environment
 
 LOOK_SECONDS = 0.5  # between two looks at what jobs say, and at the list of nodes
 RETRIES = 5  # of a job whose node or process was lost
-WAIT_SECONDS = 600.0  # for a node to come where none is left
+
+_cluster: list[Cluster] = []  # that this process is connected to
 
 
-def connect(state: dict[str, Any], address: str) -> None:
+def connect(address: str) -> None:
     """Connect to HOST:PORT; where that is empty, start a Ray of this machine's own."""
     options = {"address": address} if address else {"include_dashboard": False}
     try:
         ray.init(log_to_driver=False, namespace="zoo", **options)
     except (RuntimeError, ValueError, OSError, RayError) as error:
         join = f"; this machine needs the token, and to join: 'ray start --address={address}'"
-        where = f"--address {address}" if address else "--on ray"
+        where = f"ray, address {address}" if address else "--on ray"
         raise ZooError(f"{where}: {one_line(error)}{join if address else ''}") from None
-    state["cluster"] = Cluster(WAIT_SECONDS if address else 0.0)
+    _cluster.append(Cluster())
 
 
-def nodes(state: dict[str, Any]) -> list[Node]:
+def nodes() -> list[Node]:
     """The nodes that are there now."""
-    return list(state["cluster"].nodes())
+    return _cluster[0].nodes()
 
 
-def run(
-    state: dict[str, Any], jobs: Sequence[Job], limits: Limits, directory: Path
-) -> Iterator[Event]:
-    """Run jobs and yield their events; cost jobs after all others."""
-    costs = [job for job in jobs if isinstance(job, base.CostJob)]
-    for chosen in ([job for job in jobs if job not in costs], costs):
-        yield from state["cluster"].run(chosen, limits, Artifacts(directory))
+def run(jobs: Sequence[Job], limits: Limits, directory: Path) -> Iterator[Event]:
+    """Run jobs and yield their events; those that need a node for themselves come last."""
+    for alone in (False, True):
+        chosen = [job for job in jobs if job.alone == alone]
+        yield from _cluster[0].run(chosen, limits, Artifacts(directory))
 
 
 class Cluster:
     """A cluster, as long as the connection lasts.
 
-    problems: the ids of nodes that are left out until the next inspection, each with the reason.
-    reference: the environment of the node that was inspected; cost jobs run on its like alone.
-    patience: seconds to wait for a node where none is left; 0 where none can come.
+    problems: the ids of nodes that are left out, each with the reason. reference: the environment
+    of the node that ran the first job; jobs that need a node for themselves run on its like.
     """
 
-    def __init__(self, patience: float) -> None:
-        self.patience = patience
+    def __init__(self) -> None:
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
         self.board = ray.remote(Board).options(num_cpus=0, scheduling_strategy=here).remote()
         self.problems: dict[str, str] = {}
@@ -92,16 +89,14 @@ class Cluster:
         return self._known[node].name if node in self._known else "a node"
 
     def run(self, jobs: Sequence[Job], limits: Limits, artifacts: Artifacts) -> Iterator[Event]:
-        """Run jobs that are all cost jobs, or none of which is."""
-        waiting, looked, alone_since = deque(jobs), -LOOK_SECONDS, 0.0
-        if jobs and isinstance(jobs[0], base.InspectJob):  # of other code, or for another device
-            self.problems, self.reference = {}, {}
+        """Run jobs that all need a node for themselves, or none of which does."""
+        waiting, looked = deque(jobs), -LOOK_SECONDS
         while waiting or self._running:
             if (now := time.monotonic()) - looked >= LOOK_SECONDS:
                 looked, able = now, [node for node in self.nodes() if not node.problem]
-                alone_since = 0.0 if able else alone_since or now
                 if not able:
-                    yield from self._alone(now - alone_since)
+                    problems = "; ".join(f"{node.name}: {node.problem}" for node in self.nodes())
+                    raise ZooError(f"no node can run this: {problems or 'the cluster has none'}")
                 yield from self._heard()
             while able and waiting and self._submit(waiting[0], able, limits):
                 waiting.popleft()
@@ -112,26 +107,14 @@ class Cluster:
                 yield from self._heard()
                 yield from self._ended(reference, waiting, artifacts)
 
-    def _alone(self, seconds: float) -> Iterator[base.Notice]:
-        """No node can run the jobs: ZooError at once where none ever could, or in the end."""
-        reasons = "; ".join(f"{node.name}: {node.problem}" for node in self.nodes())
-        if not self.reference:
-            raise ZooError(f"no node can run this: {reasons or 'the cluster has none'}")
-        wait = f"{self.patience:g} s"
-        if seconds > self.patience or not self.patience:
-            came = f", and none came within {wait}" if self.patience else ""
-            raise ZooError(f"no node is left{came}. {reasons}")
-        if not seconds:
-            yield base.Notice(f"no node is left that can go on; waiting {wait} for one")
-
     def _submit(self, job: Job, able: Sequence[Node], limits: Limits) -> bool:
         """Give a job to Ray, which finds a node for it, and another one where that is lost.
 
         False where Ray has jobs enough: twice what there is room for, so that no node waits.
         """
         largest = max(able, key=lambda node: (node.cores, node.gpus))
-        cores, gpus, most = largest.cores, largest.gpus, 0  # a cost job has a node for itself
-        if not isinstance(job, base.CostJob):
+        cores, gpus, most = largest.cores, largest.gpus, 0
+        if not job.alone:
             device, most = job.setup.execution.device, limits.jobs
             cores = min(limits.threads, largest.cores)
             gpus = int(device == "cuda" or (device == "auto" and any(n.gpus for n in able)))
@@ -190,8 +173,7 @@ class Cluster:
                 self.problems[done.node] = done.unfit
                 yield base.Notice(f"{node} is left out: {done.unfit}")
             return
-        if isinstance(job, base.InspectJob):
-            self.reference = done.result.environment
+        self.reference = self.reference or done.result.environment
         for name, content in done.files.items():
             (artifacts.of(job) / name).write_bytes(content)
         if not began:

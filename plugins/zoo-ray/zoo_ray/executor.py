@@ -12,12 +12,10 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pydantic import Field
-
 from zoo.errors import ZooError
 from zoo.execution import base
-from zoo.execution.base import Event, Executor, ExecutorOptions, Job, Limits, Node
-from zoo.execution.process import Worker
+from zoo.execution.base import Event, Executor, Job, Limits, Node
+from zoo.execution.process import Returned, Worker
 from zoo.execution.run_job import JobError
 from zoo.files import scratch_directory
 
@@ -41,28 +39,21 @@ HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x
 SETTINGS = 4  # the type of the frame that a server of HTTP/2 answers with
 
 
-class RayOptions(ExecutorOptions):
-    """Options of ``--on ray``."""
-
-    address: str = Field(
-        default="",
-        description="HOST:PORT of a Ray cluster that runs already; by default RAY_ADDRESS, and "
-        "where that is not set, a Ray of this machine's own, which ends with the run.",
-    )
-
-
 class RayExecutor(Executor):
-    """Runs jobs on the nodes of a Ray cluster; ZooError for an address that is no HOST:PORT."""
+    """Runs jobs on the nodes of a Ray cluster.
 
-    options = RayOptions
+    address: HOST:PORT of a cluster that runs already; by default ``RAY_ADDRESS``, and where that is
+    not set, a Ray of this machine's own, which ends with the run. Raises ZooError for an address
+    that is no HOST:PORT.
+    """
 
     def __init__(self, address: str = "") -> None:
         self._address = address or os.environ.get("RAY_ADDRESS", "")
         match = re.fullmatch(r"(\[[^\]]+\]|[^:/\s]+):(\d{1,5})", self._address)
         if self._address and (match is None or not 0 < int(match[2]) < 65536):
             raise ZooError(
-                f"--address {self._address}: give HOST:PORT of the head, such as 10.0.0.1:6379, as "
-                "'ray start --head' prints it; ray:// is another protocol"
+                f"ray, address {self._address}: give HOST:PORT of the head, such as "
+                "'10.0.0.1:6379', as 'ray start --head' prints it; ray:// is another protocol"
             )
         self._driver: Worker | None = None
         self._open = contextlib.ExitStack()
@@ -96,25 +87,25 @@ class RayExecutor(Executor):
     def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Generator[Event]:
         """Run the jobs wherever there is room. Raises ZooError where no node can."""
         assert self._driver is not None, "it is not connected"
-        if not all(isinstance(job, base.InspectJob) for job in jobs):
-            self._directory = directory
+        self._directory = directory
         self._driver.send(f"{DRIVER}:run", jobs, limits, directory.absolute())
-        kind, left = "", {job.key for job in jobs}
+        event, left = None, {job.key for job in jobs}
         try:
             with base.Artifacts(directory) as artifacts:
-                while kind != "returned":
+                while True:
                     with _explained():
-                        kind, event = self._driver.receive()
+                        event = self._driver.receive()
+                    if isinstance(event, Returned):
+                        break
                     if isinstance(event, base.Ended):
                         left.discard(event.job.key)
-                    if kind == "yielded":
-                        yield event
+                    yield event
                     if isinstance(event, base.Ended):
                         artifacts.remove(event.job)
         finally:
             if left:
                 self.close()  # and with the connection all jobs
-            elif kind != "returned":  # closed after the last result
+            elif not isinstance(event, Returned):  # closed after the last result
                 self._driver.receive()
 
     def close(self) -> None:
@@ -156,7 +147,9 @@ def _check(address: str) -> None:
                 raise OSError("what listens there is another program")
     except OSError as error:
         why = "no answer" if isinstance(error, TimeoutError) else error.strerror or error
-        raise ZooError(f"--address {address}: no head of a Ray cluster is there ({why})") from None
+        raise ZooError(
+            f"ray, address {address}: no head of a Ray cluster is there ({why})"
+        ) from None
     file = Path(os.environ.get("RAY_AUTH_TOKEN_PATH") or Path.home() / ".ray" / "auth_token")
     unread = os.environ.get("RAY_AUTH_TOKEN") or not file.is_file()  # the variable comes first
     if not unread and file.stat().st_mode & 0o044:

@@ -18,7 +18,7 @@ import ray
 from zoo.config.settings import MACHINE_FIELDS, machine_of
 from zoo.data.cache import entry
 from zoo.errors import StoppedError, WriteError, ZooError
-from zoo.execution.base import OUTPUT, CostJob, Ended, Job, Limits, Progress, Result, Step
+from zoo.execution.base import OUTPUT, Ended, Job, Limits, Progress, Result, Step
 from zoo.execution.local import LocalExecutor
 from zoo.execution.process import Worker
 from zoo.execution.run_job import require_same_code
@@ -67,8 +67,8 @@ def run_job(
     """Run a job on this node: the remote function.
 
     torch: the version of the submitting machine. reference: the environment of the machine that a
-    cost job needs the like of; empty: any. data: the files of the job's data. Nothing here waits
-    for Ray, which would give this job's cores to another one meanwhile.
+    job that is ``alone`` needs the like of; empty: any. data: the files of the job's data. Nothing
+    here waits for Ray, which would give this job's cores to another one meanwhile.
     """
     node = ray.get_runtime_context().get_node_id()
     with scratch_directory() as scratch:
@@ -77,16 +77,16 @@ def run_job(
             if torch_version() != torch:
                 raise ZooError(f"it has torch {torch_version()}, and the run began with {torch}")
             require_same_code(job.setup.code)
-            if isinstance(job, CostJob) and reference:
+            if job.alone and reference:
                 _require_same_machine(described(), reference)
         except ZooError as error:
             return Done(node, Result(), unfit=str(error))
         if job.setup.data is not None:
             entry(job.setup.data.key, functools.partial(_write, data))
         board.say.remote(job.key, node, None)
-        one = replace(limits, jobs=1)
         try:
-            for event in LocalExecutor().run([job], limits=one, directory=scratch):
+            events = LocalExecutor().run([job], limits=replace(limits, jobs=1), directory=scratch)
+            for event in events:
                 if isinstance(event, Progress):
                     board.say.remote(job.key, node, event.step)
                 elif isinstance(event, Ended):
@@ -108,7 +108,7 @@ def with_environment(
     return replace(
         result,
         environment={**(result.environment or environment), **here},
-        members=tuple(with_environment(one, environment, here) for one in result.members),
+        members=tuple(with_environment(each, environment, here) for each in result.members),
     )
 
 
@@ -127,9 +127,9 @@ def _require_same_machine(environment: Mapping[str, Any], reference: Mapping[str
     """Raise ZooError where times of this machine do not compare with those of the reference."""
     pairs = zip(MACHINE_FIELDS, machine_of(environment), machine_of(reference), strict=True)
     differ = [
-        f"its {name} is {its}, not {other}"
-        for name, its, other in pairs
-        if its != other and name != "threads"  # which are those of the job
+        f"its {name} is {here}, not {there}"
+        for name, here, there in pairs
+        if here != there and name != "threads"  # which are those of the job
     ]
     if differ:
         raise ZooError(f"costs are measured on machines of one kind, and {', '.join(differ)}")

@@ -37,10 +37,10 @@ def test_a_machine_that_others_use_makes_intervals_wider_and_not_wrong(generator
             noise -= np.where(generator.random((3, 12)) < 0.1, 0.5, 0.0)
         else:
             noise -= np.linspace(0, 0.5, 12)
-        base, twin, own = np.exp(noise)
+        base, _, own = np.exp(noise)
         measured = speeds(
-            cost_record(cell(pe="sin"), 1.2 * own, REFERENCE, base, twin),
-            cost_record(cell(pe="none"), own, REFERENCE, base, twin),
+            cost_record(cell(pe="sin"), 1.2 * own, REFERENCE, base),
+            cost_record(cell(pe="none"), own, REFERENCE, base),
         )
         found = measured.ratio("train", SIN, REFERENCE)
         covered += found.low <= 1.2 <= found.high
@@ -95,7 +95,7 @@ def test_rows_of_two_sessions_are_independent(generator):
 @pytest.mark.parametrize("blocks", [1, 5])
 def test_too_few_blocks_have_a_ratio_and_no_interval(blocks):
     ones = [1.0] * blocks
-    measured = speeds(cost_record(cell(pe="sin"), [2.0] * blocks, REFERENCE, ones, ones))
+    measured = speeds(cost_record(cell(pe="sin"), [2.0] * blocks, REFERENCE, ones))
     found = measured.ratio("train", SIN, REFERENCE)
     assert found.value == pytest.approx(2)
     assert (found.low, found.high, found.verdict) == (None, None, None)
@@ -109,14 +109,13 @@ def test_rates_are_ratios_times_one_rate_of_the_reference():
     measured = speeds(
         cost_record(cell(), [1.0] * 12, REFERENCE),
         cost_record(cell(pe="sin"), [2.0] * 12, REFERENCE),
-        cost_record(cell(pe="none"), [0.5] * 12, REFERENCE, slow, slow, session="two"),
+        cost_record(cell(pe="none"), [0.5] * 12, REFERENCE, slow, session="two"),
     )
     # Of two sessions at 1,000 and 500 tokens/s.
     assert measured.rate("train", REFERENCE) == pytest.approx(750)
     assert measured.rate("train", SIN) == pytest.approx(1500)
     assert measured.rate("train", NONE) == pytest.approx(750)
     assert measured.rate("infer", NONE) == pytest.approx(2250)
-    assert measured.rate("train_threads", NONE) is None
     assert measured.reached(SIN)
 
 
@@ -141,7 +140,7 @@ def test_a_baseline_counts_its_own_tokens_and_the_reference_its_batches():
 
 def test_what_older_versions_measured_in_rounds_has_no_ratio():
     old = cost_record(cell(pe="sin"), [2.0] * 12, REFERENCE)
-    for part in (old.samples, old.samples["reference"], old.samples["twin"]):
+    for part in (old.samples, old.samples["reference"]):
         part["rounds"] = [{"train": [1.0]}]
         del part["turns"]
     found = speeds(old)

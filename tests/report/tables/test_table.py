@@ -66,7 +66,7 @@ def test_a_ratio_is_a_number_with_a_mark_where_it_is_not_told_apart_from_1(table
     assert list(table["train_tie"][["sin", "none"]]) == [True, False]
     assert table["train_ratio"]["rope"] == 1
     assert table["train_ratio_low"]["none"] < 2 < table["train_ratio_high"]["none"]
-    few = [cost_record(cell(pe=pe), [s] * 3, REFERENCE, [1.0] * 3, [1.0] * 3)
+    few = [cost_record(cell(pe=pe), [s] * 3, REFERENCE, [1.0] * 3)
            for pe, s in (("rope", 1.0), ("sin", 2.0))]  # fmt: skip
     assert list(readable(few)["× train"]) == ["~2.00", "reference"], "too few for an interval"
 
@@ -76,7 +76,7 @@ def test_tokens_a_second_are_the_ratio_times_one_rate_of_the_run():
     records = [
         cost_record(cell(pe="rope"), [1.0] * 12, REFERENCE),
         cost_record(cell(pe="sin"), [2.0] * 12, REFERENCE),
-        cost_record(cell(pe="none"), [1.5] * 12, REFERENCE, [0.5] * 12, [0.5] * 12, session="two"),
+        cost_record(cell(pe="none"), [1.5] * 12, REFERENCE, [0.5] * 12, session="two"),
     ]
     table = by_pe(records)
     for phase in ("train", "infer"):
