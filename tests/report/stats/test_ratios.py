@@ -100,7 +100,6 @@ def test_too_few_blocks_have_a_ratio_and_no_interval(blocks):
     assert found.value == pytest.approx(2)
     assert (found.low, found.high, found.verdict) == (None, None, None)
     assert measured.blocks(SIN) == blocks
-    assert not measured.reached(SIN)
 
 
 def test_rates_are_ratios_times_one_rate_of_the_reference():
@@ -116,7 +115,6 @@ def test_rates_are_ratios_times_one_rate_of_the_reference():
     assert measured.rate("train", SIN) == pytest.approx(1500)
     assert measured.rate("train", NONE) == pytest.approx(750)
     assert measured.rate("infer", NONE) == pytest.approx(2250)
-    assert measured.reached(SIN)
 
 
 def test_a_baseline_counts_its_own_tokens_and_the_reference_its_batches():

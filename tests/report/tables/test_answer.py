@@ -77,16 +77,11 @@ def said(records, words):
 
 def test_equal_results_by_themselves_are_not_called_the_same_computation():
     """Attentions that are not exact, another encoding, and another rate that was chosen."""
-    same, alike = "compute the same", "The same results with every seed: "
+    same = "compute the same"
     exact_ones = exact(trained(cell(), cell(attention="naive")))
     assert said(exact_ones, same)
-    assert not said(exact_ones, alike)
-    for others in (
-        trained(cell(), cell(attention="naive")),
-        exact(trained(cell(), cell(attention="naive", pe="sin"))),
-    ):
-        assert not said(others, same)
-        assert said(others, alike)
+    assert not said(trained(cell(), cell(attention="naive")), same)
+    assert not said(exact(trained(cell(), cell(attention="naive", pe="sin"))), same)
     for number, one in enumerate(list(exact_ones)):
         lr = 0.01 if one.cell["attention"] == "naive" else 0.001
         tuning = {"values": {"lr": [0.001, 0.01]}, "seeds": 1, "share": 0.2}
@@ -102,11 +97,10 @@ def test_scores_that_rounding_sets_apart_are_told_with_the_largest_gap():
     assert said(exact(records), "with one seed their scores differ by at most 0.2 points")
 
 
-def test_the_answer_has_at_most_four_lines_and_then_no_next_step():
-    records = [*ties().records, *trained(cell(attention="linear")), timed(cell(), 1.0)]
-    records += [timed(cell(attention="linear"), 0.7), *baseline(20)]
-    assert len(RunReport(records).answer) == 4
-    assert RunReport([*trained(cell()), *baseline(20)]).answer[-1].startswith("Try a task")
+def test_the_answer_has_at_most_four_lines():
+    records = [*ties().records, *baseline(20)]
+    records = [one for one in records if one.kind == "cost" or one.seed < 2]
+    assert len(RunReport(with_config(records, "data", train=10)).answer) == 4
 
 
 def test_few_texts_are_the_first_that_is_said():

@@ -26,9 +26,7 @@ from zoo.measure.turns import (
     centre_and_error,
     contention,
     log_ratios,
-    narrow_enough,
     rate,
-    ratios_of,
     seconds,
 )
 from zoo.report.rows import Row, find_row
@@ -159,13 +157,6 @@ class Speeds:
     def blocks(self, name: str) -> int:
         """In how many blocks a measured row had a turn."""
         return sum(map(len, seconds(self.measured[name], PHASES[0])))
-
-    def reached(self, name: str) -> bool:
-        """Whether each ratio of a measured row has an interval as narrow as was wanted."""
-        if name == self.base:
-            return True
-        samples = self.measured[name]
-        return narrow_enough(ratios_of(samples["reference"], [samples]))
 
 
 def _product(parts: Sequence[tuple[float, list[Logs]]]) -> Session:

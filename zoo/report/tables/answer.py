@@ -32,12 +32,10 @@ def answer_of(run: EvaluatedRun) -> list[str]:
     ]
     cells = run.by_score(baseline=False)
     if cells:
-        same = _same_computation(run)
         lines += [
             f"{_conclusion(run, cells)} {_undecided_axes(run)}",
             _choices(run),
-            _same_text(run, same) if same else "",
-            _alike(run, bool(same)),
+            _same_computation(run),
             _fastest(run, cells),
             _next_step(run, cells),
         ]
@@ -139,28 +137,24 @@ def _choices(run: EvaluatedRun) -> str:
     return f"An effect of {run.metric.format_size(visible)} would have shown in 4 of 5 such runs."
 
 
-def _same_computation(run: EvaluatedRun) -> list[Effect]:
-    """The effects of exact attentions: their cells compute the same as the reference's."""
-    effects = run.effects.main if run.effects else []
-    return [
-        effect
-        for effect in effects
-        if all(_one_function([plus, minus]) for plus, minus, _ in effect.pairs)
-    ]
-
-
 def _one_function(rows: Sequence[Row]) -> bool:
     """Whether these cells differ in exact attentions alone, and so compute the same."""
     rest = [(row.chosen, {**row.cell, "attention": ""}) for row in rows]
     return all(row.exact for row in rows) and all(other == rest[0] for other in rest)
 
 
-def _same_text(run: EvaluatedRun, effects: Sequence[Effect]) -> str:
+def _same_computation(run: EvaluatedRun) -> str:
     """Which attentions compute the same, how far their scores are apart, and which are faster."""
-    pairs = itertools.chain(*(effect.pairs for effect in effects))
+    effects = [
+        effect
+        for effect in (run.effects.main if run.effects else [])
+        if all(_one_function([plus, minus]) for plus, minus, _ in effect.pairs)
+    ]
+    if not effects:
+        return ""
     gaps = [
         abs(value - minus.values[seed])
-        for plus, minus, _ in pairs
+        for plus, minus, _ in itertools.chain(*(effect.pairs for effect in effects))
         for seed, value in plus.values.items()
         if seed in minus.values
     ]
@@ -186,17 +180,6 @@ def _speed_text(run: EvaluatedRun, effect: Effect) -> str:
     if ratio.verdict == 1:
         return f"{fast} trains {ratio.value:.2f} times as fast as {slow}{interval}"
     return f"{fast} and {slow} are not told apart in training speed{interval}"
-
-
-def _alike(run: EvaluatedRun, same: bool) -> str:
-    """Cells with the same results; same: the answer says of exact attentions that they must."""
-    groups = [[row for row in rows if not row.baseline] for rows in run.verdicts.equal_rows()]
-    groups = [rows for rows in groups if rows[1:] and not (same and _one_function(rows))]
-    if not groups:
-        return ""
-    more = f"; and {counted(len(groups) - 1, 'more group')}" if groups[1:] else ""
-    names = listed(run.short_names(groups[0]), NAMED)
-    return f"The same results with every seed: {names}{more}."
 
 
 def _fastest(run: EvaluatedRun, cells: Sequence[Row]) -> str:
@@ -226,20 +209,14 @@ def _fastest(run: EvaluatedRun, cells: Sequence[Row]) -> str:
 
 
 def _next_step(run: EvaluatedRun, cells: Sequence[Row]) -> str:
-    """More seeds where nothing could be tested, other data where a baseline is as good."""
-    baselines, enough = run.by_score(baseline=True), run.verdicts.enough
-    lacking = 0 if run.verdicts.pairs else enough - len(cells[0].values)
-    if lacking > 0:
-        if not cells[1:] and not baselines:  # there is nothing to test
-            return ""
-        seeds = "One more seed" if lacking == 1 else f"{NUMBERS[lacking]} more seeds"
-        return f"{seeds} would allow a test; run with --seeds {enough}."
-    if not baselines:
+    """How many more seeds would allow a test; empty where there was one, or nothing to test."""
+    enough = run.verdicts.enough
+    lacking = enough - len(cells[0].values)
+    nothing = not cells[1:] and not run.by_score(baseline=True)
+    if run.verdicts.pairs or lacking <= 0 or nothing:
         return ""
-    verdicts = {run.verdicts.verdict(row.name, baselines[0].name) for row in cells}
-    if 1 in verdicts or verdicts == {None}:
-        return ""
-    return "Try a task on which the order of words decides, longer texts, or more data."
+    seeds = "One more seed" if lacking == 1 else f"{NUMBERS[lacking]} more seeds"
+    return f"{seeds} would allow a test; run with --seeds {enough}."
 
 
 NUMBERS = ("No", "One", "Two", "Three", "Four")

@@ -9,7 +9,6 @@ from typing import Any
 from zoo.config.metric_description import MetricDescription
 from zoo.errors import counted, listed
 from zoo.measure.turns import CONTENDED as MOST_CONTENTION
-from zoo.measure.turns import NARROW
 from zoo.report.evaluated_run import EvaluatedRun
 from zoo.report.rows import Row
 from zoo.report.stats.intervals import ENOUGH
@@ -114,11 +113,6 @@ def _speed(run: EvaluatedRun) -> str:
         "reference, because the 95% interval contains 1 or is unknown, or because the ratio is "
         f"within {UNDECIDED:.0%} of 1."
     )
-    if unreached := sum(not speeds.reached(name) for name in speeds.measured):
-        note += (
-            f" Of {counted(unreached, 'row')} an interval reaches more than {NARROW:.0%} to a "
-            "side, and the blocks ended at their limit."
-        )
     if speeds.contended(*speeds.measured):
         note += (
             " contended: other work had the cores while the row was timed, so that its turns took "
