@@ -32,7 +32,7 @@ def test_longer_ngrams_see_the_order_of_words(registry):
     texts, labels = ["not good but bad", "not bad but good"] * 4, [0, 1] * 4
     single, double = (
         registry.choose("baseline", text).build()
-        for text in ("tfidf-logreg(ngrams=1)", "tfidf-logreg(ngrams=2, choose=False)")
+        for text in ("tfidf-logreg(ngrams=1)", "tfidf-logreg(ngrams=2)")
     )
     single.fit(texts, labels)
     double.fit(texts, labels)
@@ -44,45 +44,6 @@ def fitted(registry: Registry, name: str, texts: list[str], labels: list[int]) -
     baseline = registry.choose("baseline", name).build()
     baseline.fit(texts, labels)
     return baseline
-
-
-def test_pairs_of_words_are_features_where_held_out_texts_say_so(registry):
-    draw = random.Random(0)
-    names = [f"name{i}" for i in range(30)]
-    texts = [
-        f"{' '.join(draw.sample(names, 3))} {pair} {draw.choice(names)}"
-        for _ in range(30)
-        for pair in ("not good but bad", "not bad but good")
-    ]
-    chosen = fitted(registry, "tfidf-logreg", texts, [0, 1] * 30)
-    assert chosen.predict(["not bad but good", "not good but bad"]) == [1, 0]
-    assert chosen.note.startswith(
-        "n-grams of up to 2 words, chosen on held-out training texts (accuracy 1.000, single words"
-    )
-    alone = fitted(registry, "tfidf-logreg(ngrams=1)", texts, [0, 1] * 30)
-    assert (alone.note, alone.parameters < chosen.parameters) == ("", True)
-
-
-def test_what_it_chose_holds_for_a_new_one_on_texts_that_would_have_it_choose_otherwise(registry):
-    pairs = ["not good but bad", "not bad but good"] * 30
-    model = fitted(registry, "tfidf-logreg(c=3.0)", pairs, [0, 1] * 30)
-    new = model.chosen()
-    new.fit([*TEXTS, *TEXTS], [*LABELS, *LABELS])
-    reference = make_pipeline(
-        TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True), LogisticRegression(C=3.0)
-    ).fit([*TEXTS, *TEXTS], [*LABELS, *LABELS])
-    assert new.predict(TEXTS) == reference.predict(TEXTS).tolist()
-    # Pairs of words are features: there are more of them than words.
-    words = {word for text in TEXTS for word in text.split() if len(word) > 1}
-    assert new.parameters == len(reference[0].vocabulary_) + 1 > len(words) + 1
-    assert new.note == model.note
-
-
-def test_single_words_are_enough_where_pairs_are_not_better(registry):
-    texts, labels = ["a goal today", "the shares fell", "goal again", "his shares"] * 9, [0, 1] * 18
-    baseline = fitted(registry, "tfidf-logreg", texts, labels)
-    words = {word for text in texts for word in text.split() if len(word) > 1}
-    assert (baseline.note, baseline.parameters) == ("", len(words) + 1)
 
 
 SPORT, MARKET, COMMON = "球队赛胜负射门", "股市银行涨跌税", "的了在是我有和人这中大为上个国们"
@@ -105,32 +66,21 @@ def chinese(count: int, seed: int, between: str = "") -> tuple[list[str], list[i
     return texts, [number % 2 for number in range(count)]
 
 
-def test_where_words_hardly_come_again_its_features_are_characters(registry):
-    (texts, labels), (unseen, true) = chinese(160, 0), chinese(100, 1)
-    baseline = fitted(registry, "tfidf-logreg", texts, labels)
-    assert np.mean(np.array(baseline.predict(unseen)) == true) > 0.9
-    assert "only 0% of the letters are in words that two texts have in common" in baseline.note
-    longest = 3 if "up to 3 characters" in baseline.note else 2
+@pytest.mark.parametrize("between", ["", " "])
+def test_characters_are_features_of_scripts_without_spaces(registry, between):
+    (texts, labels), (unseen, true) = chinese(160, 0, between), chinese(100, 1, between)
+    baseline = fitted(registry, "tfidf-logreg(ngrams=2, unit='char')", texts, labels)
     model = make_pipeline(
-        TfidfVectorizer(analyzer="char", ngram_range=(1, longest), sublinear_tf=True),
+        TfidfVectorizer(analyzer="char", ngram_range=(1, 2), sublinear_tf=True),
         LogisticRegression(C=10, max_iter=1000),
     )
     assert model.fit(texts, labels).predict(unseen).tolist() == baseline.predict(unseen)
-    words = make_pipeline(TfidfVectorizer(sublinear_tf=True), LogisticRegression(C=10))
-    assert words.fit(texts, labels).score(unseen, true) < 0.6  # what it was before
-
-
-def test_letters_with_spaces_between_them_have_features_too(registry):
-    (texts, labels), (unseen, true) = chinese(160, 0, " "), chinese(100, 1, " ")
-    baseline = fitted(registry, "tfidf-logreg", texts, labels)
     assert np.mean(np.array(baseline.predict(unseen)) == true) > 0.9
 
 
-def test_classes_of_one_text_do_not_stop_the_choice(registry):
-    texts = ["a goal in the match", "shares fell again", "the only song"]
-    baseline = fitted(registry, "tfidf-logreg", [*texts[:2] * 12, texts[2]], [0, 1] * 12 + [2])
-    assert baseline.predict(texts) == [0, 1, 2]
-    assert fitted(registry, "tfidf-logreg", texts, [0, 1, 2]).predict(texts) == [0, 1, 2]
+def test_texts_without_words_are_refused_with_what_to_write(registry):
+    with pytest.raises(ValueError, match=r"write tfidf-logreg\(unit='char'\)"):
+        fitted(registry, "tfidf-logreg", ["a b", "b a"], [0, 1])
 
 
 @pytest.mark.parametrize("text", ["tfidf-logreg(c=0.0)", "tfidf-logreg(ngrams=0)"])

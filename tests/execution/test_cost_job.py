@@ -30,7 +30,7 @@ MEMBERS = (
     CostMember(cell()),
     CostMember(cell(attention="raises")),
     CostMember(cell(attention="naive")),
-    CostMember(baseline("tfidf-logreg", choose=False)),
+    CostMember(baseline("tfidf-logreg")),
     CostMember(
         cell(attention="fused/naive"),
         Sizes(dim=16, layers=2, heads=2, ffn_dim=32, max_length=24, vocab_size=120),

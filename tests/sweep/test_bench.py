@@ -71,7 +71,7 @@ def test_cells_and_the_baseline_have_accuracy_speed_and_memory_on_one_row(finish
     for column in ("train_tokens_per_s", "infer_tokens_per_s", "latency_ms", "train_seconds"):
         assert (table[column] > 0).all(), column
     assert table.accuracy_mean.is_monotonic_decreasing, "the best row is the first"
-    assert list(table.baseline.dropna()) == ["tfidf-logreg(choose=False)"]
+    assert list(table.baseline.dropna()) == ["tfidf-logreg"]
 
 
 def test_a_record_holds_what_is_needed_to_repeat_it(records):
