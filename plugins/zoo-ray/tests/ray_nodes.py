@@ -131,7 +131,7 @@ class RayCluster:
 
     def bench(self, out: Path, **options: Any) -> subprocess.Popen[str]:
         """``zoo bench`` on this cluster as in a terminal, in a process group of its own."""
-        return bench(out, self.environment, on="ray", address=self.address, **options)
+        return bench(out, self.environment, on=f"ray(address='{self.address}')", **options)
 
 
 def bench(out: Path, environment: dict[str, str], **options: Any) -> subprocess.Popen[str]:
@@ -170,11 +170,6 @@ def results(out: Path) -> dict[str, Any]:
         curve = [{k: v for k, v in entry.items() if k not in TIMES} for entry in record["curve"]]
         found[record["key"]] = (metrics, curve)
     return found
-
-
-def weights(out: Path) -> dict[str, bytes]:
-    """The trained weights of every cell and seed, by the names of their files."""
-    return {str(file.relative_to(out)): file.read_bytes() for file in out.rglob("*.safetensors")}
 
 
 def wait_for(
