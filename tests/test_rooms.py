@@ -27,7 +27,6 @@ ROOMS = (
     "sweep",
     "report",
     "inference",
-    "hf",
     "conformance",
     "testing",
     "sklearn",

@@ -41,40 +41,33 @@ def full_disk(error: BaseException) -> WriteError | None:
     return write_error(Path(name) if name else None, error)
 
 
-def write_error(path: Path | None, error: BaseException, size: int = 0) -> WriteError:
-    """What is said of a file or directory that cannot be written; path: None where unknown.
-
-    size: bytes that it takes, as far as known.
-    """
+def write_error(path: Path | None, error: BaseException) -> WriteError:
+    """What is said of a file or directory that cannot be written; path: None where unknown."""
     number = system_error(error)
     reason = os.strerror(number) if number else str(error)
-    if number in FULL and path is not None:
-        place = next(each for each in path.absolute().parents if each.exists())
-        takes = f"it takes {_in_words(size)}, and " if size else ""
-        reason += f"; {takes}{_in_words(shutil.disk_usage(place).free)} are free there"
     return WriteError(f"cannot write {path or 'a file'}: {reason}")
 
 
 @contextlib.contextmanager
-def writing(path: Path, size: int = 0) -> Iterator[None]:
-    """Raise WriteError where the block cannot write the path; size: as of ``write_error``."""
+def writing(path: Path) -> Iterator[None]:
+    """Raise WriteError where the block cannot write the path."""
     try:
         yield
     except Exception as error:
         if isinstance(error, ZooError) or not system_error(error):
             raise
-        raise write_error(path, error, size) from error
+        raise write_error(path, error) from error
 
 
 @contextlib.contextmanager
-def replacing(file: Path, size: int = 0) -> Iterator[Path]:
+def replacing(file: Path) -> Iterator[Path]:
     """A file beside that one, which takes its place when the block ends without error.
 
     So never does a reader find a part of it, and what was there stays where the disk is full.
-    Raises WriteError; size: as of ``write_error``.
+    Raises WriteError.
     """
     temporary = file.with_name(f".{file.name}.tmp")
-    with writing(file, size):
+    with writing(file):
         try:
             yield temporary
             os.replace(temporary, file)
@@ -82,10 +75,6 @@ def replacing(file: Path, size: int = 0) -> Iterator[Path]:
             with contextlib.suppress(OSError):
                 temporary.unlink()
             raise
-
-
-def _in_words(size: int) -> str:
-    return f"{size / 2**20:.1f} MiB" if size >= 2**20 else f"{size / 2**10:.1f} KiB"
 
 
 @contextlib.contextmanager

@@ -113,7 +113,9 @@ def test_a_wrong_word_is_one_line_with_the_nearest_right_one(arguments, line, re
 
 def test_all_wrong_values_are_said_at_once(refused_command):
     line = refused_command("bench", "--test-size", 0.5, "--set", "dim=0,heads=x", "--jobs", -1)
-    assert all(f"{option}: Input should be" in line for option in ("dim='0'", "heads='x'", "'-1'"))
+    assert all(
+        f"{option}: Input should be" in line for option in ("dim=0", "heads='x'", "--jobs -1")
+    )
 
 
 def test_closed_streams_are_no_errors(monkeypatch, capfd):

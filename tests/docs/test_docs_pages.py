@@ -130,6 +130,7 @@ def test_commands_on_the_pages_have_these_options(page, line):
         return
     assert words[1] in commands(), f"{page}: no command '{words[1]}'"
     known = {flag for p in options(words[1]) for flag in (*p.opts, *p.secondary_opts)}
+    known |= {f"--set {n}" for p in options(words[1]) for n in getattr(p, "settings", ())}
     known |= {"--address"} if "ray" in words else set()  # of zoo-ray, which need not be installed
     given = {word.partition("=")[0] for word in words[2:] if re.match(r"--[a-z]", word)}
     settings = [value for word, value in itertools.pairwise(words) if word == "--set"]

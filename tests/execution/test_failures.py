@@ -96,8 +96,8 @@ def test_a_full_disk_stops_the_run_at_once_and_the_same_command_goes_on(
     assert main(words) == 1
     (said,) = capsys.readouterr().err.splitlines()
     expected = (
-        r"error: cannot write .*checkpoint\.safetensors: No space left on device; it takes "
-        r"[\d.]+ KiB, and [\d.]+ KiB are free there; .*; the same command goes on from there"
+        r"error: cannot write .*checkpoint\.safetensors: No space left on device; "
+        r".*; the same command goes on from there"
     )
     assert re.search(expected, said), said
     assert {record.status for record in RecordFile(small_disk).read()} <= {"ok"}

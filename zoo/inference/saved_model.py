@@ -20,7 +20,7 @@ from zoo.data.cache import damaged_file, file_digest
 from zoo.data.tokenizer import CLS, MASK, PAD, UNK
 from zoo.errors import ZooError, one_line
 from zoo.files import draft_directory, write_error
-from zoo.inference.card import FORMAT, MODEL_TYPE, SCHEMA_VERSION, Card, first_error
+from zoo.inference.card import FORMAT, MODEL_TYPE, Card, first_error
 from zoo.registry import Registry, loading
 
 if TYPE_CHECKING:
@@ -110,14 +110,6 @@ def _card(file: Path) -> Card:
         )
     if card.get("format") != FORMAT:
         raise ZooError(f"{file} does not describe a model: it has no 'format': '{FORMAT}'")
-    version = card.get("schema_version")
-    if isinstance(version, int) and version != SCHEMA_VERSION:
-        newer = version > SCHEMA_VERSION
-        raise ZooError(
-            f"{file} was written by {'a newer' if newer else 'an older'} zoo (schema {version}; "
-            f"this one reads {SCHEMA_VERSION}): "
-            f"{'upgrade encoder-zoo' if newer else 'train the model again'}"
-        )
     try:
         return Card.model_validate(value)
     except ValidationError as error:

@@ -197,6 +197,6 @@ def write_file(file: Path, content: str | bytes) -> Path:
     Raises WriteError as ``zoo.files.replacing`` does.
     """
     whole = content.encode() if isinstance(content, str) else content
-    with replacing(file, len(whole)) as unfinished:
+    with replacing(file) as unfinished:
         unfinished.write_bytes(whole)
     return file

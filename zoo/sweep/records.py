@@ -155,7 +155,7 @@ class RecordFile:
         line = json.dumps(record.model_dump(), ensure_ascii=False, allow_nan=False)
         left = memoryview(line.encode() + b"\n")
         # Unbuffered, so that closing after a failed write does not write again.
-        with writing(self.path, len(left)), self.path.open("ab", buffering=0) as file:
+        with writing(self.path), self.path.open("ab", buffering=0) as file:
             size = file.tell()
             try:
                 while left:

@@ -67,7 +67,7 @@ def write_tensors(
     """
     # Tied or sliced tensors share memory, which the format refuses; clones do not.
     owned = {name: t.detach().clone().contiguous() for name, t in tensors.items()}
-    with replacing(file, sum(tensor.nbytes for tensor in owned.values())) as unfinished:
+    with replacing(file) as unfinished:
         save_file(owned, unfinished, metadata={"zoo": json.dumps(about)} if about else None)
 
 
