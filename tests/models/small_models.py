@@ -108,7 +108,26 @@ def pairwise(axes: dict[str, Sequence[str]]) -> list[dict[str, str]]:
 
 def cells_of(axes: dict[str, Sequence[str]]) -> Any:
     """A test's parameter ``cell``: every cell of ``pairwise``."""
-    return pytest.mark.parametrize("cell", pairwise(axes), ids=lambda cell: "+".join(cell.values()))
+    return _cells(pairwise(axes))
+
+
+def few_cells_of(axes: dict[str, Sequence[str]], rounds: int = 1) -> Any:
+    """The same with few cells: every choice occurs at least once, in each round beside others."""
+    most = max(map(len, axes.values()))
+    cells = []
+    for number, start in itertools.product(range(rounds), range(most)):
+        cell = {
+            axis: names[(start + number * place) % len(names)]
+            for place, (axis, names) in enumerate(axes.items())
+        }
+        if cell.get("attention") == "torch" and cell.get("pe") == "rope":
+            cell["pe"] = "alibi"
+        cells.append(cell)
+    return _cells(cells)
+
+
+def _cells(cells: Sequence[dict[str, str]]) -> Any:
+    return pytest.mark.parametrize("cell", cells, ids=lambda cell: "+".join(cell.values()))
 
 
 def some_ids(*shape: int, seed: int = 0, vocabulary: int = VOCABULARY) -> Tensor:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -24,6 +26,11 @@ from zoo.registry import Registry
 
 HEADS, WIDTH = 2, 4
 TEXTS = [[3, 1, 4, 1, 5], [2, 6], [5, 3, 5]]
+
+
+def in_turns(cases: Sequence[Any]) -> list[tuple[Any, str]]:
+    """Each case with the side of its padding."""
+    return list(zip(cases, itertools.cycle(["left", "right"]), strict=False))
 
 
 @pytest.fixture
@@ -109,13 +116,9 @@ def test_three_layers_are_those_of_the_paper(papers, name):
     assert torch.equal(model.encoder(ids, tokens), ours)
 
 
-@pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize(
-    "name",
-    [
-        *BY_HAND,
-        *("score-residual", "grouped", "short-conv"),
-    ],
+    ("name", "side"),
+    in_turns([*BY_HAND, "score-residual", "grouped", "short-conv"]),
 )
 def test_padding_and_the_last_layers_few_positions_change_nothing(papers, name, side):
     model = shake(classifier(papers, layers=3, attention=name, pool="cls")).eval()
@@ -145,8 +148,11 @@ DECODED: list[dict[str, str]] = [
 ]
 
 
-@pytest.mark.parametrize("side", ["left", "right"])
-@pytest.mark.parametrize("cell", DECODED, ids=lambda cell: "+".join(cell.values()))
+@pytest.mark.parametrize(
+    ("cell", "side"),
+    in_turns(DECODED),
+    ids=lambda case: case if isinstance(case, str) else "+".join(case.values()),
+)
 def test_decoding_with_a_cache_is_decoding_without(papers, cell, side):
     model = shake(language_model(papers, layers=3, **cell)).eval()
     assert model.decoder.caches
