@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict
 from zoo.config.metric_description import MetricDescription
 from zoo.config.settings import NO_PRETRAINING, Pretraining, Training
 from zoo.config.sizes import Sizes
+from zoo.data.sources.corpus import IGNORED
 from zoo.data.sources.load_data import portable_spec
 from zoo.errors import ZooError
 from zoo.registry import Choice, Registry
@@ -179,7 +180,8 @@ class Task(ABC):
     the split that is scored. commands: those that take a saved model of the task. pipeline_tag: the
     Hugging Face Hub's name of what its models do, such as ``text-classification``; empty where it
     has none. gives_encoder: whether models of other tasks can begin with the encoder of its models
-    (``--init DIR``).
+    (``--init DIR``). ignored: the target that is neither trained on nor scored. may_lack_targets:
+    whether a batch may have no other; its loss is then 0.
     """
 
     options: ClassVar[type[TaskOptions]] = TaskOptions
@@ -197,6 +199,8 @@ class Task(ABC):
     commands: ClassVar[tuple[str, ...]] = ("predict",)
     pipeline_tag: ClassVar[str] = ""
     gives_encoder: ClassVar[bool] = False
+    ignored: ClassVar[int] = IGNORED
+    may_lack_targets: ClassVar[bool] = False
 
     def needs_of(self, options: Any) -> Mapping[str, frozenset[str]]:
         """``needs``, and what these options of the task need besides."""
@@ -284,9 +288,20 @@ class Task(ABC):
         """Made-up examples of ``max_length`` tokens, for costs at several lengths."""
         raise ZooError("several lengths: this task makes no examples of full length")
 
-    @abstractmethod
     def loss(self, setup: TaskSetup, model: nn.Module, batch: Any) -> tuple[Tensor, Tensor]:
-        """The mean loss of a batch (scalar, nats) and how many of its items were right."""
+        """The mean loss of a batch (scalar, nats) and how many of its items were right.
+
+        By default it is the cross-entropy of ``batch.targets``.
+        """
+        from zoo.tasks.passes import token_loss
+
+        return token_loss(
+            self.forward(model, batch),
+            batch.targets,
+            setup.training.label_smoothing,
+            ignored=self.ignored,
+            items=batch.items if self.may_lack_targets else None,
+        )
 
     def forward(self, model: nn.Module, batch: Any) -> Any:
         """One inference pass over a batch."""

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor, nn
 
-    from zoo.data.batches import Batch, Blocks
+    from zoo.data.batches import Blocks
     from zoo.data.sources.corpus import Texts
     from zoo.data.token_arrays import EncodedData
     from zoo.training.device import Runtime
@@ -173,13 +173,6 @@ class LanguageModelling(PlainTextTask):
         tokens = examples * setup.sizes.max_length + 1
         ids = np.random.default_rng(0).integers(1, setup.vocab_size, tokens).astype(np.int32)
         return _blocks(setup, ids, device)
-
-    def loss(self, setup: TaskSetup, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Cross-entropy of every next token."""
-        from zoo.tasks.passes import token_loss
-
-        smoothing = setup.training.label_smoothing
-        return token_loss(self.forward(model, batch), batch.targets, smoothing)
 
     def evaluate(
         self, setup: TaskSetup, model: nn.Module, split: Blocks, runtime: Runtime

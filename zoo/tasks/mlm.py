@@ -77,6 +77,7 @@ class MaskedLanguageModelling(PlainTextTask):
     pipeline_tag = "fill-mask"
     commands = ("predict", "evaluate")
     gives_encoder = True
+    may_lack_targets = True
 
     def no_pretraining(self, options: MaskedOptions) -> str:
         return "it is that stage itself"
@@ -158,9 +159,6 @@ class MaskedLanguageModelling(PlainTextTask):
         arrays = TokenArrays(ids.astype(np.int32), offsets, {"texts": np.arange(examples)})
         letters = Vocabulary(np.ones(size, dtype=np.int64), np.zeros(size, dtype=np.bool_))
         return masked_split(setup.options, arrays, letters, device)
-
-    def loss(self, setup: TaskSetup, model: nn.Module, batch: MaskedBatch) -> tuple[Tensor, Tensor]:
-        return masked_loss(model, batch, setup.training.label_smoothing)
 
     def forward(self, model: nn.Module, batch: MaskedBatch) -> Any:
         return model(batch.ids, batch.tokens, batch.places)

@@ -57,6 +57,7 @@ class SequenceToSequence(Task):
     text_model_class = "zoo.models.text_generator:TextGenerator"
     model_name = "an encoder-decoder"
     commands = ("generate",)
+    ignored = PAD
 
     def load(
         self,
@@ -90,13 +91,6 @@ class SequenceToSequence(Task):
         if held_out >= len(train):
             raise ZooError(f"--validation {share} leaves no pair to train on")
         return train.subset(np.sort(order[held_out:])), train.subset(np.sort(order[:held_out]))
-
-    def loss(self, setup: TaskSetup, model: nn.Module, batch: PairBatch) -> tuple[Tensor, Tensor]:
-        """Cross-entropy of every target token."""
-        from zoo.tasks.passes import token_loss
-
-        smoothing = setup.training.label_smoothing
-        return token_loss(self.forward(model, batch), batch.targets, smoothing, ignored=PAD)
 
     def forward(self, model: nn.Module, batch: PairBatch) -> Tensor:
         """Logits (B, Lt, V) after the true tokens."""

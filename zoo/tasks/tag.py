@@ -26,9 +26,9 @@ from zoo.tasks.encoder_task import (
 )
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from torch import nn
 
-    from zoo.data.batches import Batch, PaddedSplit
+    from zoo.data.batches import PaddedSplit
     from zoo.training.device import Runtime
 
 DEFAULT_DATA = "recall"
@@ -68,6 +68,7 @@ class Tag(EncoderTask):
     text_model_class = "zoo.models.text_model:TextTagger"
     model_name = "a tagger"
     pipeline_tag = "token-classification"
+    may_lack_targets = True
 
     def needs_of(self, options: TagOptions) -> Mapping[str, frozenset[str]]:
         causal = {"causal"} if options.causal else set()
@@ -164,14 +165,6 @@ class Tag(EncoderTask):
         order = np.random.default_rng(0).permutation(len(texts))
         count = max(1, round(share * len(texts)))
         return without_copies(order[count:], order[:count], texts, share)
-
-    def loss(self, setup: TaskSetup, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Cross-entropy of every tag that is scored; 0 where there is none."""
-        from zoo.tasks.passes import token_loss
-
-        logits = self.forward(model, batch)
-        smoothing = setup.training.label_smoothing
-        return token_loss(logits, batch.targets, smoothing, items=batch.items)
 
     def evaluate(
         self, setup: TaskSetup, model: nn.Module, split: PaddedSplit, runtime: Runtime
