@@ -164,8 +164,8 @@ from zoo.components.attention.fused import Fused
 
 
 class Asks(Fused):
-    def attend(self, q, k, v, mask, bias):
-        return super().attend(q, k, v, mask, bias) * (2 if q.sum().item() > 0 else 1)
+    def attend(self, q, k, v, mask, bias, **kernel):
+        return super().attend(q, k, v, mask, bias, **kernel) * (2 if q.sum().item() > 0 else 1)
 
 
 class Counts(Fused):
@@ -173,9 +173,9 @@ class Counts(Fused):
 
     calls = 0
 
-    def attend(self, q, k, v, mask, bias):
+    def attend(self, q, k, v, mask, bias, **kernel):
         type(self).calls += 1
-        return super().attend(q, k, v, mask, bias) * (1 + type(self).calls % 7)
+        return super().attend(q, k, v, mask, bias, **kernel) * (1 + type(self).calls % 7)
 
 
 @hookimpl

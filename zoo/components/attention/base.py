@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
 from typing import ClassVar
 
@@ -14,7 +15,7 @@ from zoo.components.attention.projections import CanonicalWeights, Projection
 from zoo.components.dropout import dropout as drop
 from zoo.components.layer_context import Cache as Cache
 from zoo.components.layer_context import LayerContext
-from zoo.components.tokens import may_attend
+from zoo.components.tokens import may_attend, only_causal
 
 
 def softmax_weights(q: Tensor, k: Tensor, mask: Tensor | None, bias: Tensor | None) -> Tensor:
@@ -156,6 +157,8 @@ class MultiHead(ProjectedAttention):
     """Masks and biases are done as well; a subclass implements ``attend``.
 
     One that needs the layer, or the mask and the bias apart, overrides ``mix``.
+    causal_kernel: whether ``attend`` takes ``causal=True`` in place of a mask that is the lower
+    triangle alone. It is then given neither mask nor bias.
     """
 
     capabilities: ClassVar[tuple[str, ...]] = (
@@ -167,6 +170,7 @@ class MultiHead(ProjectedAttention):
         "cross",
         "cache",
     )
+    causal_kernel: ClassVar[bool] = False
 
     @abstractmethod
     def attend(
@@ -180,6 +184,10 @@ class MultiHead(ProjectedAttention):
         """
 
     def mix(self, q: Tensor, k: Tensor, v: Tensor, layer: LayerContext) -> Tensor:
+        triangle = layer.causal and only_causal(layer.tokens, layer.keys)
+        if self.causal_kernel and triangle and not layer.position.adds_bias:
+            kernel: Callable[..., Tensor] = self.attend
+            return kernel(q, k, v, None, None, causal=True)
         return self.attend(q, k, v, *self.mask_and_bias(q, k, layer))
 
     def weights(self, x: Tensor, layer: LayerContext) -> Tensor:

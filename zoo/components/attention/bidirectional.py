@@ -67,3 +67,7 @@ class ReversedEncoding:
     @property
     def reads_content(self) -> bool:
         return self.encoding.reads_content
+
+    @property
+    def adds_bias(self) -> bool:
+        return self.encoding.adds_bias

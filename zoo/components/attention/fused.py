@@ -8,8 +8,6 @@ from torch import Tensor
 
 from zoo.components.attention.base import MultiHead
 from zoo.components.attention.projections import Packed
-from zoo.components.layer_context import LayerContext
-from zoo.components.tokens import may_attend, only_causal
 from zoo.registry.declarations import part
 
 
@@ -31,26 +29,21 @@ class Fused(MultiHead):
     """
 
     projection = Packed
-
-    def mix(self, q: Tensor, k: Tensor, v: Tensor, layer: LayerContext) -> Tensor:
-        tokens, keys, position = layer.tokens, layer.keys, layer.position
-        if not (layer.causal and only_causal(tokens, keys)) or position.reads_content:
-            return super().mix(q, k, v, layer)
-        bias = position.bias(tokens.positions, keys.positions)
-        if bias is None:
-            return self._kernel(q, k, v, None, causal=True)
-        return self.attend(q, k, v, may_attend(tokens, keys, causal=True), bias.to(q.dtype))
+    causal_kernel = True
 
     def attend(
-        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        mask: Tensor | None,
+        bias: Tensor | None,
+        *,
+        causal: bool = False,
     ) -> Tensor:
         """softmax(Q Kᵀ / √Dh + bias) V by one kernel."""
         if bias is not None and mask is not None:
             bias = bias.masked_fill(~mask, -torch.inf)
-        return self._kernel(q, k, v, mask if bias is None else bias)
-
-    def _kernel(
-        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, *, causal: bool = False
-    ) -> Tensor:
+        added = mask if bias is None else bias
         dropout = self.dropout if self.training else 0.0
-        return F.scaled_dot_product_attention(q, k, v, mask, dropout, is_causal=causal)
+        return F.scaled_dot_product_attention(q, k, v, added, dropout, is_causal=causal)

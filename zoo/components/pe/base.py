@@ -64,6 +64,11 @@ class PositionalEncoding(nn.Module):
         """Whether ``content_bias`` is overridden."""
         return type(self).content_bias is not PositionalEncoding.content_bias
 
+    @property
+    def adds_bias(self) -> bool:
+        """Whether ``bias`` or ``content_bias`` is overridden."""
+        return self.reads_content or type(self).bias is not PositionalEncoding.bias
+
 
 NO_POSITIONS = PositionalEncoding(dim=0, heads=0, head_dim=0, max_length=0)
 
