@@ -75,7 +75,7 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
     trainer = Trainer(model, training, loss, setup.training, runtime, job.seed)
     curve = checkpoint.restore(directory / CHECKPOINT, trainer)
     evaluate_seconds = 0.0
-    found: dict[str, Any] = {"scored": ""}
+    scores: dict[str, Any] = {"scored": ""}
     while not trainer.finished:
         done, total = epochs_before + trainer.epoch, epochs_before + setup.training.epochs
         epoch = yield from run_epoch(trainer, done, total)
@@ -84,9 +84,9 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
             start = time.perf_counter()
             evaluation = task.evaluate(setup, model, scored, runtime)
             evaluate_seconds = time.perf_counter() - start
-            found = _metrics(setup, evaluation)
+            scores = _metrics(setup, evaluation)
             if setup.training.validation:
-                curve[-1] |= _on_validation(setup, found)
+                curve[-1] |= _on_validation(setup, scores)
         if not trainer.finished:
             checkpoint.save(directory / CHECKPOINT, trainer, curve)
         yield Step(epochs_before + epoch.number, total, epoch.loss)
@@ -103,7 +103,7 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
             "evaluate_seconds": evaluate_seconds,
             **metrics_before,
             **({"auxiliary": auxiliary} if (auxiliary := auxiliary_of(curve[-1])) else {}),
-            **found,
+            **scores,
         },
         curve=curve,
         environment=environment(runtime),
@@ -117,14 +117,11 @@ def run_epoch(trainer: Trainer, done: int, total: int) -> Generator[Step, None, 
     So that the time left is known before the first long epoch is over. done: epochs of the job
     before this one, of so many in total. Raises DivergedError as ``Trainer.run_epoch`` does.
     """
-    parts = trainer.epoch_in_parts(OFTEN)
-    while True:
-        try:
-            share = next(parts)
-        except StopIteration as end:
-            epoch: Epoch = end.value
-            return epoch
-        yield Step(done + share, total)
+    for part in trainer.epoch_in_parts(OFTEN):
+        if isinstance(part, Epoch):
+            return part
+        yield Step(done + part, total)
+    raise AssertionError("an epoch comes last")
 
 
 def _fit(job: TrainJob, setup: TaskSetup, estimator: Estimator) -> Result:
@@ -147,11 +144,11 @@ def _fit(job: TrainJob, setup: TaskSetup, estimator: Estimator) -> Result:
     )
 
 
-def _on_validation(setup: TaskSetup, found: Mapping[str, Any]) -> dict[str, float]:
+def _on_validation(setup: TaskSetup, scores: Mapping[str, Any]) -> dict[str, float]:
     """The scores after an epoch, as a curve holds them."""
     metrics = setup.task.metrics_from(setup.registry, setup.labels)
     names = [metric.description.name for metric in metrics]
-    return {f"{VALIDATION}{name}": found[name] for name in names}
+    return {f"{VALIDATION}{name}": scores[name] for name in names}
 
 
 def _metrics(setup: TaskSetup, evaluation: Evaluation) -> dict[str, Any]:

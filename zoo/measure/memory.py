@@ -57,13 +57,13 @@ def peaks_of(
         how = f"this platform reports no peak ({sys.platform})"
         return {phase: {"peak_mib": None, "how": how} for phase in phases}
     try:
-        found = {phase: {"peak_mib": _peak(measured, phase, before)} for phase in phases}
+        peaks = {phase: {"peak_mib": _peak(measured, phase, before)} for phase in phases}
         keep_blocks()
-        found["training"]["held_mib"] = _peak(measured, "training", before)
+        peaks["training"]["held_mib"] = _peak(measured, "training", before)
     except OSError as error:
         how = f"VmHWM cannot be reset: {error.strerror}"
         return {phase: {"peak_mib": None, "how": how} for phase in phases}
-    return {phase: {**sizes, "how": HOW} for phase, sizes in found.items()}
+    return {phase: {**sizes, "how": HOW} for phase, sizes in peaks.items()}
 
 
 def _peak_on_gpu(measured: Exercise, phase: str) -> dict[str, Any]:

@@ -148,18 +148,18 @@ class EstimatorTiming:
 
         What a baseline chooses on its training texts, it chooses here: the turns time one fit.
         """
-        one = self.estimator
+        estimator = self.estimator
         start = time.perf_counter()
-        one.fit()
+        estimator.fit()
         seconds = time.perf_counter() - start
-        if chosen := getattr(one.model, "chosen", None):
-            one.factory = chosen
+        if chosen := getattr(estimator.model, "chosen", None):
+            estimator.factory = chosen
         return {
             "first_step_seconds": seconds,
-            "params": getattr(one.model, "parameters", None),
+            "params": getattr(estimator.model, "parameters", None),
             "kernels": [],
-            "batches": [[one.train_tokens] * 2],
-            "infer_batches": [[one.scored_tokens] * 2],
+            "batches": [[estimator.train_tokens] * 2],
+            "infer_batches": [[estimator.scored_tokens] * 2],
         }
 
     def prepared(self) -> EstimatorTiming:
@@ -184,6 +184,5 @@ class EstimatorTiming:
             self.estimator.fit()
 
     def _predict(self, inputs: Sequence[Any]) -> None:
-        one = self.estimator
-        for _ in one.answers(one.model, inputs):
+        for _ in self.estimator.answers(self.estimator.model, inputs):
             pass

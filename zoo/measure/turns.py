@@ -88,19 +88,19 @@ def log_ratios(own: Mapping[str, Any], base: Mapping[str, Any], phase: str) -> l
     """
     if phase not in own["turns"] or phase not in base["turns"]:
         return []
-    ours, theirs = (_batches(one["properties"], phase) for one in (own, base))
+    ours, theirs = (_batches(model["properties"], phase) for model in (own, base))
     pairs = zip(seconds(own, phase), seconds(base, phase), strict=False)
-    found = []
-    for process, (mine, its) in enumerate(pairs):
-        count = min(len(mine), len(its))
-        logs = np.log(its[:count]) - np.log(mine[:count])
+    processes = []
+    for process, (mine, other) in enumerate(pairs):
+        count = min(len(mine), len(other))
+        logs = np.log(other[:count]) - np.log(mine[:count])
         if ours != theirs:
             logs += [
                 math.log(_of(ours, process, n)[0] / _of(theirs, process, n)[0])
                 for n in range(count)
             ]
-        found.append(logs)
-    return found
+        processes.append(logs)
+    return processes
 
 
 def seconds(model: Mapping[str, Any], phase: str) -> Sequence[Sequence[float]]:
@@ -152,7 +152,7 @@ def centre_and_error(
     centre, error = hodges_lehmann(np.concatenate(processes))
     if error is None:
         return centre, None
-    known = sum(len(one) > 0 for one in processes)
+    known = sum(len(logs) > 0 for logs in processes)
     between = BETWEEN**2 * squares / 2
     return centre, math.sqrt((error**2 * known + between) / max(known, planned))
 
@@ -162,7 +162,7 @@ def narrow_enough(ratios: Iterable[Sequence[Logs]], planned: int = 0) -> bool:
 
     planned: as of ``centre_and_error``.
     """
-    errors = (centre_and_error(one, planned=planned)[1] for one in ratios if one)
+    errors = (centre_and_error(logs, planned=planned)[1] for logs in ratios if logs)
     return all(error is not None and Z * error <= NARROW for error in errors)
 
 
@@ -170,8 +170,8 @@ def ratios_of(
     reference: Mapping[str, Any], others: Iterable[Mapping[str, Any]]
 ) -> Iterator[list[Logs]]:
     """The log ratios of each model to the reference, in each phase; see ``log_ratios``."""
-    for one, phase in itertools.product(others, PHASES):
-        yield log_ratios(one, reference, phase)
+    for model, phase in itertools.product(others, PHASES):
+        yield log_ratios(model, reference, phase)
 
 
 def contention(model: Mapping[str, Any]) -> float:
@@ -179,8 +179,8 @@ def contention(model: Mapping[str, Any]) -> float:
     turns = [model["turns"][phase] for phase in PHASES if phase in model["turns"]]
     ratios = [
         wall / max(cpu, 1e-9)
-        for one in turns
-        for pair in zip(one["wall"], one["cpu"], strict=True)
+        for clocks in turns
+        for pair in zip(clocks["wall"], clocks["cpu"], strict=True)
         for wall, cpu in zip(*pair, strict=True)
     ]
     return statistics.median(ratios) if ratios else 1.0
@@ -191,8 +191,8 @@ def rate(model: Mapping[str, Any], phase: str, *, padded: bool = False) -> float
     batches = _batches(model["properties"], phase)
     taken: dict[int, list[float]] = {}
     for process, blocks in enumerate(seconds(model, phase)):
-        for number, one in enumerate(blocks):
-            taken.setdefault(batch_of(process, number, len(batches)), []).append(one)
+        for number, step in enumerate(blocks):
+            taken.setdefault(batch_of(process, number, len(batches)), []).append(step)
     tokens = sum(batches[place][padded] for place in taken)
     return tokens / sum(map(statistics.median, taken.values()))
 
@@ -201,7 +201,7 @@ def summarise(samples: dict[str, Any]) -> dict[str, Any]:
     """One model's numbers: tokens/s, milliseconds, MiB, FLOPs."""
     properties, memory = samples["properties"], samples["memory"]
     alone = seconds(samples, LATENCY) if LATENCY in samples["turns"] else []
-    latencies = [1000 * one for one in itertools.chain(*alone)]
+    latencies = [1000 * step for step in itertools.chain(*alone)]
     return {
         "params": properties["params"],
         "train_tokens_per_s": rate(samples, "train"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import math
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -89,17 +89,15 @@ class Trainer:
 
     def run_epoch(self) -> Epoch:
         """Train on everything once; DivergedError where the loss is no longer a number."""
-        parts = self.epoch_in_parts(math.inf)
-        while True:
-            try:
-                next(parts)
-            except StopIteration as end:
-                return end.value  # type: ignore[no-any-return]
+        *_, epoch = self.epoch_in_parts(math.inf)
+        assert isinstance(epoch, Epoch)
+        return epoch
 
-    def epoch_in_parts(self, seconds: float) -> Generator[float, None, Epoch]:
-        """The same, yielding the share of the epoch that is done, at least so many seconds apart.
+    def epoch_in_parts(self, seconds: float) -> Iterator[float | Epoch]:
+        """The same, yielding the share of the epoch that is done, and last the epoch.
 
-        The time between two steps that whoever iterates takes counts as the epoch's.
+        seconds: the least between two shares. The time between two steps that whoever iterates
+        takes counts as the epoch's.
         """
         self.model.train()
         device = self.runtime.device
@@ -128,7 +126,7 @@ class Trainer:
         for name, value in auxiliary.items():
             if not math.isfinite(value):
                 raise DivergedError(f"the {name} loss became {value} in epoch {self.epoch}")
-        return Epoch(self.epoch, mean_loss, accuracy, seconds, self._lr(), auxiliary)
+        yield Epoch(self.epoch, mean_loss, accuracy, seconds, self._lr(), auxiliary)
 
     def train_step(self, batch: Any) -> tuple[Tensor, Tensor]:
         """One step of AdamW: the loss (scalar) and the number of right answers, on the device."""

@@ -71,7 +71,7 @@ class Cluster:
 
     def nodes(self) -> list[Node]:
         """The nodes that are there and give cores."""
-        found: list[Node] = []
+        nodes: list[Node] = []
         for about in ray.nodes():
             resources, name = about.get("Resources", {}), about.get("NodeName", "")
             if not about["Alive"] or not (cores := int(resources.get("CPU", 0))):
@@ -79,9 +79,9 @@ class Cluster:
             if not name or name == about["NodeManagerAddress"]:
                 name = about["NodeManagerHostname"]
             gpus, problem = int(resources.get("GPU", 0)), self.problems.get(about["NodeID"], "")
-            found.append(Node(about["NodeID"], name, cores, gpus, problem))
-        self._known |= {node.id: node for node in found}
-        return found
+            nodes.append(Node(about["NodeID"], name, cores, gpus, problem))
+        self._known |= {node.id: node for node in nodes}
+        return nodes
 
     def _name(self, node: str) -> str:
         if node not in self._known:  # it has just come
@@ -128,8 +128,15 @@ class Cluster:
             scheduling_strategy="SPREAD",
             label_selector={"ray.io/node-id": f"!in({out})"} if out else None,
         )
-        given = job, limits, torch_version(), self.reference, self._data_of(job.setup), self.board
-        self._running[remote.remote(*given)] = job
+        arguments = (
+            job,
+            limits,
+            torch_version(),
+            self.reference,
+            self._data_of(job.setup),
+            self.board,
+        )
+        self._running[remote.remote(*arguments)] = job
         return True
 
     def _data_of(self, setup: JobSetup) -> Any:
