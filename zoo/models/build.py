@@ -58,7 +58,7 @@ def build_stack(
     prefix: str = "",
     cross: bool = False,
     all_positions: bool = False,
-    **given: Unpack[StackOptions],
+    **stack_options: Unpack[StackOptions],
 ) -> S:
     """An encoder or a decoder: embedding, encoding, ``sizes.layers`` blocks and the final norm.
 
@@ -69,8 +69,8 @@ def build_stack(
     every block a cross-attention. all_positions: see ``Stack``. Raises ComponentError where a
     component is not what its kind promises, ValueError where one refuses its arguments.
     """
-    seed, dropout = given["seed"], given.get("dropout", 0.0)
-    attention_dropout = given.get("attention_dropout", 0.0)
+    seed, dropout = stack_options["seed"], stack_options.get("dropout", 0.0)
+    attention_dropout = stack_options.get("attention_dropout", 0.0)
 
     def part(name: str) -> AbstractContextManager[None]:
         return seeded(seed, prefix + name)
@@ -121,8 +121,8 @@ def build_stack(
             block = _call(cell.at("block", layer), attention, ffn, norm, offered=offered, **options)
         blocks.append(_expect(cell.at("block", layer), block, Block))
     with part("embedding"):
-        std = given.get("embedding_std", 1.0)
-        embedding = ScaledEmbedding(given["vocab_size"], sizes.dim, std)
+        std = stack_options.get("embedding_std", 1.0)
+        embedding = ScaledEmbedding(stack_options["vocab_size"], sizes.dim, std)
     with part("final_norm"):
         final_norm = norm() if blocks[-1].final_norm else None
     embeds = (p for i, p in enumerate(positions) if cell.at("pe", i).can("embed"))

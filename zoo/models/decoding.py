@@ -253,7 +253,7 @@ def beam_search(texts: Hypotheses) -> list[Generation]:
         texts.append(tokens.flatten())
     else:
         offer(totals > -torch.inf, False)
-    return [found for _, found in best]
+    return [generation for _, generation in best]
 
 
 def generate(

@@ -32,8 +32,8 @@ class PlainEncoder(nn.Module):
         tokens = Tokens.whole(ids.shape[1], ids.device)
         if attention_mask is not None:
             tokens = Tokens(attention_mask.bool(), tokens.positions, in_order=True)
-        found: Tensor = self.model(ids, tokens)
-        return found
+        output: Tensor = self.model(ids, tokens)
+        return output
 
 
 def plain_encoder(
@@ -54,16 +54,16 @@ def plain_encoder(
         raise ZooError(f"{cell} cannot be built: {error}") from error
 
 
-def cell_of(registry: Registry, given: str | Mapping[str, str], default: Mapping[str, str]) -> Cell:
+def cell_of(registry: Registry, parts: str | Mapping[str, str], default: Mapping[str, str]) -> Cell:
     """The cell of axis to component, or of names joined by + in the order of the axes.
 
     default: for axes that are not named. Raises ZooError for an axis or a name that does not exist.
     """
-    if isinstance(given, str):
-        names = [name.strip() for name in given.split("+")]
+    if isinstance(parts, str):
+        names = [name.strip() for name in parts.split("+")]
         if len(names) > len(AXES):
-            raise ZooError(f"cell {given}: {len(names)} names, and the axes are {', '.join(AXES)}")
-        given = dict(zip(AXES, names, strict=False))
-    if unknown := [axis for axis in given if axis not in AXES]:
+            raise ZooError(f"cell {parts}: {len(names)} names, and the axes are {', '.join(AXES)}")
+        parts = dict(zip(AXES, names, strict=False))
+    if unknown := [axis for axis in parts if axis not in AXES]:
         raise ZooError(f"no axis '{unknown[0]}'; there is {', '.join(AXES)}")
-    return Cell.parse(registry, {axis: given.get(axis, default[axis]) for axis in AXES})
+    return Cell.parse(registry, {axis: parts.get(axis, default[axis]) for axis in AXES})

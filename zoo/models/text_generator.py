@@ -84,15 +84,17 @@ class TextGenerator(TextModel):
                 )
                 batch = torch.tensor([ids], device=self.device)
                 if isinstance(self.model, EncoderDecoder):
-                    (found,) = transduce(self.model, batch, decoding, start=START)
-                    text = decode_target(self.tokenizer, found.ids)
+                    (generation,) = transduce(self.model, batch, decoding, start=START)
+                    text = decode_target(self.tokenizer, generation.ids)
                 else:
                     assert isinstance(self.model, LanguageModel)
-                    (found,) = generate(self.model, batch, decoding)
-                    text = self.tokenizer.decode(found.ids)
+                    (generation,) = generate(self.model, batch, decoding)
+                    text = self.tokenizer.decode(generation.ids)
             except ValueError as error:
                 raise ZooError(str(error)) from error
-            yield GeneratedText(prompt, text, len(found.ids), found.ended, found.log_probability)
+            yield GeneratedText(
+                prompt, text, len(generation.ids), generation.ended, generation.log_probability
+            )
 
     def _read(self, prompt: str, number: int) -> tuple[list[int], int]:
         """The ids of a prompt, and how many tokens may follow it."""

@@ -159,15 +159,15 @@ class TextClassifier(TextPredictor):
 
     def answers(self, ids: Sequence[list[int]]) -> list[Answer]:
         """The likeliest class of each text of token ids, and the probability of every class."""
-        found = []
+        answers = []
         scores = self(*padded(ids, self.device)).float().softmax(dim=-1)
         if scores.isnan().any():
             raise ZooError("the model gives no number for a text: its weights are broken")
         for probabilities in scores.tolist():
             named = dict(zip(self.labels, probabilities, strict=True))
             best = max(named, key=named.__getitem__)
-            found.append(Answer(best, named[best], named))
-        return found
+            answers.append(Answer(best, named[best], named))
+        return answers
 
     def logits(self, texts: Sequence[str]) -> Tensor:
         """Logits (texts, classes) of all texts in one batch, without dropout."""
@@ -208,13 +208,13 @@ class TextTagger(TextReader):
 
     def answered(self, texts: Sequence[str | Sequence[str]], first: int) -> Iterator[TaggedText]:
         """The tags of each text."""
-        given = [self.tokens_of(text, f"text {n}") for n, text in enumerate(texts, start=first)]
-        pieces = pieces_of(self.tokenizer, itertools.chain.from_iterable(given))
-        read = [join_pieces(tokens, pieces, self.max_length) for tokens in given]
+        tokenized = [self.tokens_of(text, f"text {n}") for n, text in enumerate(texts, start=first)]
+        pieces = pieces_of(self.tokenizer, itertools.chain.from_iterable(tokenized))
+        read = [join_pieces(tokens, pieces, self.max_length) for tokens in tokenized]
         with evaluating(self):
             logits = self(*padded([ids for ids, _ in read], self.device)).float()
-        found = logits.softmax(dim=-1).cpu()
-        for tokens, (_, firsts), shares in zip(given, read, found, strict=True):
+        distribution = logits.softmax(dim=-1).cpu()
+        for tokens, (_, firsts), shares in zip(tokenized, read, distribution, strict=True):
             own = shares[torch.tensor(firsts)]
             best = own.max(dim=-1)
             shown = tokens[: len(firsts)]
@@ -243,9 +243,9 @@ class TextTagger(TextReader):
 
     def encode(self, texts: Sequence[str | Sequence[str]], first: int = 1) -> list[Encoding]:
         """The word pieces of each text, not cut; ZooError for an empty one."""
-        given = [self.tokens_of(text, f"text {n}") for n, text in enumerate(texts, start=first)]
+        tokenized = [self.tokens_of(text, f"text {n}") for n, text in enumerate(texts, start=first)]
         encodings: list[Encoding] = self.tokenizer.encode_batch(
-            given, is_pretokenized=True, add_special_tokens=False
+            tokenized, is_pretokenized=True, add_special_tokens=False
         )
         return encodings
 
@@ -278,14 +278,14 @@ class MaskFiller(TextReader):
             logits = self(ids, tokens, places).float()
             logits[:, : len(SPECIALS)] = -torch.inf  # no text has them
             best = logits.softmax(dim=-1).topk(min(MOST, logits.shape[1] - len(SPECIALS)))
-        found = zip(best.indices.tolist(), best.values.tolist(), strict=True)
-        for text, shown, its in zip(texts, read, about, strict=True):
+        likeliest = zip(best.indices.tolist(), best.values.tolist(), strict=True)
+        for text, shown, fields in zip(texts, read, about, strict=True):
             masks = [
                 [(str(self.tokenizer.id_to_token(i)), p) for i, p in zip(*each, strict=True)]
-                for each in itertools.islice(found, shown.count(MASK_ID))
+                for each in itertools.islice(likeliest, shown.count(MASK_ID))
             ]
             filled = fill(text, [pieces[0][0] for pieces in masks])
-            yield FilledText(**its, filled=filled, masks=masks)
+            yield FilledText(**fields, filled=filled, masks=masks)
 
     def encode(self, texts: Sequence[str], first: int = 1) -> list[Encoding]:
         """The tokens of each text, not cut; ZooError for one without a mask, numbered."""
@@ -302,9 +302,9 @@ def fill(text: str, pieces: Iterable[str]) -> str:
     A piece that continues a word is joined to what stands before it.
     """
     first, *rest = text.split(MASK)
-    filled, given = first, iter(pieces)
+    filled, rest_of_pieces = first, iter(pieces)
     for part in rest:
-        piece = next(given, MASK)
+        piece = next(rest_of_pieces, MASK)
         joins = piece.startswith(PREFIX) and piece != PREFIX
         filled = filled.rstrip() + piece.removeprefix(PREFIX) if joins else filled + piece
         filled += part

@@ -227,14 +227,14 @@ class Task(ABC):
         return any(baseline.can(capability) for capability in self.estimators)
 
     def baseline_rows(
-        self, given: Sequence[Choice], registry: Registry
+        self, asked_for: Sequence[Choice], registry: Registry
     ) -> list[tuple[Choice, str]]:
         """The baselines of a table where these were asked for, each with its condition.
 
         A condition is a few words, such as "some texts are cut". The row is there only where
         ``Loaded.conditions`` has them; "": always.
         """
-        return [(choice, "") for choice in given]
+        return [(choice, "") for choice in asked_for]
 
     def metric_choices(self, registry: Registry) -> list[Choice]:
         """The task's metrics among those registered; ZooError where one is missing."""
@@ -330,8 +330,8 @@ class Task(ABC):
         By default a ``text_model_class``.
         """
         kind = pkgutil.resolve_name(self.text_model_class)
-        found: TextModel = kind(model, tokenizer, setup.sizes.max_length, setup.labels)
-        return found
+        text_model: TextModel = kind(model, tokenizer, setup.sizes.max_length, setup.labels)
+        return text_model
 
 
 def loaded(

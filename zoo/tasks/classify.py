@@ -96,34 +96,34 @@ class Classify(EncoderTask):
             division=part_of(Division, options),
         )
 
-    def with_remarks(self, found: Loaded, options: ClassifyOptions) -> Loaded:
+    def with_remarks(self, data_set: Loaded, options: ClassifyOptions) -> Loaded:
         """With what is cut off, and how often each class is there."""
-        data = found.encoded
+        data = data_set.encoded
         counts = np.bincount(data.split("train").columns["labels"], minlength=len(data.label_names))
         cut = {split: cut_off(data, split) for split in ("train", "test")}
         about_cut = cut_remark(data, cut)
         about_classes = unbalanced_remark(counts, data.label_names)
-        guessed = found.description["notes"].get("reading", "")
+        guessed = data_set.description["notes"].get("reading", "")
         about_reading = f"Reading the data: {guessed}." if guessed else ""
         conditions = {CUT: about_cut, UNBALANCED: about_classes}
         return dataclasses.replace(
-            found,
+            data_set,
             description={
-                **found.description,
+                **data_set.description,
                 "class_counts": counts.tolist(),
                 "cut": cut,
                 "remarks": [r for r in (about_cut, about_classes, about_reading) if r],
             },
-            notices=[*found.notices, *([ScoringNotice(about_classes)] if about_classes else [])],
+            notices=[*data_set.notices, *([ScoringNotice(about_classes)] if about_classes else [])],
             conditions=frozenset(name for name, remark in conditions.items() if remark),
         )
 
     def baseline_rows(
-        self, given: Sequence[Choice], registry: Registry
+        self, asked_for: Sequence[Choice], registry: Registry
     ) -> list[tuple[Choice, str]]:
         """Each that reads texts also on whole ones, unless it says what it reads; ``majority``."""
         rows: list[tuple[Choice, str]] = []
-        for choice in given:
+        for choice in asked_for:
             rows.append((choice, ""))
             if choice.can("texts") and not choice.can("constant") and "whole" not in choice.harness:
                 rows.append((dataclasses.replace(choice, harness={"whole": True}), CUT))
@@ -215,9 +215,9 @@ def predict_logits(
     from zoo.tasks.passes import scored_passes
 
     rows, logits = list[np.ndarray](), list[Any]()
-    for batch, found in scored_passes(model, split, batch_size, runtime):
+    for batch, output in scored_passes(model, split, batch_size, runtime):
         rows.append(batch.rows)
-        logits.append(found.float())
+        logits.append(output.float())
     ordered: np.ndarray = torch.cat(logits).cpu().numpy()[np.argsort(np.concatenate(rows))]
     return ordered
 
@@ -264,17 +264,17 @@ def cut_off(data: EncodedData, split: str) -> dict[str, int]:
 
 def cut_remark(data: EncodedData, cut: Mapping[str, Mapping[str, int]]) -> str:
     """How many texts are longer than what is read, in a sentence; empty where none is."""
-    if not any(one["texts"] for one in cut.values()):
+    if not any(counts["texts"] for counts in cut.values()):
         return ""
     whole = {split: data.split(split).columns["whole"] for split in cut}
-    counts = " and ".join(
+    lengths = " and ".join(
         f"{cut[split]['texts']:,} of {len(whole[split]):,} {name}"
         for split, name in (("test", "test texts"), ("train", "training texts"))
     )
     total = sum(int(tokens.sum()) for tokens in whole.values())
-    share = sum(one["tokens"] for one in cut.values()) / total
+    share = sum(counts["tokens"] for counts in cut.values()) / total
     return (
-        f"{counts} are longer than {data.max_length} tokens. What follows, {share:.0%} of all "
+        f"{lengths} are longer than {data.max_length} tokens. What follows, {share:.0%} of all "
         "tokens, is cut off: only baselines with whole=True read it."
     )
 

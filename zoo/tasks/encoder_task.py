@@ -87,7 +87,7 @@ class EncoderTask(Task):
         """What reads the task's files."""
 
     @abstractmethod
-    def with_remarks(self, found: Loaded, options: Any) -> Loaded:
+    def with_remarks(self, data_set: Loaded, options: Any) -> Loaded:
         """Loaded data with what records and readers of tables should know of them."""
 
     @abstractmethod
@@ -148,7 +148,7 @@ class EncoderTask(Task):
                 notices = [*notices, ScoringNotice(in_others)]
             counts = left
         encoded = encode_labelled(corpus, sizes.vocab_size, sizes.max_length, tokenizer)
-        found = loaded(
+        data_set = loaded(
             corpus,
             encoded,
             registry,
@@ -159,8 +159,8 @@ class EncoderTask(Task):
             **({} if corpus.chance is None else {"chance": corpus.chance}),
         )
         if tokenizer is not None or options.test:  # files of this machine
-            found = dataclasses.replace(found, spec="")
-        return self.with_remarks(found, options)
+            data_set = dataclasses.replace(data_set, spec="")
+        return self.with_remarks(data_set, options)
 
     def estimator(self, setup: TaskSetup, choice: Choice) -> Estimator | None:
         if not self.is_estimator(choice):
@@ -234,7 +234,7 @@ def by_group(groups: Sequence[str]) -> Mapping[str, np.ndarray]:
     rows: dict[str, list[int]] = {}
     for row, group in enumerate(groups):
         rows.setdefault(group, []).append(row)
-    return {group: np.array(its_rows) for group, its_rows in rows.items()}
+    return {group: np.array(numbers) for group, numbers in rows.items()}
 
 
 def without_copies(

@@ -145,7 +145,7 @@ class LanguageModelling(PlainTextTask):
         return Estimator(
             factory=functools.partial(choice.build, vocab_size=setup.data.vocab_size),
             training=(train,),
-            answers=lambda model, given: map(model.nats, given),
+            answers=lambda model, blocks: map(model.nats, blocks),
             inputs=blocks,
             score=score,
             train_tokens=len(train) - 1,

@@ -113,28 +113,28 @@ def spans(tags: Sequence[str]) -> set[tuple[int, int, str]]:
     ``B-X`` begins a span, and so does ``I-X`` where no span of type X is open: models give such
     tags too (as of the CoNLL evaluation script, conlleval).
     """
-    found = set()
+    whole = set()
     start, kind = 0, ""  # of the open span; no kind: none is open
     for place, tag in enumerate([*tags, "O"]):
         prefix, own = tag[:1], tag[2:]
         if kind and (prefix != "I" or own != kind):
-            found.add((start, place, kind))
+            whole.add((start, place, kind))
             kind = ""
         if own and not kind:
             start, kind = place, own
-    return found
+    return whole
 
 
 def _span_f1(outputs: Outputs) -> float:
     names, ends = outputs["names"], list(itertools.accumulate(outputs["lengths"]))
     right = true = predicted = 0
     for start, end in itertools.pairwise([0, *ends]):
-        expected, given = (
+        expected, answered = (
             spans([names[tag] for tag in outputs[tags][start:end]])
             for tags in ("labels", "predicted")
         )
-        right += len(expected & given)
-        true, predicted = true + len(expected), predicted + len(given)
+        right += len(expected & answered)
+        true, predicted = true + len(expected), predicted + len(answered)
     if not right:
         return 0.0
     precision, recall = right / predicted, right / true

@@ -117,10 +117,12 @@ class MaskedLanguageModelling(PlainTextTask):
         def score(answers: Iterable[npt.NDArray[np.float64]]) -> Evaluation:
             targets = np.asarray(scored.arrays.ids)[chosen].astype(np.int64)
             nats, right, rest = list[float](), list[bool](), iter(targets.tolist())
-            for found in (each for log_probabilities in answers for each in log_probabilities):
+            for log_probability in (
+                each for log_probabilities in answers for each in log_probabilities
+            ):
                 target = next(rest)
-                nats.append(-float(found[target]))
-                right.append(int(found.argmax()) == target)
+                nats.append(-float(log_probability[target]))
+                right.append(int(log_probability.argmax()) == target)
             text_of = np.repeat(scored.arrays.columns["texts"], list(map(len, places)))
             arrays = np.array(nats), np.array(right, dtype=bool)
             return masked_evaluation(*arrays, targets, text_of, vocabulary)
@@ -128,7 +130,7 @@ class MaskedLanguageModelling(PlainTextTask):
         return Estimator(
             factory=functools.partial(choice.build, vocab_size=len(vocabulary.bytes)),
             training=(texts,),
-            answers=lambda model, given: (model.log_probabilities(*window) for window in given),
+            answers=lambda model, windows: (model.log_probabilities(*window) for window in windows),
             inputs=list(zip(hidden, places, strict=True)),
             score=score,
             train_tokens=len(train.arrays.ids),
@@ -178,8 +180,8 @@ class MaskedLanguageModelling(PlainTextTask):
             right.append(logits.argmax(dim=-1) == batch.targets)
             targets.append(batch.targets)
             texts.append(np.repeat(split.arrays.columns["texts"][batch.rows], batch.counts))
-        found, hits, wanted = (torch.cat(part).cpu().numpy() for part in (nats, right, targets))
-        return masked_evaluation(found, hits, wanted, np.concatenate(texts), split.vocabulary)
+        nats_of, hits, wanted = (torch.cat(part).cpu().numpy() for part in (nats, right, targets))
+        return masked_evaluation(nats_of, hits, wanted, np.concatenate(texts), split.vocabulary)
 
 
 def masked_split(
@@ -233,12 +235,14 @@ def masked_evaluation(
     """
     if not len(nats):
         raise ZooError("no held-out token is masked: give more text or a larger --set masked")
-    found = language_evaluation(math.fsum(nats), len(nats), int(vocabulary.bytes[targets].sum()))
+    evaluation = language_evaluation(
+        math.fsum(nats), len(nats), int(vocabulary.bytes[targets].sum())
+    )
     right_of, scored_of = np.bincount(texts, weights=right), np.bincount(texts)
     effective = effective_examples(right_of.tolist(), scored_of.tolist())
     details = {
-        **found.details,
+        **evaluation.details,
         "texts": int((scored_of > 0).sum()),
         "effective_examples": {"token_accuracy": effective},
     }
-    return Evaluation({**found.outputs, "right_tokens": int(right.sum())}, details)
+    return Evaluation({**evaluation.outputs, "right_tokens": int(right.sum())}, details)

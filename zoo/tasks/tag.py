@@ -94,12 +94,12 @@ class Tag(EncoderTask):
         )
         return both if options.causal else ""
 
-    def with_remarks(self, found: Loaded, options: TagOptions) -> Loaded:
+    def with_remarks(self, data_set: Loaded, options: TagOptions) -> Loaded:
         """With tags beyond ``max_length``, and what knowing a text's tags alone scores.
 
         Raises ZooError where every tag of a split is beyond ``max_length``.
         """
-        data, about = found.encoded, found.description
+        data, about = data_set.encoded, data_set.description
         splits = {split: data.split(split) for split in data.splits}
         for name, split in splits.items():
             if (split.columns["tags"] == IGNORED).all():
@@ -126,10 +126,10 @@ class Tag(EncoderTask):
                 f"{train:,} tags of train and {test:,} of test are beyond the {data.max_length} "
                 "word pieces of --max-length: not scored"
             )
-            found.notices.append(note)
+            data_set.notices.append(note)
             about["notes"] = {**about["notes"], "cut": note}
             about["cut_tags"] = train + test
-        return found
+        return data_set
 
     def model_options(self, setup: TaskSetup) -> dict[str, Any]:
         options = setup.options
@@ -152,12 +152,12 @@ class Tag(EncoderTask):
         return tokens, tags, arrays.lengths
 
     def score(self, setup: TaskSetup, predicted: Any, targets: list[list[int]]) -> Evaluation:
-        found, true = list[np.ndarray](), list[np.ndarray]()
-        for its_found, its_tags in zip(predicted, map(np.array, targets), strict=True):
-            scored = its_tags != IGNORED
-            found.append(np.array(its_found)[scored])
-            true.append(its_tags[scored])
-        return tag_evaluation(found, true, setup.labels, self.scored_groups(setup))
+        answered, true = list[np.ndarray](), list[np.ndarray]()
+        for answers, tags in zip(predicted, map(np.array, targets), strict=True):
+            scored = tags != IGNORED
+            answered.append(np.array(answers)[scored])
+            true.append(tags[scored])
+        return tag_evaluation(answered, true, setup.labels, self.scored_groups(setup))
 
     def validation_rows(self, setup: TaskSetup) -> Rows:
         texts = [" ".join(tokens) for tokens in setup.data.corpus().train_tokens]
@@ -173,10 +173,10 @@ class Tag(EncoderTask):
 
         predicted, tags = ([np.empty(0, dtype=np.int64)] * len(split) for _ in range(2))
         for batch, logits in scored_passes(model, split, EVALUATION_BATCH, runtime):
-            found, true = logits.argmax(dim=-1).cpu().numpy(), batch.targets.cpu().numpy()
-            for row, its_found, its_tags in zip(batch.rows, found, true, strict=True):
-                scored = its_tags != IGNORED
-                predicted[row], tags[row] = its_found[scored], its_tags[scored]
+            likeliest, true = logits.argmax(dim=-1).cpu().numpy(), batch.targets.cpu().numpy()
+            for row, answers, true_tags in zip(batch.rows, likeliest, true, strict=True):
+                scored = true_tags != IGNORED
+                predicted[row], tags[row] = answers[scored], true_tags[scored]
         return tag_evaluation(predicted, tags, setup.labels, self.scored_groups(setup))
 
 
@@ -194,16 +194,16 @@ def tag_evaluation(
     from sklearn.metrics import confusion_matrix
 
     def outputs(rows: np.ndarray) -> dict[str, Any]:
-        found = np.concatenate([predicted[row] for row in rows]).astype(np.int64)
+        answers = np.concatenate([predicted[row] for row in rows]).astype(np.int64)
         labels = np.concatenate([tags[row] for row in rows]).astype(np.int64)
         return {
-            "predicted": found,
+            "predicted": answers,
             "labels": labels,
             "present": np.unique(labels).tolist(),
             "classes": len(names),
             "names": list(names),
             "lengths": [len(tags[row]) for row in rows],
-            "right_tokens": int((found == labels).sum()),
+            "right_tokens": int((answers == labels).sum()),
             "tokens": len(labels),
             "examples": len(labels),
         }
@@ -211,7 +211,7 @@ def tag_evaluation(
     whole = outputs(np.arange(len(tags)))
     parts = {group: outputs(rows) for group, rows in by_group(groups).items()}
     matrix = confusion_matrix(whole["labels"], whole["predicted"], labels=list(range(len(names))))
-    right = [int((its == true).sum()) for its, true in zip(predicted, tags, strict=True)]
+    right = [int((answers == true).sum()) for answers, true in zip(predicted, tags, strict=True)]
     details = {
         "examples": whole["examples"],
         "effective_examples": {"token_accuracy": effective_examples(right, whole["lengths"])},
@@ -246,7 +246,7 @@ def frequent_tag_remark(texts: Sequence[np.ndarray]) -> str:
     texts: the tags of each test text; ``IGNORED`` does not count, and some tag must.
     """
     counts = [np.bincount(tags[tags != IGNORED], minlength=1) for tags in texts]
-    share = sum(found.max() for found in counts) / sum(found.sum() for found in counts)
+    share = sum(count.max() for count in counts) / sum(count.sum() for count in counts)
     return (
         f"Answering all of a test text with the most frequent tag of that text scores {share:.3f}: "
         "up to there a row may only know which tags a text has, not which token has which."

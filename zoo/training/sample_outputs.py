@@ -32,23 +32,23 @@ def sample_outputs(
         [FIRST, *draw.integers(FIRST, vocab_size, min(length, max_length) - 1).tolist()]
         for length in LENGTHS
     ]
-    found = _scores(model, scores, ids)
-    if not np.isfinite(found).all():
+    values = _scores(model, scores, ids)
+    if not np.isfinite(values).all():
         raise DivergedError("the trained weights give scores that are not finite")
-    return {"ids": ids, "scores": found.tolist()}
+    return {"ids": ids, "scores": values.tolist()}
 
 
 def same_outputs(model: nn.Module, scores: Scores, saved: dict[str, Any]) -> bool:
     """Whether the model still gives what ``sample_outputs`` returned."""
     wanted = np.asarray(saved["scores"], dtype=np.float32)
-    found = _scores(model, scores, saved["ids"])
-    if found.shape != wanted.shape:
+    values = _scores(model, scores, saved["ids"])
+    if values.shape != wanted.shape:
         return False
-    return bool(np.abs(found - wanted).max() <= TOLERANCE * max(1.0, np.abs(wanted).max()))
+    return bool(np.abs(values - wanted).max() <= TOLERANCE * max(1.0, np.abs(wanted).max()))
 
 
 def _scores(model: nn.Module, scores: Scores, ids: Sequence[Sequence[int]]) -> np.ndarray:
     """Scores (texts, n) in evaluation mode; the model's mode is restored."""
     with evaluating(model):
-        found: np.ndarray = scores(model, ids).float().cpu().numpy()
-    return found
+        values: np.ndarray = scores(model, ids).float().cpu().numpy()
+    return values

@@ -132,10 +132,10 @@ class Trainer:
         """One step of AdamW: the loss (scalar) and the number of right answers, on the device."""
         for group in self.optimizer.param_groups:
             group["lr"] = self._lr()
-        with self.runtime.autocast(), self.auxiliary.collected() as found:
+        with self.runtime.autocast(), self.auxiliary.collected() as losses:
             loss, right = self.loss(self.model, batch)
         self.optimizer.zero_grad(set_to_none=True)
-        self.auxiliary.total(loss, found, batch.items).backward()
+        self.auxiliary.total(loss, losses, batch.items).backward()
         if self.training.max_grad_norm:
             nn.utils.clip_grad_norm_(self.parameters, self.training.max_grad_norm)
         self.optimizer.step()
@@ -158,24 +158,24 @@ class AuxiliaryLosses:
     @contextmanager
     def collected(self) -> Iterator[list[AuxiliaryLoss]]:
         """The list that the model's passes inside of the block add to."""
-        found: list[AuxiliaryLoss] = []
+        losses: list[AuxiliaryLoss] = []
         for stack in self.stacks:
-            stack.losses = found
+            stack.losses = losses
         try:
-            yield found
+            yield losses
         finally:
             for stack in self.stacks:
                 stack.losses = None
 
-    def total(self, loss: Tensor, found: list[AuxiliaryLoss], items: int) -> Tensor:
-        """The loss (scalar) of a batch plus weight · value of each that was found.
+    def total(self, loss: Tensor, losses: list[AuxiliaryLoss], items: int) -> Tensor:
+        """The loss (scalar) of a batch plus weight · value of each auxiliary one.
 
         items: by how much the batch counts in the means.
         """
         values: dict[str, list[Tensor]] = {}
-        for one in found:
-            loss = loss + one.weight * one.value
-            values.setdefault(one.name, []).append(one.value.detach().float())
+        for auxiliary in losses:
+            loss = loss + auxiliary.weight * auxiliary.value
+            values.setdefault(auxiliary.name, []).append(auxiliary.value.detach().float())
         for name, several in values.items():
             # The mean over the layers that add it.
             self.sums[name] = self.sums.get(name, 0.0) + torch.stack(several).mean() * items
@@ -229,15 +229,15 @@ def undecayed(model: nn.Module) -> set[str]:
     parameters and those of its parts: ``("a_log",)``; ``("*",)`` for all. ValueError where one
     fits no parameter.
     """
-    found = set()
+    spared = set()
     for path, module in model.named_modules():
         own = [name for name, _ in module.named_parameters()]
         for pattern in getattr(module, "no_weight_decay", ()):
             names = fnmatch.filter(own, pattern)
             if not names:
                 raise ValueError(f"{type(module).__name__} has no parameter '{pattern}'")
-            found |= {f"{path}.{name}" if path else name for name in names}
-    return found
+            spared |= {f"{path}.{name}" if path else name for name in names}
+    return spared
 
 
 @torch.no_grad()
