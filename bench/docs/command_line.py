@@ -61,6 +61,8 @@ def _section(name: str) -> str:
         groups: dict[str, list[dict[str, str]]] = {}
         for param in options(name):
             groups.setdefault(getattr(param, "section", OTHER), []).append(_row(param, context))
+            for setting, (metavar, text) in getattr(param, "settings", {}).items():
+                groups.setdefault(SET, []).append(_described(f"{setting}={metavar}", text))
         for title, rows in sorted(groups.items(), key=lambda group: group[0] == OTHER):
             parts += [f"**{title}**" if len(groups) > 1 else "", grid(rows)]
     return "\n\n".join(part for part in parts if part)
@@ -80,6 +82,10 @@ def _help(command: click.Command) -> list[str]:
 def _row(param: click.Parameter, context: click.Context) -> dict[str, str]:
     record = param.get_help_record(context)
     flags, text = record or ("/".join(param.opts), str(getattr(param, "help", "") or ""))
+    return _described(flags, text)
+
+
+def _described(flags: str, text: str) -> dict[str, str]:
     # A pipe in backticks would need an escape for GitHub, which Python's Markdown would show.
     shown = html.escape(flags, quote=False).replace("|", "&#124;")
     return {"option": f"<code>{shown}</code>", "what it does": _text(text)}

@@ -50,3 +50,9 @@ def test_the_usage_line_and_every_option_that_help_prints_are_in_the_section(com
     for flags, text in lines:
         assert plain(flags) in section
         assert plain(text.partition("  [")[0]) in section, flags  # of a brief text the clause
+
+
+def test_every_setting_is_in_the_section_of_its_command():
+    settings = re.findall(r"^  ([a-z_]+)=", printed("bench"), re.MULTILINE)
+    assert {"dim", "dropout", "compile"} < set(settings)
+    assert all(f"<code>{name}=" in SECTIONS["bench"] for name in settings)

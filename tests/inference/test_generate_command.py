@@ -78,7 +78,7 @@ def test_prompts_come_from_a_file_or_a_pipe_a_line_each(
 BAD = [
     (["--prompt", ""], "prompt 1 is empty"),
     (["--prompt", "the owl", "--prompt", "  "], "prompt 2 is empty"),
-    ([*PROMPT, "--max-new-tokens", "0"], "--max-new-tokens 0"),
+    ([*PROMPT, "--max-new-tokens", "0"], "not in the range x>=1"),
     ([*PROMPT, "--max-new-tokens", "24"], "leaves room for"),
     ([*PROMPT, "--top-p", "1.1"], "top-p must be above 0 and at most 1, not 1.1"),
     ([*PROMPT, "--top-k", "0"], "top-k must be 1 or more"),
