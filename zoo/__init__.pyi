@@ -80,13 +80,9 @@ def bench(
     test: str | None = None,
     test_size: float | None = None,
     split_seed: int | None = None,
-    merge_labels: bool | None = None,
     encoding: str | None = None,
     drop_bad_rows: bool | None = None,
-    size_limit: int | None = None,
-    follow_links: bool | None = None,
-    file_format: Literal["auto", "csv", "tsv", "json", "jsonl", "parquet", "label-text"]
-    | None = None,
+    file_format: Literal["auto", "csv", "tsv", "json", "jsonl", "parquet"] | None = None,
     delimiter: str | None = None,
     header: bool | None = None,
     quotes: bool | None = None,
@@ -95,7 +91,6 @@ def bench(
     head_hidden: int | None = None,
     text_column: str | None = None,
     label_column: str | None = None,
-    min_class: int | None = None,
     token_deletion: float | None = None,
     all_positions: bool | None = None,
     tokens_column: str | None = None,
@@ -200,27 +195,19 @@ def bench(
         [classify, tag only]
     split_seed: Seed for splitting data without a test split.  [classify, tag only; default:
         0]
-    merge_labels: Make one label of those that differ in case, spaces or accents only.
-        [classify, tag only; default: no]
-    encoding: Encoding of text files; by default UTF-8 or a guess. Where a file is not
-        UTF-8, its encoding is guessed and named. An example is latin-1.
+    encoding: Encoding of text files, such as latin-1; by default UTF-8, or UTF-16 where a
+        byte order mark says so.
     drop_bad_rows: Leave out rows that cannot be used, and name them; otherwise they are
         errors.  [default: no]
-    size_limit: Most MiB of an unpacked file, and of a pipe. A line, or a text, may have a
-        sixteenth of that. 0: no limit.  [default: 256]
-    follow_links: Follow links that lead out of a directory; otherwise they are errors.
-        [default: no]
-    file_format: Format of the files; auto: by their endings, and of other endings by what
-        is in them. label-text: the first word of every line is its label.  [classify, lm,
-        mlm only; default: auto]
-    delimiter: What divides columns; by default tab or comma, as in TSV and CSV, or what
-        else divides every line alike. Give a character, or one of the words tab, comma,
-        semicolon, pipe and space.  [classify, lm, mlm only]
+    file_format: Format of the files; auto: by their endings.  [classify, lm, mlm only;
+        default: auto]
+    delimiter: What divides columns; by default a comma in CSV and a tab in TSV. Give a
+        character, or one of the words tab, comma, semicolon, pipe and space.  [classify,
+        lm, mlm only]
     header: Whether the first line names the columns; without it they are numbered.
         [classify, lm, mlm only; default: yes]
-    quotes: Whether double quotes enclose fields; by default yes. In tables divided by tabs
-        they do only if all of them fit, and are plain characters otherwise.  [classify, lm,
-        mlm only]
+    quotes: Whether double quotes enclose fields of a table; otherwise they are plain
+        characters.  [classify, lm, mlm only; default: yes]
     group_column: Column of the texts' groups (language, year), in files and Hub data, by
         which scores are reported too; by default there are none.  [classify, tag only]
     keep_duplicates: Train also on documents that are in the test split.  [classify, tag,
@@ -231,8 +218,6 @@ def bench(
         the texts are joined.  [classify, lm, mlm only; default: text]
     label_column: Column of the labels; in files and Hub data.  [classify, lm, mlm only;
         default: label]
-    min_class: Leave out classes with fewer training texts than this, and say which.
-        [classify only; default: 0]
     token_deletion: Share of tokens deleted from each text in training.  [classify only;
         default: 0.0]
     all_positions: Compute every position in the last layer, also those that the pool
@@ -336,13 +321,9 @@ def train(
     test: str | None = None,
     test_size: float | None = None,
     split_seed: int | None = None,
-    merge_labels: bool | None = None,
     encoding: str | None = None,
     drop_bad_rows: bool | None = None,
-    size_limit: int | None = None,
-    follow_links: bool | None = None,
-    file_format: Literal["auto", "csv", "tsv", "json", "jsonl", "parquet", "label-text"]
-    | None = None,
+    file_format: Literal["auto", "csv", "tsv", "json", "jsonl", "parquet"] | None = None,
     delimiter: str | None = None,
     header: bool | None = None,
     quotes: bool | None = None,
@@ -351,7 +332,6 @@ def train(
     head_hidden: int | None = None,
     text_column: str | None = None,
     label_column: str | None = None,
-    min_class: int | None = None,
     token_deletion: float | None = None,
     all_positions: bool | None = None,
     tokens_column: str | None = None,
@@ -429,27 +409,19 @@ def train(
         [classify, tag only]
     split_seed: Seed for splitting data without a test split.  [classify, tag only; default:
         0]
-    merge_labels: Make one label of those that differ in case, spaces or accents only.
-        [classify, tag only; default: no]
-    encoding: Encoding of text files; by default UTF-8 or a guess. Where a file is not
-        UTF-8, its encoding is guessed and named. An example is latin-1.
+    encoding: Encoding of text files, such as latin-1; by default UTF-8, or UTF-16 where a
+        byte order mark says so.
     drop_bad_rows: Leave out rows that cannot be used, and name them; otherwise they are
         errors.  [default: no]
-    size_limit: Most MiB of an unpacked file, and of a pipe. A line, or a text, may have a
-        sixteenth of that. 0: no limit.  [default: 256]
-    follow_links: Follow links that lead out of a directory; otherwise they are errors.
-        [default: no]
-    file_format: Format of the files; auto: by their endings, and of other endings by what
-        is in them. label-text: the first word of every line is its label.  [classify, lm,
-        mlm only; default: auto]
-    delimiter: What divides columns; by default tab or comma, as in TSV and CSV, or what
-        else divides every line alike. Give a character, or one of the words tab, comma,
-        semicolon, pipe and space.  [classify, lm, mlm only]
+    file_format: Format of the files; auto: by their endings.  [classify, lm, mlm only;
+        default: auto]
+    delimiter: What divides columns; by default a comma in CSV and a tab in TSV. Give a
+        character, or one of the words tab, comma, semicolon, pipe and space.  [classify,
+        lm, mlm only]
     header: Whether the first line names the columns; without it they are numbered.
         [classify, lm, mlm only; default: yes]
-    quotes: Whether double quotes enclose fields; by default yes. In tables divided by tabs
-        they do only if all of them fit, and are plain characters otherwise.  [classify, lm,
-        mlm only]
+    quotes: Whether double quotes enclose fields of a table; otherwise they are plain
+        characters.  [classify, lm, mlm only; default: yes]
     group_column: Column of the texts' groups (language, year), in files and Hub data, by
         which scores are reported too; by default there are none.  [classify, tag only]
     keep_duplicates: Train also on documents that are in the test split.  [classify, tag,
@@ -460,8 +432,6 @@ def train(
         the texts are joined.  [classify, lm, mlm only; default: text]
     label_column: Column of the labels; in files and Hub data.  [classify, lm, mlm only;
         default: label]
-    min_class: Leave out classes with fewer training texts than this, and say which.
-        [classify only; default: 0]
     token_deletion: Share of tokens deleted from each text in training.  [classify only;
         default: 0.0]
     all_positions: Compute every position in the last layer, also those that the pool

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 
@@ -16,20 +16,11 @@ class ZooError(Exception):
 
 
 class DataError(ZooError):
-    """Data that cannot be used as they are.
+    """Data that cannot be used as they are. problems: all that is wrong, a line each."""
 
-    problems: all that is wrong, a line each. options: with these the data can be used, option to
-    value; empty where none help.
-    """
-
-    def __init__(self, problems: Sequence[str], options: Mapping[str, Any] = {}) -> None:
-        self.problems, self.options = list(problems), dict(options)
-        super().__init__(" ")
-
-    def __str__(self) -> str:
-        given = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
-        text = "; ".join([*self.problems, *([f"give {given}"] if given else [])])
-        return " ".join(text.split())
+    def __init__(self, problems: Sequence[str]) -> None:
+        self.problems = [" ".join(problem.split()) for problem in problems]
+        super().__init__("; ".join(self.problems))
 
 
 class StoppedError(ZooError):

@@ -69,9 +69,9 @@ from zoo.registry.loading import built_ins
 articles = Path("../shared/data/bbc-news")
 data = str(articles.resolve()) if articles.is_dir() else "newswire"
 corpus, _ = load_corpus(built_ins(), data)
-print(f"{len(corpus.train_texts)} training and {len(corpus.test_texts)} test documents")
+print(f"{len(corpus.train.texts)} training and {len(corpus.test.texts)} test documents")
 print("topics:", ", ".join(corpus.label_names))
-words_of = [len(text.split()) for text in corpus.train_texts]
+words_of = [len(text.split()) for text in corpus.train.texts]
 print(f"{min(words_of)} to {max(words_of)} words each")
 
 # %% [markdown]

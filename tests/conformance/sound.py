@@ -146,19 +146,21 @@ class Bag(nn.Module):
 
 def tagged() -> TaggedCorpus:
     train = [["one", "cat"], ["two", "dogs"]]
-    return TaggedCorpus("tagged", train, [[0, 1], [0, 1]], [["a", "dog"]], [[0, 1]], ["D", "N"])
+    splits = {"train": (train, [[0, 1], [0, 1]]), "test": ([["a", "dog"]], [[0, 1]])}
+    return TaggedCorpus("tagged", splits, ["D", "N"])
 
 
 def copies() -> Pairs:
-    return Pairs("copies", [("a b", "a b")], [("c", "c")])
+    return Pairs("copies", {"train": (["a b"], ["a b"]), "test": (["c"], ["c"])})
 
 
 def book() -> Texts:
-    return Texts("book", ["once upon a time"], ["the end"])
+    return Texts("book", {"train": (["once upon a time"],), "validation": (["the end"],)})
 
 
 def tiny(repeats: int = 4) -> Corpus:
     """A few texts of two classes."""
     texts = [f"{word} {number}" for number in range(3 * repeats) for word in ("red", "blue")]
     labels, cut = [0, 1] * (3 * repeats), 4 * repeats
-    return Corpus("tiny", texts[:cut], labels[:cut], texts[cut:], labels[cut:], ["warm", "cold"])
+    splits = {"train": (texts[:cut], labels[:cut]), "test": (texts[cut:], labels[cut:])}
+    return Corpus("tiny", splits, ["warm", "cold"])

@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 from zoo.config.reading import Reading
 from zoo.data.batches import Blocks
 from zoo.data.encoding import END_OF_TEXT, STREAM_SPECIALS, encode_stream
-from zoo.data.sources.corpus import Texts
+from zoo.data.sources.corpus import Examples, Texts
 from zoo.data.sources.load_data import load_texts, read_plain_text
 from zoo.data.tokenizer import byte_lengths, train_byte_level
 
@@ -38,16 +38,24 @@ def test_a_vocabulary_without_room_for_the_bytes_is_refused():
     refused(r"vocabulary of 256 is too small.* 257", train_byte_level, ["a"], 256, STREAM_SPECIALS)
 
 
+def book(train: list[str], validation: list[str]) -> Texts:
+    return Texts("book", {"train": Examples(train), "validation": Examples(validation)})
+
+
+def parts_of(texts: Texts) -> list[str]:
+    """The one text of each split."""
+    return [text for split in texts.splits.values() for text in split.texts]
+
+
 def test_the_last_tenth_of_a_file_from_the_next_line_on_is_for_validation(tmp_path):
     text = "".join(f"line {i:02}\n" for i in range(50))
     path = tmp_path / "book.txt"
     path.write_text(text)
-    texts = read_plain_text(path)
-    assert texts.train[0] + texts.validation[0] == text
-    assert texts.validation[0].startswith("line 46\n")  # 450 characters: the cut falls into line 45
+    train, validation = parts_of(read_plain_text(path))
+    assert train + validation == text
+    assert validation.startswith("line 46\n")  # 450 characters: the cut falls into line 45
     path.write_text("x" * 100)
-    texts = read_plain_text(path)
-    assert (len(texts.train[0]), len(texts.validation[0])) == (90, 10)
+    assert [len(part) for part in parts_of(read_plain_text(path))] == [90, 10]
 
 
 def test_every_tenth_training_text_of_a_data_set_is_for_validation(registry):
@@ -55,9 +63,9 @@ def test_every_tenth_training_text_of_a_data_set_is_for_validation(registry):
 
     corpus = load(train=25, test=5)
     texts, _ = load_texts(registry, "newswire(train=25, test=5)")
-    assert texts.validation == [corpus.train_texts[9], corpus.train_texts[19]]
-    assert len(texts.train) == 23
-    assert not set(texts.train) & set(corpus.test_texts)
+    assert texts.splits["validation"].texts == [corpus.train.texts[9], corpus.train.texts[19]]
+    assert len(texts.train.texts) == 23
+    assert not set(texts.train.texts) & set(corpus.test.texts)
 
 
 @pytest.mark.parametrize(
@@ -70,14 +78,14 @@ def test_a_file_that_is_not_text_is_refused(tmp_path, content, complaint):
 
 
 def test_less_text_than_a_block_is_refused():
-    little = Texts("little", ["just this"], ["and that"])
+    little = book(["just this"], ["and that"])
     refused("too few for one block of 64", encode_stream, little, 300, 64)
 
 
 def test_the_tokenizer_learns_from_the_training_part_alone():
     train = ["the owl saw the fox " * 20]
     one, other = (
-        encode_stream(Texts("book", train, [validation]), 300, 8)
+        encode_stream(book(train, [validation]), 300, 8)
         for validation in ("a dog " * 50, "zzz " * 50)
     )
     assert one.tokenizer_path.read_bytes() == other.tokenizer_path.read_bytes()

@@ -17,7 +17,7 @@ from zoo.data.tokenizer import CLS, PAD_ID, SPECIALS, UNK, train_word_pieces
 
 @pytest.fixture(scope="module")
 def texts() -> list[str]:
-    return newswire.load(train=150, test=1).train_texts
+    return newswire.load(train=150, test=1).train.texts
 
 
 def test_specials_come_first_and_cls_leads_every_document(texts):
@@ -63,7 +63,7 @@ IN_A_PROCESS = f"""
 import hashlib
 from zoo.data.sources import newswire
 from zoo.data.tokenizer import train_word_pieces
-texts = newswire.load(train=150, test=1).train_texts
+texts = newswire.load(train=150, test=1).train.texts
 for texts, size in ((texts, 1500), ({TIES!r}, 60)):
     print(hashlib.sha256(train_word_pieces(texts, size).to_str().encode()).hexdigest())
 """

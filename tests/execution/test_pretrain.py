@@ -88,7 +88,7 @@ def test_the_stage_is_masked_language_modelling_on_the_training_texts(options, t
     job = TrainJob(setup, "a cell", "key", model=cell(), seed=3)
     model, _ = begun(opened, job, tmp_path)
     data = opened.data
-    documents = windows(data.tokenizer(), data.corpus().train_texts, setup.sizes.max_length)
+    documents = windows(data.tokenizer(), data.corpus().train.texts, setup.sizes.max_length)
     vocabulary = Vocabulary.of(data.tokenizer())
     split = MaskedSplit(documents, Masking(0.3, False), vocabulary, RUNTIME.device)
     expected = build_masked_language_model(

@@ -25,7 +25,8 @@ def pets_or_shares(repeat=1):
 
     texts, labels = SPLIT
     train = [f"{text} {n}" for n, text in enumerate(texts * repeat)]
-    return Corpus("pets", train, labels * repeat, texts[:4], labels[:4], ["pets", "shares"])
+    splits = {"train": (train, labels * repeat), "test": (texts[:4], labels[:4])}
+    return Corpus("pets", splits, ["pets", "shares"])
 
 
 @part("baseline", "one-label", adds=("texts",))
@@ -64,9 +65,9 @@ def test_its_data_set_and_baseline_can_be_used(corpus_file):
     registry = load([corpus_file]).registry
 
     corpus = registry.choose("data", "pets(repeat=2)").build()
-    assert (len(corpus.train_texts), corpus.label_names) == (32, ["pets", "shares"])
+    assert (len(corpus.train.texts), corpus.label_names) == (32, ["pets", "shares"])
     majority = registry.choose("baseline", "one-label").build()
-    majority.fit(corpus.train_texts, [1] * 32)
+    majority.fit(corpus.train.texts, [1] * 32)
     assert majority.predict(["a", "b"]) == [1, 1]
 
 

@@ -192,10 +192,10 @@ def test_no_text_that_is_scored_is_pretrained_on(corpus, tmp_path):
     for validation, count in ((0.0, 72), (0.25, 54)):
         setup = open_setup(prepared({**options, "validation": validation}).setup)
         corpus_texts = setup.data.corpus()
-        scored = [*corpus_texts.test_texts]
+        scored = [*corpus_texts.test.texts]
         if validation:
             _, held_out = setup.task.validation_rows(setup)
-            scored += [corpus_texts.train_texts[row] for row in held_out]
+            scored += [corpus_texts.train.texts[row] for row in held_out]
         texts = setup.task.texts_to_pretrain(setup)
         assert not {plain_words(text) for text in texts} & {plain_words(text) for text in scored}
         assert abs(len(texts) - count) <= 1
@@ -205,7 +205,7 @@ def test_texts_of_taggers_are_their_tokens():
     options = {"task": "tag", "data": "recall(train=20,test=8,pairs=4,values=3)", **STAGE}
     setup = open_setup(prepared({**options, "device": "cpu"}).setup)
     found = setup.task.texts_to_pretrain(setup)
-    assert set(found) <= {" ".join(tokens) for tokens in setup.data.corpus().train_tokens}
+    assert set(found) <= {" ".join(tokens) for tokens in setup.data.corpus().train.texts}
     assert len(found) == 20
 
 
@@ -217,7 +217,7 @@ def test_where_there_is_a_validation_split_it_is_what_is_not_pretrained_on(corpu
     options = {**CLASSIFY, "data": str(tmp_path / "data"), **STAGE}
     for validation in (0.0, 0.25):
         setup = open_setup(prepared({**options, "validation": validation}).setup)
-        its = setup.data.corpus()
-        assert its.validation_texts
+        data = setup.data.corpus()
+        assert data.splits["validation"].texts
         # No row of train is held out where there is a split for it.
-        assert setup.task.texts_to_pretrain(setup) == its.train_texts
+        assert setup.task.texts_to_pretrain(setup) == data.train.texts

@@ -19,11 +19,14 @@ from zoo.data import Pairs, Texts
 
 
 def rhymes():
-    return Pairs("rhymes", [("a b", "b a"), ("c d", "d c")] * 3, [("e f", "f e")])
+    return Pairs(
+        "rhymes",
+        {"train": (["a b", "c d"] * 3, ["b a", "d c"] * 3), "test": (["e f"], ["f e"])},
+    )
 
 
 def book():
-    return Texts("book", ["once upon a time " * 20], ["the end"])
+    return Texts("book", {"train": (["once upon a time " * 20],), "validation": (["the end"],)})
 
 
 @hookimpl
@@ -101,7 +104,7 @@ def test_data_that_it_reads_are_planned(registry, task, data):
 def test_registered_pairs_and_texts_are_read(registry):
     from zoo.data.sources.load_data import load_pairs, load_texts
 
-    assert isinstance(load_pairs("rhymes", registry), Pairs)
+    assert isinstance(load_pairs("rhymes", registry)[0], Pairs)
     assert isinstance(load_texts(registry, "book")[0], Texts)
     seq2seq = find_task(registry, "seq2seq")
     request = make_request({"task": "seq2seq"}, registry)

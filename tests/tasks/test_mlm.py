@@ -141,7 +141,9 @@ def encoded(tmp_path_factory) -> EncodedData:
     words = "the owl saw a naïve fox run over hills and sleep till dawn".split()
     draw = np.random.default_rng(0)
     texts = [" ".join(draw.choice(words, draw.integers(3, 60))) for _ in range(60)]
-    return encode_windows(Texts("drawn", texts[:45], texts[45:]), 60, 16)
+    return encode_windows(
+        Texts("drawn", {"train": (texts[:45],), "validation": (texts[45:],)}), 60, 16
+    )
 
 
 def setup_of(encoded: EncodedData, **options: Any) -> TaskSetup:

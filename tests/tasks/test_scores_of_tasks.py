@@ -165,7 +165,7 @@ def test_exact_match_counts_targets_generated_word_for_word(registry, setup):
     tokenizer = Tokenizer.from_file(str(encoded.tokenizer_path))
     rows = PairSplit(encoded, ["test"], torch.device("cpu"))
     right = []
-    for row, target in enumerate(target for _, target in encoded.corpus().test):
+    for row, target in enumerate(encoded.corpus().test.targets):
         alone = rows.batch(np.array([row]))  # one by one: without any padding
         (ids,) = generate_targets(model, alone.ids, None, 10)
         right.append(tokenizer.decode([i for i in ids if i > 2]).strip() == target)
@@ -223,7 +223,8 @@ def test_the_loss_of_pairs_is_of_their_targets_without_padding(registry, setup):
 def stream() -> TaskSetup:
     """A language model of some 300 tokens."""
     text = "the owl saw the fox run over hills till dawn " * 30
-    encoded = encode_stream(Texts("book", [text], ["a fox saw the owl " * 9]), 280, 16)
+    book = Texts("book", {"train": ([text],), "validation": (["a fox saw the owl " * 9],)})
+    encoded = encode_stream(book, 280, 16)
     sizes = Sizes(dim=16, heads=2, ffn_dim=32, layers=1, max_length=16)
     task = LanguageModelling()
     vocabulary = encoded.vocab_size

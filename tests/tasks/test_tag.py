@@ -20,7 +20,7 @@ from zoo.config.settings import Execution, Training
 from zoo.config.sizes import Sizes
 from zoo.data.batches import PaddedSplit
 from zoo.data.encoding import encode_labelled
-from zoo.data.sources.corpus import IGNORED, TaggedCorpus
+from zoo.data.sources.corpus import IGNORED, Examples, TaggedCorpus
 from zoo.errors import ZooError
 from zoo.registry import Owner, Register, Registry
 from zoo.registry.cell import Cell
@@ -144,16 +144,9 @@ def corpus(texts: int = 80) -> TaggedCorpus:
     tags = [[IGNORED, *(int(token[1:]) for token in text[:-1])] for text in tokens]
     names = [f"t{number}" for number in range(6)]
     cut = texts // 4
-    return TaggedCorpus(
-        "shifted",
-        tokens[cut:],
-        tags[cut:],
-        tokens[:cut],
-        tags[:cut],
-        names,
-        test_groups=["a", "b"] * (cut // 2),
-        word_level=True,
-    )
+    test = Examples(tokens[:cut], tags[:cut], ["a", "b"] * (cut // 2))
+    splits = {"train": Examples(tokens[cut:], tags[cut:]), "test": test}
+    return TaggedCorpus("shifted", splits, names, word_level=True)
 
 
 @pytest.fixture(scope="module")
@@ -325,7 +318,7 @@ def test_a_remark_says_what_knowing_the_values_of_a_text_alone_scores(
     registry, spec, symbols, share
 ):
     corpus = registry.choose("data", f"{spec}(train=20)").build()
-    shown = [re.findall(symbols, " ".join(tokens)) for tokens in corpus.test_tokens]
+    shown = [re.findall(symbols, " ".join(tokens)) for tokens in corpus.test.texts]
     right = sum(Counter(values).most_common(1)[0][1] for values in shown)
     assert right / sum(map(len, shown)) == pytest.approx(share, abs=0.01)
     loaded = TASK.load(f"{spec}(train=20)", TagOptions(), Sizes(max_length=128), registry)

@@ -65,7 +65,7 @@ def predict(saved: SavedModel, texts: tuple[str, ...], source: Source, form: str
     wanted: Iterable[str | Sequence[str]] = source.texts(texts)
     model = saved.open("predict")
 
-    from zoo.data.sources.text_file import data_suffix
+    from zoo.data.sources.tables import data_suffix
     from zoo.models.text_model import MaskFiller, TextTagger
 
     is_tagger = isinstance(model, TextTagger)
@@ -179,24 +179,22 @@ def generate(
 
 def _conll_texts(source: Source, path: Path) -> Iterator[list[str]]:
     from zoo.config.reading import TextReading, given_flags
-    from zoo.data.sources.problems import usable
-    from zoo.data.sources.tagged_texts import read_conll, usual_columns
+    from zoo.data.sources.row_reader import usual_columns
+    from zoo.data.sources.tables import Problems, read_conll
 
     if source.column is not None:
         raise ZooError("--text-column is for tables; a CoNLL file has a column of tokens")
     for flag in given_flags(source.reading, besides=TextReading).values():
         raise ZooError(f"{flag} is for tables, and {path} has CoNLL columns")
-    notices: list[str] = []
-    rows = read_conll(path, source.reading, notices)
-
-    def tokens(_: str, lines: list[list[str]]) -> list[str]:
-        token = usual_columns(path, len(lines[0]))[0]
-        return [columns[token] for columns in lines]
-
-    texts = list(usable(str(path), rows, tokens, source.reading, notices))
-    if not texts:
+    table = read_conll(
+        path, source.reading, lambda file, _, width: {"tokens": usual_columns(file, width)[0]}
+    )
+    problems = Problems(drop_bad_rows=source.reading.drop_bad_rows)
+    problems.bad_rows(str(path), table.bad, len(table.frame) + len(table.bad))
+    problems.refuse()
+    if not len(table.frame):
         raise ZooError(f"{path} contains no text")
-    return with_notices(texts, notices)
+    return with_notices(table.frame["tokens"].tolist(), problems.notices)
 
 
 def _print(answers: Iterable[Any], layout: Any, form: str) -> None:

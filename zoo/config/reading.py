@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import sys
 from encodings.aliases import aliases
 from typing import Annotated, Literal, TypeVar
 
@@ -16,7 +15,6 @@ from zoo.errors import nearest
 DELIMITERS = {"tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
 TABLES_ONLY = ("delimiter", "header", "quotes")  # options that are for tables of text alone
 WORDS = {"\\t": "tab", **{character: word for word, character in DELIMITERS.items()}}
-LINES = 16  # as many of the longest lines fill a packed file of the largest size
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -76,61 +74,39 @@ class TextReading(BaseModel):
 
     encoding: Annotated[str, AfterValidator(_encoding)] = Field(
         default="",
-        description="Encoding of text files; by default UTF-8 or a guess. Where a file is not "
-        "UTF-8, its encoding is guessed and named. An example is latin-1.",
+        description="Encoding of text files, such as latin-1; by default UTF-8, or UTF-16 where a "
+        "byte order mark says so.",
     )
     drop_bad_rows: bool = Field(
         default=False,
         description="Leave out rows that cannot be used, and name them; otherwise they are errors.",
     )
-    size_limit: NonNegativeInt = Field(
-        default=256,
-        description="Most MiB of an unpacked file, and of a pipe. A line, or a text, may have a "
-        "sixteenth of that. 0: no limit.",
-    )
-    follow_links: bool = Field(
-        default=False,
-        description="Follow links that lead out of a directory; otherwise they are errors.",
-    )
-
-    @property
-    def most_bytes(self) -> int:
-        """Most bytes of a packed file once it is unpacked."""
-        return self.size_limit << 20 or sys.maxsize
-
-    @property
-    def longest(self) -> int:
-        """Most bytes of a line, and characters of a text."""
-        return self.most_bytes // LINES
 
 
 class Reading(TextReading):
     """How a file is read that may be a table of text."""
 
-    file_format: Literal["auto", "csv", "tsv", "json", "jsonl", "parquet", "label-text"] = Field(
-        default="auto",
-        description="Format of the files; auto: by their endings, and of other endings by what is "
-        "in them. label-text: the first word of every line is its label.",
+    file_format: Literal["auto", "csv", "tsv", "json", "jsonl", "parquet"] = Field(
+        default="auto", description="Format of the files; auto: by their endings."
     )
     delimiter: Annotated[str, AfterValidator(_delimiter)] = Field(
         default="",
-        description="What divides columns; by default tab or comma, as in TSV and CSV, or what "
-        "else divides every line alike. Give a character, or one of the words tab, comma, "
-        "semicolon, pipe and space.",
+        description="What divides columns; by default a comma in CSV and a tab in TSV. Give a "
+        "character, or one of the words tab, comma, semicolon, pipe and space.",
     )
     header: bool = Field(
         default=True,
         description="Whether the first line names the columns; without it they are numbered.",
     )
-    quotes: bool | None = Field(
-        default=None,
-        description="Whether double quotes enclose fields; by default yes. In tables divided by "
-        "tabs they do only if all of them fit, and are plain characters otherwise.",
+    quotes: bool = Field(
+        default=True,
+        description="Whether double quotes enclose fields of a table; otherwise they are plain "
+        "characters.",
     )
 
 
 class Division(BaseModel):
-    """Where data without a test split get one, and whether labels are merged."""
+    """Where data without a test split get one."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -145,8 +121,4 @@ class Division(BaseModel):
     )
     split_seed: NonNegativeInt = Field(
         default=0, description="Seed for splitting data without a test split."
-    )
-    merge_labels: bool = Field(
-        default=False,
-        description="Make one label of those that differ in case, spaces or accents only.",
     )

@@ -26,10 +26,10 @@ from zoo.registry import AXES, CAPABILITIES
 _LOADED: dict[tuple[object, str], Any] = {}
 # What a data set returns, by the capability that it declares.
 CLASSES = {"text-labels": Corpus, "token-labels": TaggedCorpus, "pairs": Pairs, "text": Texts}
-# The parts of each that must be lists.
-PARTS = {
-    Corpus: ("train_texts", "train_labels", "test_texts", "test_labels", "label_names"),
-    TaggedCorpus: ("train_tokens", "train_tags", "test_tokens", "test_tags", "label_names"),
+# The splits of each.
+SPLITS = {
+    Corpus: ("train", "test"),
+    TaggedCorpus: ("train", "test"),
     Pairs: ("train", "test"),
     Texts: ("train", "validation"),
 }
@@ -75,13 +75,12 @@ def holds(setup: DataSetup) -> None:
 
 @check("data")
 def corpus(setup: DataSetup) -> None:
-    """Its parts are lists, and labelled data have every class, or tag, in both splits."""
+    """It has its splits, and labelled data have every class, or tag, in both."""
     loaded = setup.corpus()
     found = f"{type(loaded).__module__}.{type(loaded).__name__}"
-    must(type(loaded) in PARTS, f"gives a {found}, which is no class of zoo.data")
-    for name in PARTS[type(loaded)]:
-        part, what = getattr(loaded, name), name.replace("_", " ")
-        must(isinstance(part, list), f"{what} are a {type(part).__name__}, no list")
+    must(type(loaded) in SPLITS, f"gives a {found}, which is no class of zoo.data")
+    for name in SPLITS[type(loaded)]:
+        must(name in loaded.splits, f"has no {name} split")
     for split, labels in _labels(loaded):
         counts = Counter(labels)
         absent = [name for number, name in enumerate(loaded.label_names) if not counts[number]]
@@ -93,11 +92,11 @@ def leakage(setup: DataSetup) -> None:
     """At most a tenth of the test documents are also in the training split."""
     loaded = setup.corpus()
     if isinstance(loaded, Pairs):
-        sources = {source for source, _ in loaded.train}
-        found, total = sum(source in sources for source, _ in loaded.test), len(loaded.test)
+        sources = set(loaded.train.texts)
+        found = sum(source in sources for source in loaded.test.texts)
     else:
-        scored = next(part for part in PARTS[type(loaded)] if part.startswith(("test", "valid")))
-        found, total = loaded.duplicates, len(getattr(loaded, scored))
+        found = loaded.duplicates
+    total = len(loaded.splits[SPLITS[type(loaded)][1]].texts)
     # Some well-known sets have a few duplicates, which are dropped from train and reported.
     must(found <= 0.1 * total, f"{found} of {total} test documents are also in train")
 
@@ -107,10 +106,10 @@ def _labels(loaded: Any) -> list[tuple[str, list[int]]]:
     if isinstance(loaded, TaggedCorpus):
         return [
             (split, [tag for its_tags in tags for tag in its_tags if tag != IGNORED])
-            for split, _, tags in loaded.splits()
+            for split, (_, tags, _) in loaded.splits.items()
         ]
     if isinstance(loaded, Corpus):
-        return [(split, labels) for split, _, labels in loaded.splits()]
+        return [(split, list(labels)) for split, (_, labels, _) in loaded.splits.items()]
     return []
 
 
@@ -239,11 +238,11 @@ def events(setup: Setup) -> None:
 def everywhere(setup: DataSetup) -> None:
     """Loaded again, or with another hash seed, folder and date, it gives the same documents."""
     loaded, again = setup.corpus(), setup.make()
-    for part in PARTS[type(loaded)]:
-        one, other = getattr(loaded, part), getattr(again, part)
-        must(len(one) == len(other), f"loaded again: {len(other)} {part} instead of {len(one)}")
+    for part, split in loaded.splits.items():
+        one, other = split.texts, again.splits[part].texts
+        must(len(one) == len(other), f"loaded again: {len(other)} {part} texts, not {len(one)}")
         differing = [i for i, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
-        what = f"{len(differing)} of {len(one)} {part} differ, the first at {differing[:1]}"
+        what = f"{len(differing)} of {len(one)} {part} texts differ, the first at {differing[:1]}"
         must(not differing, f"loaded again: {what}")
     must(loaded.fingerprint == again.fingerprint, "loaded again: the fingerprints differ")
     found = elsewhere(setup.choice, setup.files, "zoo.conformance.elsewhere:fingerprint")
@@ -273,8 +272,8 @@ def label_in_text(setup: DataSetup) -> None:
     """No text has its own label written into it."""
     loaded = setup.corpus()
     assert isinstance(loaded, Corpus)
-    texts = [*loaded.train_texts, *loaded.test_texts]
-    labels = [*loaded.train_labels, *loaded.test_labels]
+    texts = [*loaded.train.texts, *loaded.test.texts]
+    labels = [*loaded.train.targets, *loaded.test.targets]
     words = [set(re.findall(r"\w+", text.lower().replace("_", " "))) for text in texts]
     forms = {
         "name": [name.lower().replace("_", " ") for name in loaded.label_names],

@@ -17,25 +17,25 @@ from typing import TYPE_CHECKING, Any
 from zoo.registry.hookspecs import hookimpl
 
 if TYPE_CHECKING:
-    from zoo.data.sources.corpus import Corpus, Pairs, TaggedCorpus, Texts
+    from zoo.data.sources.corpus import Corpus, Examples, Pairs, TaggedCorpus, Texts
     from zoo.registry import Register
 
-__all__ = ["Corpus", "Pairs", "TaggedCorpus", "Texts", "zoo_register"]
+__all__ = ["Corpus", "Examples", "Pairs", "TaggedCorpus", "Texts", "zoo_register"]
 
 
 @hookimpl
 def zoo_register(register: Register) -> None:
     """Register the built-in data sets, which ``built_in.toml`` describes."""
     file = Path(__file__).with_name("built_in.toml")
-    for name, given in tomllib.loads(file.read_text(encoding="utf-8")).items():
+    for name, described in tomllib.loads(file.read_text(encoding="utf-8")).items():
         register(
             "data",
             name,
-            f"zoo.data.sources.{given['factory']}",
-            summary=given["summary"],
-            source=given.get("source", ""),
-            capabilities=(given["holds"],),
-            parameters=given.get("parameters", {}),
+            f"zoo.data.sources.{described['factory']}",
+            summary=described["summary"],
+            source=described.get("source", ""),
+            capabilities=(described["holds"],),
+            parameters=described.get("parameters", {}),
         )
 
 

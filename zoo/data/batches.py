@@ -152,8 +152,8 @@ class PairSplit(Split[PairBatch]):
         self.source = PaddedSplit(data.split(*splits), device, None)
         targets = data.split(*(f"{split}_target" for split in splits))
         self.target = PaddedSplit(targets, device, None)
-        pairs = vars(data.corpus())
-        self.texts = [target for split in splits for _, target in pairs[split]]
+        pairs = data.corpus().splits
+        self.texts = [target for split in splits for target in pairs[split].targets]
         self.lengths = self.source.lengths
 
     def subset(self, rows: np.ndarray) -> Self:
@@ -197,7 +197,10 @@ class Blocks(Split[Batch]):
         self.device = device
         self.ids = torch.from_numpy(np.array(ids, dtype=np.int64)).to(device)
         whole, rest = divmod(len(ids) - 1, length)
-        self.lengths = np.array([length] * whole + [rest] * (short and rest > 0), dtype=np.int64)
+        lengths = [length] * whole
+        if short and rest:
+            lengths.append(rest)
+        self.lengths = np.array(lengths, dtype=np.int64)
         self.starts = np.arange(len(self.lengths), dtype=np.int64) * length
 
     def batch(self, rows: np.ndarray) -> Batch:

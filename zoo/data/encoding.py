@@ -51,8 +51,7 @@ def encode_labelled(
         raise ZooError(f"a length of {max_length} has no room for [CLS] and one token")
 
     def encode() -> tuple[Tokenizer, dict[str, TokenArrays]]:
-        train = next(texts for split, texts, _ in corpus.splits() if split == "train")
-        plain = [text if isinstance(text, str) else " ".join(text) for text in train]
+        plain = [t if isinstance(t, str) else " ".join(t) for t in corpus.train.texts]
         if tokenizer_file is not None:
             tokenizer = read_tokenizer(tokenizer_file)
         elif corpus.word_level:
@@ -60,12 +59,11 @@ def encode_labelled(
         else:
             tokenizer = train_word_pieces(plain, vocab_size)
         splits = {}
-        for split, texts, targets in corpus.splits():
-            ids, columns = (_tagged if tagged else _classified)(
-                tokenizer, texts, targets, max_length
-            )
-            if split == "test" and corpus.test_groups:
-                columns["groups"] = corpus.test_groups
+        for split, (texts, targets, groups) in corpus.splits.items():
+            columns_of = _tagged if tagged else _classified
+            ids, columns = columns_of(tokenizer, texts, targets, max_length)
+            if split == "test" and groups:
+                columns["groups"] = groups
             splits[split] = TokenArrays.of(ids, **columns)
         return tokenizer, splits
 
@@ -117,15 +115,12 @@ def encode_pairs(pairs: Pairs, vocab_size: int, max_length: int) -> EncodedData:
     """
 
     def encode() -> tuple[Tokenizer, dict[str, TokenArrays]]:
-        both_sides = [side for pair in pairs.train for side in pair]
+        given = zip(pairs.train.texts, pairs.train.targets, strict=True)
+        both_sides = [side for pair in given for side in pair]
         tokenizer = train_byte_level(both_sides, vocab_size, PAIR_SPECIALS, symbols=True)
         splits = {}
-        for split, given in (("train", pairs.train), ("test", pairs.test)):
-            sources, targets = zip(*given, strict=True)
-            for name, side, start in (
-                (split, sources, ()),
-                (f"{split}_target", targets, (START,)),
-            ):
+        for split, (sources, targets, _) in pairs.splits.items():
+            for name, side, start in ((split, sources, ()), (f"{split}_target", targets, (START,))):
                 encodings = tokenizer.encode_batch_fast(side)
                 splits[name] = TokenArrays.of([[*start, *e.ids, END] for e in encodings])
         lengths = np.concatenate([arrays.lengths for arrays in splits.values()])
@@ -146,10 +141,10 @@ def encode_stream(texts: Texts, vocab_size: int, max_length: int) -> EncodedData
     """
 
     def encode() -> tuple[Tokenizer, dict[str, TokenArrays]]:
-        tokenizer = train_byte_level(texts.train, vocab_size, STREAM_SPECIALS)
+        tokenizer = train_byte_level(texts.train.texts, vocab_size, STREAM_SPECIALS)
         splits = {}
-        for split, part in (("train", texts.train), ("validation", texts.validation)):
-            encodings = tokenizer.encode_batch_fast(part)
+        for split, part in texts.splits.items():
+            encodings = tokenizer.encode_batch_fast(part.texts)
             splits[split] = TokenArrays.of([[END_OF_TEXT, *e.ids] for e in encodings])
         if (tokens := len(splits["train"].ids)) <= max_length:
             raise ZooError(
@@ -167,10 +162,10 @@ def encode_windows(texts: Texts, vocab_size: int, max_length: int) -> EncodedDat
         raise ZooError(f"a length of {max_length} has no room for [CLS], a mask and a neighbour")
 
     def encode() -> tuple[Tokenizer, dict[str, TokenArrays]]:
-        tokenizer = train_word_pieces(texts.train, vocab_size)
+        tokenizer = train_word_pieces(texts.train.texts, vocab_size)
         splits = {}
-        for split, part in (("train", texts.train), ("validation", texts.validation)):
-            splits[split] = windows(tokenizer, part, max_length)
+        for split, part in texts.splits.items():
+            splits[split] = windows(tokenizer, part.texts, max_length)
             if not len(splits[split]):
                 raise ZooError(f"{texts.name}: {split} has no word")
         return tokenizer, splits

@@ -16,18 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from zoo.data.cache import MANIFEST, entry, file_digest, json_digest, read_manifest
-from zoo.data.sources.corpus import Corpus, Pairs, TaggedCorpus
+from zoo.data.sources.corpus import SPLITS, Corpus, DataSet, Pairs, TaggedCorpus
 from zoo.errors import ZooError
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-    from zoo.data.sources.corpus import Texts
-
-# Raise it whenever the files, or the ids in them, would come out differently. What fields the data
-# have is in the key of itself.
-FORMAT = 5
-SPLITS = ("train", "test", "validation")
+# Raise it whenever the files, or the ids in them, would come out differently.
+FORMAT = 6
 TOKENIZER = "tokenizer.json"
 CORPUS = "corpus.json"
 CORPORA = {kind.__name__: kind for kind in (Corpus, TaggedCorpus, Pairs)}  # kept for baselines
@@ -189,7 +185,7 @@ class EncodedData:
 
 def encoded(
     kind: str,
-    source: Corpus | Pairs | TaggedCorpus | Texts,
+    source: DataSet,
     vocab_size: int,
     max_length: int,
     encode: Callable[[], tuple[Tokenizer, Mapping[str, TokenArrays]]],
@@ -206,7 +202,6 @@ def encoded(
         "format": FORMAT,
         "tokenizers": tokenizers.__version__,
         "data": [source.fingerprint, source.name, source.notes],
-        "fields": [one.name for one in dataclasses.fields(source)],
         "vocab_size": vocab_size,
         "max_length": max_length,
     }
@@ -226,7 +221,7 @@ def encoded(
             "fingerprint": source.fingerprint,
             "vocab_size": tokenizer.get_vocab_size(),
             "max_length": max_length,
-            "label_names": list(getattr(source, "label_names", [])),
+            "label_names": source.label_names,
         }
 
     return EncodedData.open(entry(f"{kind}-{json_digest(request)[:32]}", write))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,11 +15,8 @@ from zoo.config.flags import flag
 from zoo.config.request import validated
 from zoo.config.settings import Execution
 from zoo.data.encoding import windows
-from zoo.data.sources.corpus import IGNORED
-from zoo.data.sources.labels import Example
+from zoo.data.sources.corpus import IGNORED, Examples, content_digest
 from zoo.data.sources.load_data import find_registered, load_texts
-from zoo.data.sources.row_reader import examples_digest
-from zoo.data.sources.splits import DivisionError
 from zoo.data.tokenizer import Vocabulary
 from zoo.errors import ZooError, nearest
 from zoo.models.text_model import MaskFiller, TaggedText, TextClassifier, TextTagger
@@ -219,21 +217,16 @@ def evaluate_data(
     options = validated(task.options, given)
     metrics = task.metrics_from(registry, card.labels)
     if isinstance(model, MaskFiller):
-        texts, notices = load_texts(registry, data, options.reader(), keep_duplicates=True)
+        texts, notices = load_texts(registry, data, options.reader())
         name, fingerprint = texts.name, texts.fingerprint
-        parts = {"train": texts.train, "test": texts.validation, "validation": texts.validation}
+        held_out = texts.splits["validation"]
+        parts = {"train": texts.train, "test": held_out, "validation": held_out}
         wanted = ("train", "test") if split == "all" else (split,)
-        chosen = [text for part in wanted for text in parts[part]]
+        chosen = [text for part in wanted for text in parts[part].texts]
         evaluation = evaluate_masks(model, registry, chosen, metrics)
     else:
         name, fingerprint, examples, notices = _labelled(task, options, data, split, registry)
-        evaluation = evaluate(
-            model,
-            [example.text for example in examples],
-            [example.label for example in examples],
-            metrics,
-            [example.group for example in examples if example.group],
-        )
+        evaluation = evaluate(model, examples.texts, examples.targets, metrics, examples.groups)
     scored = card.metrics.get("scored", "test")
     if name == card.data["name"] and (split in ("train", "all") or not scored):
         notices = [*notices, f"warning: the model was trained on texts of {name}"]
@@ -242,32 +235,30 @@ def evaluate_data(
 
 def _labelled(
     task: EncoderTask, options: Any, data: str, split: str, registry: Registry
-) -> tuple[str, str, list[Example], list[str]]:
-    """The name, fingerprint and examples of a split, and notices."""
+) -> tuple[str, str, Examples, list[str]]:
+    """The name, fingerprint and examples of a split, with names as targets, and notices."""
     path = Path(data).expanduser()
     if split == "all" and path.exists() and not find_registered(registry, data):
         notices: list[str] = []
         examples = task.reader(options).read_undivided(path, notices)
-        return path.resolve().name, examples_digest(examples), examples, notices
-    try:
-        corpus, notices = task.read(data, options, registry)
-    except DivisionError as error:
-        raise ZooError(f"{error}; --split all scores them undivided") from error
+        digest = content_digest([json.dumps([examples.texts, examples.targets])])
+        return path.resolve().name, digest, examples, notices
+    corpus, notices = task.read(data, options, registry)
     return corpus.name, corpus.fingerprint, _examples_of(corpus, split), notices
 
 
-def _examples_of(corpus: Any, split: str) -> list[Example]:
-    """The examples of a corpus that are in this split, or in any."""
-    names = {IGNORED: None, **dict(enumerate(corpus.label_names))}
-    examples = [
-        Example(text, names[label] if isinstance(label, int) else [names[tag] for tag in label])
-        for part, texts, labels in corpus.splits()
-        if split in (part, "all")
-        for text, label in zip(texts, labels, strict=True)
-    ]
-    if not examples:
+def _examples_of(corpus: Any, split: str) -> Examples:
+    """The examples of a corpus that are in this split, or in any, with names as targets."""
+    parts = [corpus.splits[part] for part in corpus.splits if split in (part, "all")]
+    if not parts:
         raise ZooError(f"{corpus.name} has no {split} split")
-    if split == "test" and corpus.test_groups:
-        groups = zip(examples, corpus.test_groups, strict=True)
-        examples = [example._replace(group=group) for example, group in groups]
-    return examples
+    names = {IGNORED: None, **dict(enumerate(corpus.label_names))}
+    return Examples(
+        [text for part in parts for text in part.texts],
+        [
+            names[label] if isinstance(label, int) else [names[tag] for tag in label]
+            for part in parts
+            for label in part.targets
+        ],
+        parts[0].groups if split == "test" else [],
+    )

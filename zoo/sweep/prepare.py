@@ -12,7 +12,7 @@ from typing import Any
 from zoo.config.metric_description import MetricDescription, ranked_by
 from zoo.config.request import Request
 from zoo.config.settings import SAVED_MODEL, Execution
-from zoo.data.sources.splits import ScoringNotice
+from zoo.data.sources.row_reader import ScoringNotice
 from zoo.errors import StoppedError, ZooError
 from zoo.execution.base import (
     DataReference,

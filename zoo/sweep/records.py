@@ -27,9 +27,7 @@ TABLES = ("table.csv", "table.md", "table.tex", "report.html", "scale.csv", "sca
 Kind = Literal["train", "tune", "cost", "scale"]
 Status = Literal["ok", "skipped", "oom", "timeout", "crashed", "diverged", "lost"]
 # Options that only decide which data are read: their fingerprint says what came of them.
-DATA_OPTIONS = frozenset(
-    {*Reading.model_fields, *Division.model_fields, "group_column", "min_class"}
-)
+DATA_OPTIONS = frozenset({*Reading.model_fields, *Division.model_fields, "group_column"})
 GONE = ("model",)  # fields of earlier versions
 REUSABLE = ("ok", "skipped")  # work that ended otherwise is done again
 

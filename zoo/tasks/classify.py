@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from pydantic import Field, NonNegativeInt
+from pydantic import Field
 
 from zoo.config.reading import Division, LabelColumn, Reading, TextColumn, part_of
 from zoo.config.settings import Fraction
-from zoo.data.sources.labelled_texts import LabelledTexts
 from zoo.data.sources.load_data import load_corpus
-from zoo.data.sources.splits import ScoringNotice
+from zoo.data.sources.rows import LabelledTexts, ScoringNotice
 from zoo.registry import Choice, Registry
 from zoo.tasks.base import Evaluation, Loaded, TaskSetup
 from zoo.tasks.encoder_task import (
@@ -46,17 +45,13 @@ class ClassifyOptions(EncoderOptions, Reading):
     """Options of text classification."""
 
     data_fields = (
-        *("text_column", "label_column", "min_class"),
+        *("text_column", "label_column"),
         *EncoderOptions.data_fields,
         *(name for name in Reading.model_fields if name not in EncoderOptions.data_fields),
     )
 
     text_column: TextColumn = "text"
     label_column: LabelColumn = "label"
-    min_class: NonNegativeInt = Field(
-        default=0,
-        description="Leave out classes with fewer training texts than this, and say which.",
-    )
     token_deletion: Fraction = Field(
         default=0.0, description="Share of tokens deleted from each text in training."
     )
@@ -90,7 +85,6 @@ class Classify(EncoderTask):
         return LabelledTexts(
             options.text_column,
             options.label_column,
-            options.min_class,
             group_column=options.group_column,
             reading=part_of(Reading, options),
             division=part_of(Division, options),
@@ -167,8 +161,8 @@ class Classify(EncoderTask):
 
     def validation_rows(self, setup: TaskSetup) -> Rows:
         corpus = setup.data.corpus()
-        texts = None if setup.options.keep_duplicates else corpus.train_texts
-        return validation_rows(np.array(corpus.train_labels), setup.training.validation, texts)
+        texts = None if setup.options.keep_duplicates else corpus.train.texts
+        return validation_rows(np.array(corpus.train.targets), setup.training.validation, texts)
 
     def loss(self, setup: TaskSetup, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
         """Cross-entropy of each text, of which ``token_deletion`` leaves out a share."""

@@ -15,7 +15,7 @@ from zoo.config.reading import Division, TextReading
 from zoo.config.sizes import Sizes
 from zoo.data.encoding import encode_labelled
 from zoo.data.sources.corpus import plain_words
-from zoo.data.sources.splits import ScoringNotice
+from zoo.data.sources.rows import ScoringNotice
 from zoo.data.token_arrays import TokenArrays
 from zoo.errors import ZooError
 from zoo.registry import Choice, Registry
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import torch
 
     from zoo.data.batches import PaddedSplit
-    from zoo.data.sources.row_reader import RowReader
+    from zoo.data.sources.rows import RowReader
 
 EVALUATION_BATCH = 128
 TRAIN, TEST, VALIDATION = "train", "test", "validation"
@@ -78,7 +78,7 @@ class EncoderTask(Task):
     def read(self, spec: str | None, options: Any, registry: Registry) -> tuple[Any, list[str]]:
         """The labelled texts of a spec, before encoding, and notices for the user.
 
-        They have ``name``, ``splits()``, ``duplicates``, ``without_duplicates()``,
+        They have ``name``, ``splits``, ``duplicates``, ``without_duplicates()``,
         ``fingerprint``, ``label_names``, ``notes`` and ``chance``.
         """
 
@@ -108,7 +108,7 @@ class EncoderTask(Task):
         return ""
 
     def texts_to_pretrain(self, setup: TaskSetup, *, all_data: bool = False) -> list[str]:
-        parts = {split: texts for split, texts, _ in setup.data.corpus().splits()}
+        parts = {name: split.texts for name, split in setup.data.corpus().splits.items()}
         train = parts.pop(TRAIN)
         scored = [text for texts in parts.values() for text in texts]
         if all_data:
@@ -134,14 +134,14 @@ class EncoderTask(Task):
         """
         corpus, notices = self.read(spec, options, registry)
         duplicates = corpus.duplicates
-        counts = {split: len(texts) for split, texts, _ in corpus.splits()}
+        counts = {name: len(split.texts) for name, split in corpus.splits.items()}
         if duplicates:
             action = "kept" if options.keep_duplicates else "dropped from training"
             both = f"{duplicates} of {counts['test']} test documents are also in the training split"
             notices = [*notices, ScoringNotice(f"{both}: {action}")]
         if not options.keep_duplicates:
             corpus = corpus.without_duplicates()
-            left = {split: len(texts) for split, texts, _ in corpus.splits()}
+            left = {name: len(split.texts) for name, split in corpus.splits.items()}
             if dropped := counts.get(VALIDATION, 0) - left.get(VALIDATION, 0):
                 in_others = f"{dropped} of {counts[VALIDATION]} validation documents"
                 in_others += " are also in another split: dropped"
@@ -167,7 +167,7 @@ class EncoderTask(Task):
             return None
         parts = {
             split: self.texts_of_baseline(setup, choice, split, texts, targets)
-            for split, texts, targets in setup.data.corpus().splits()
+            for split, (texts, targets, _) in setup.data.corpus().splits.items()
         }
         train, scored = parts[TRAIN], self.scored_part(setup)
         held_out = parts.get(scored, train)

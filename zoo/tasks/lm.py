@@ -25,9 +25,8 @@ from pydantic import Field
 from zoo.config.reading import LabelColumn, Reading, TextColumn, part_of
 from zoo.config.sizes import Sizes
 from zoo.data.encoding import encode_stream
-from zoo.data.sources.labelled_texts import LabelledTexts
 from zoo.data.sources.load_data import load_texts
-from zoo.data.sources.splits import ScoringNotice
+from zoo.data.sources.rows import LabelledTexts, ScoringNotice
 from zoo.data.tokenizer import byte_lengths
 from zoo.errors import ZooError
 from zoo.registry import Choice, Registry
@@ -79,19 +78,16 @@ class PlainTextTask(Task):
         """Of the description: ``train`` and ``test``, tokens of each split, and ``summary``."""
 
     def load(self, spec: str | None, options: Any, sizes: Sizes, registry: Registry) -> Loaded:
-        texts, notices = load_texts(
-            registry,
-            spec or DEFAULT_DATA,
-            options.reader(),
-            keep_duplicates=options.keep_duplicates,
-        )
-        encoded = self.encode(texts, sizes)
-        if texts.duplicates:
+        texts, notices = load_texts(registry, spec or DEFAULT_DATA, options.reader())
+        if duplicates := texts.duplicates:
             action = "kept" if options.keep_duplicates else "dropped from training"
-            both = f"{texts.duplicates} held-out texts are also in the training split"
+            both = f"{duplicates} held-out texts are also in the training split"
             notices = [*notices, ScoringNotice(f"{both}: {action}")]
+        if not options.keep_duplicates:
+            texts = texts.without_duplicates()
+        encoded = self.encode(texts, sizes)
         about = self.describe(texts, encoded, options)
-        return loaded(texts, encoded, registry, notices, duplicates=texts.duplicates, **about)
+        return loaded(texts, encoded, registry, notices, duplicates=duplicates, **about)
 
     def sample_scores(self, model: nn.Module, ids: Sequence[Sequence[int]]) -> Tensor:
         """Scores (texts, at most 32 of the vocabulary) at the last token of each text."""
@@ -123,7 +119,7 @@ class LanguageModelling(PlainTextTask):
 
     def describe(self, texts: Texts, encoded: EncodedData, options: Any) -> dict[str, Any]:
         train, held_out = (len(encoded.split(name).ids) - 1 for name in ("train", "validation"))
-        size = sum(len(text.encode()) for text in texts.validation)
+        size = sum(len(text.encode()) for text in texts.splits["validation"].texts)
         return {
             "train": train,
             "test": held_out,

@@ -66,10 +66,10 @@ class SequenceToSequence(Task):
         sizes: Sizes,
         registry: Registry,
     ) -> Loaded:
-        notices: list[str] = []
-        pairs = load_pairs(spec or DEFAULT_PAIRS, registry, part_of(TextReading, options), notices)
+        reading = part_of(TextReading, options)
+        pairs, notices = load_pairs(spec or DEFAULT_PAIRS, registry, reading)
         encoded = encode_pairs(pairs, sizes.vocab_size, sizes.max_length)
-        train, test = len(pairs.train), len(pairs.test)
+        train, test = len(pairs.train.texts), len(pairs.test.texts)
         summary = (
             f"{train:,} training and {test:,} test pairs. "
             "Speeds are of passes over given targets, not of decoding"

@@ -11,7 +11,7 @@ from pydantic import Field
 from zoo.config.reading import Division, Reading, part_of
 from zoo.data.sources.corpus import IGNORED, TaggedCorpus
 from zoo.data.sources.load_data import load_data
-from zoo.data.sources.tagged_texts import TaggedTexts
+from zoo.data.sources.rows import TaggedTexts
 from zoo.errors import ZooError
 from zoo.registry import Choice, Registry
 from zoo.tasks.base import Evaluation, Loaded, TaskSetup
@@ -104,7 +104,7 @@ class Tag(EncoderTask):
         for name, split in splits.items():
             if (split.columns["tags"] == IGNORED).all():
                 longest = max(
-                    len(tokens) for _, texts, _ in data.corpus().splits() for tokens in texts
+                    len(tokens) for split in data.corpus().splits.values() for tokens in split.texts
                 )
                 raise ZooError(
                     f"--max-length {data.max_length}: every tag of {name} in {about['name']} is "
@@ -160,7 +160,7 @@ class Tag(EncoderTask):
         return tag_evaluation(answered, true, setup.labels, self.scored_groups(setup))
 
     def validation_rows(self, setup: TaskSetup) -> Rows:
-        texts = [" ".join(tokens) for tokens in setup.data.corpus().train_tokens]
+        texts = [" ".join(tokens) for tokens in setup.data.corpus().train.texts]
         share = setup.training.validation
         order = np.random.default_rng(0).permutation(len(texts))
         count = max(1, round(share * len(texts)))

@@ -10,7 +10,6 @@ from typing import Any
 import torch
 
 from zoo.config.sizes import Sizes
-from zoo.data.sources.hub import unreachable
 from zoo.errors import ZooError
 from zoo_peers.wordpieces import UNKNOWN
 
@@ -18,12 +17,12 @@ _REPOSITORY = re.compile(r"(?P<id>[A-Za-z0-9][\w.-]*(?:/[\w.-]+)?)(?:@(?P<revisi
 
 
 class Pretrained:
-    """A pretrained model's source and config; ZooError within seconds where there is none."""
+    """A pretrained model's source and config; ZooError where there is none."""
 
     def __init__(self, name: str, transformers: Any) -> None:
         self.name, self._transformers = name, transformers
         self._options: dict[str, Any] = {"local_files_only": True}
-        self._source, reason = name, ""
+        self._source = name
         if not Path(name).expanduser().is_dir():
             match = _REPOSITORY.fullmatch(name)
             if not match:
@@ -31,18 +30,14 @@ class Pretrained:
                     f"pretrained model {name!r} is neither a directory nor a name of the Hub, "
                     "owner/name or owner/name@revision"
                 )
-            # The client itself would retry for half a minute.
-            reason = unreachable(match["id"]) or ""
             self._source = match["id"]
-            self._options = {"revision": match["revision"], "local_files_only": bool(reason)}
+            self._options = {"revision": match["revision"]}
         else:
             self._source = str(Path(name).expanduser())
-        self._offline_reason = f"{reason}, and the Hub's cache has no copy" if reason else ""
         # Not AutoConfig: the oldest BERT checkpoints name no model type.
         written = self._load(transformers.BertConfig.get_config_dict)[0]
         if not written:
-            reason = self._offline_reason or "it has no config"
-            raise ZooError(f"pretrained model {name!r} cannot be loaded: {reason}")
+            raise ZooError(f"pretrained model {name!r} cannot be loaded: it has no config")
         if written.get("model_type", "bert") != "bert":
             raise ZooError(f"pretrained model {name!r} is a {written['model_type']}, not a bert")
         self.config = transformers.BertConfig.from_dict(written)
@@ -104,6 +99,4 @@ class Pretrained:
             return loader(self._source, **self._options, **options)
         except (OSError, ValueError, KeyError) as error:
             first = re.split(r"\n|\. ", str(error).strip(), maxsplit=1)[0]
-            raise ZooError(
-                f"pretrained model {self.name!r} cannot be loaded: {self._offline_reason or first}"
-            ) from error
+            raise ZooError(f"pretrained model {self.name!r} cannot be loaded: {first}") from error

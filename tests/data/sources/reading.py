@@ -6,17 +6,21 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config.request import validated
-from zoo.data.sources.corpus import IGNORED, Corpus, TaggedCorpus
-from zoo.data.sources.labelled_texts import LabelledTexts
+from zoo.data.sources.corpus import IGNORED, Corpus, Examples, TaggedCorpus
+from zoo.data.sources.rows import LabelledTexts, TaggedTexts
 from zoo.tasks.classify import Classify, ClassifyOptions
+from zoo.tasks.tag import Tag, TagOptions
 
 # "unbelievable" is rare, so that a small vocabulary has it in pieces.
 TAGGED = TaggedCorpus(
     "tiny",
-    [["Anna", "sees", "Rome"], ["Ben", "runs"], ["sees", "unbelievable", "Rome"]],
-    [[1, 0, 2], [1, 0], [0, IGNORED, 2]],
-    [["Anna", "runs"], ["Rome", "sees", "Ben"]],
-    [[1, 0], [2, 0, 1]],
+    {
+        "train": Examples(
+            [["Anna", "sees", "Rome"], ["Ben", "runs"], ["sees", "unbelievable", "Rome"]],
+            [[1, 0, 2], [1, 0], [0, IGNORED, 2]],
+        ),
+        "test": Examples([["Anna", "runs"], ["Rome", "sees", "Ben"]], [[1, 0], [2, 0, 1]]),
+    },
     ["O", "PER", "LOC"],
 )
 
@@ -25,14 +29,24 @@ def reader(**options: Any) -> LabelledTexts:
     return Classify().reader(validated(ClassifyOptions, options))
 
 
+def tag_reader(**options: Any) -> TaggedTexts:
+    return Tag().reader(validated(TagOptions, options))
+
+
 def read(path: Path, **options: Any) -> tuple[Corpus, list[str]]:
     """A corpus and its notices."""
     return reader(**options).read(path, name="mine")
 
 
-def texts_of(path: Path, **options: Any) -> list[tuple[str, str]]:
-    """Every text with the name of its label, in the order of the file."""
-    return [(row.text, row.label) for row in reader(**options).read_undivided(path, [])]
+def read_tagged(path: Path, **options: Any) -> tuple[TaggedCorpus, list[str]]:
+    return tag_reader(**options).read(path, name="mine")
+
+
+def rows_of(path: Path, *, tagged: bool = False, **options: Any) -> list[tuple[Any, Any]]:
+    """Every text with its label, in the order of the file."""
+    chosen = tag_reader(**options) if tagged else reader(**options)
+    examples = chosen.read_undivided(path, [])
+    return list(zip(examples.texts, examples.targets, strict=True))
 
 
 def rows(count: int = 8) -> str:

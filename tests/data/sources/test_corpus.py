@@ -3,14 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from reading import TAGGED
 from refused import refused
 
-from zoo.data.sources.corpus import Corpus
+from zoo.data.sources.corpus import Corpus, DataSet, Examples
 
-CORPUS = Corpus("tiny", ["one", "two", "three"], [0, 1, 0], ["four", "five"], [1, 0], ["a", "b"])
+CORPUS = Corpus(
+    "tiny",
+    {
+        "train": Examples(["one", "two", "three"], [0, 1, 0]),
+        "test": Examples(["four", "five"], [1, 0]),
+    },
+    ["a", "b"],
+)
+FIELDS = {"texts": "texts", "tokens": "texts", "labels": "targets", "tags": "targets"}
+
+
+def changed(data: DataSet, **changes: Any) -> DataSet:
+    """The data with other fields, or with other ``train_texts``, ``test_labels`` and so on."""
+    splits = dict(data.splits)
+    for name in [name for name in changes if name.partition("_")[0] in splits]:
+        split, _, field = name.partition("_")
+        part = {FIELDS.get(field, field): changes.pop(name)}
+        splits[split] = splits[split]._replace(**part)
+    return replace(data, splits=splits, **changes)
 
 
 @pytest.mark.parametrize(
@@ -44,11 +63,11 @@ CORPUS = Corpus("tiny", ["one", "two", "three"], [0, 1, 0], ["four", "five"], [1
     ]],
 )  # fmt: skip
 def test_an_invalid_corpus_is_refused_in_one_line(given, changes, complaint):
-    assert str(refused(complaint, replace, given, **changes)).startswith("tiny: ")
+    assert str(refused(complaint, changed, given, **changes)).startswith("tiny: ")
 
 
 def test_the_fingerprint_is_the_same_on_every_machine_and_with_every_name():
-    for same in (CORPUS, replace(CORPUS, name="yours", notes={"a": "b"}, chance=0.3)):
+    for same in (CORPUS, changed(CORPUS, name="yours", notes={"a": "b"}, chance=0.3)):
         assert same.fingerprint == (
             "9401741d03b7e86134786b77b5bc920ecb5233ce53e5c6f377f9fa5de3c91491"
         )
@@ -69,12 +88,12 @@ def test_the_fingerprint_is_the_same_on_every_machine_and_with_every_name():
     ],
 )  # fmt: skip
 def test_any_change_of_content_changes_the_fingerprint(given, changes):
-    assert replace(given, **changes).fingerprint != given.fingerprint
+    assert changed(given, **changes).fingerprint != given.fingerprint
 
 
 def test_duplicates_are_counted_in_test_and_dropped_from_train():
     # "Two" is twice in test and, in other case and spacing, once in train.
-    mine = replace(
+    mine = changed(
         CORPUS,
         train_texts=["one thing", "two  things", "three", "two"],
         train_labels=[0, 1, 0, 1],
@@ -83,21 +102,21 @@ def test_duplicates_are_counted_in_test_and_dropped_from_train():
     )
     assert mine.duplicates == 2
     clean = mine.without_duplicates()
-    assert clean.train_texts == ["one thing", "three", "two"]
-    assert clean.train_labels == [0, 0, 1]
-    assert clean.test_texts == mine.test_texts
+    assert clean.train.texts == ["one thing", "three", "two"]
+    assert clean.train.targets == [0, 0, 1]
+    assert clean.test == mine.test
     assert clean.duplicates == 0
     assert clean.notes["duplicates"] == "1 dropped from train"
     assert clean.without_duplicates() is clean
-    tagged = replace(TAGGED, test_tokens=[["BEN", "runs"], ["Rome", "sees", "Ben"]])
+    tagged = changed(TAGGED, test_tokens=[["BEN", "runs"], ["Rome", "sees", "Ben"]])
     assert (TAGGED.duplicates, tagged.duplicates) == (0, 1)
     kept = tagged.without_duplicates()
-    assert kept.train_tokens == [TAGGED.train_tokens[0], TAGGED.train_tokens[2]]
-    assert kept.train_tags == [TAGGED.train_tags[0], TAGGED.train_tags[2]]
+    for values, before in zip(kept.train[:2], TAGGED.train[:2], strict=True):
+        assert values == [before[0], before[2]]
 
 
 def test_a_train_split_that_is_all_duplicates_is_refused():
-    every = replace(CORPUS, test_texts=["one", "two", "three"], test_labels=[0, 1, 0])
+    every = changed(CORPUS, test_texts=["one", "two", "three"], test_labels=[0, 1, 0])
     refused("every train document is also in test", every.without_duplicates)
-    other = replace(CORPUS, test_texts=["two", "five"])
+    other = changed(CORPUS, test_texts=["two", "five"])
     refused("every train text is 'a'", other.without_duplicates)

@@ -104,7 +104,7 @@ def build(spec: str) -> Corpus | TaggedCorpus:
 def texts_of(corpus: Corpus | TaggedCorpus) -> list[str]:
     return [
         text if isinstance(text, str) else " ".join(text)
-        for _, texts, _ in corpus.splits()
+        for texts, _, _ in corpus.splits.values()
         for text in texts
     ]
 
@@ -112,11 +112,11 @@ def texts_of(corpus: Corpus | TaggedCorpus) -> list[str]:
 @pytest.mark.parametrize("name", TEXT_SOLVERS)
 def test_the_label_of_every_text_is_the_answer_to_it(name):
     corpus = made(name, train=300, test=90, length=24, test_length=60)
-    for _, texts, labels in corpus.splits():
+    for texts, labels, _ in corpus.splits.values():
         for text, label in zip(texts, labels, strict=True):
             assert corpus.label_names[label] == TEXT_SOLVERS[name](text.split()), text
     whole = made(name, train=200, test=100)
-    for _, _, labels in whole.splits():
+    for _, labels, _ in whole.splits.values():
         assert len(set(Counter(labels).values())) == 1  # every class is as frequent
     assert whole.chance == 1 / len(whole.label_names)
 
@@ -126,7 +126,7 @@ def test_the_tags_of_every_text_are_the_answers_to_it(name):
     longer = {"pairs": 12} if name == "recall" else {"length": 24}
     corpus = made(name, train=100, test=60, test_length=60, **longer)
     scored = 0
-    for _, texts, tags in corpus.splits():
+    for texts, tags, _ in corpus.splits.values():
         for tokens, its_tags in zip(texts, tags, strict=True):
             names = ["" if tag == IGNORED else corpus.label_names[tag] for tag in its_tags]
             assert names == TOKEN_SOLVERS[name](tokens), tokens
@@ -150,9 +150,9 @@ def test_no_two_texts_are_equal_and_the_seed_alone_decides_them(name):
 def test_test_texts_are_in_groups_of_lengths_with_as_many_in_each(name):
     corpus = build(f"{name}(train=60, test=30, {LONGER[name]})")
     test = [text.split() for text in texts_of(corpus)[60:]]
-    groups = list(zip(corpus.test_groups, map(len, test), strict=True))
-    assert Counter(corpus.test_groups) == {"to 24": 10, "25 to 30": 10, "31 to 60": 10}
-    assert list(dict.fromkeys(corpus.test_groups)) == ["to 24", "25 to 30", "31 to 60"]
+    groups = list(zip(corpus.test.groups, map(len, test), strict=True))
+    assert Counter(corpus.test.groups) == {"to 24": 10, "25 to 30": 10, "31 to 60": 10}
+    assert list(dict.fromkeys(corpus.test.groups)) == ["to 24", "25 to 30", "31 to 60"]
     for group, length in groups:
         low, _, high = group.rpartition(" to ") if " to " in group else ("0", "", group[3:])
         assert int(low) <= length <= int(high)
@@ -162,7 +162,7 @@ def test_test_texts_are_in_groups_of_lengths_with_as_many_in_each(name):
 @pytest.mark.parametrize("name", TOKEN_SOLVERS)
 def test_every_tag_is_about_as_frequent_as_any_other(name):
     corpus = made(name, train=300, test=60)
-    counts = Counter(t for tags in corpus.train_tags for t in tags if t != IGNORED)
+    counts = Counter(t for tags in corpus.train.targets for t in tags if t != IGNORED)
     assert corpus.chance == 1 / len(corpus.label_names) == 1 / 8
     most = max(counts.values()) / sum(counts.values())
     assert corpus.chance <= most <= corpus.chance + 0.03
@@ -170,7 +170,7 @@ def test_every_tag_is_about_as_frequent_as_any_other(name):
 
 def test_exchanging_the_two_missing_symbols_keeps_all_counts_and_changes_the_class():
     corpus = made("missing-duplicate", train=50, test=10)
-    for text, label in zip(corpus.train_texts, corpus.train_labels, strict=True):
+    for text, label in zip(corpus.train.texts, corpus.train.targets, strict=True):
         words = text.split()
         half = len(words) // 2
         places = [(words.index(word) + half) % len(words) for word in ("hidden", "lost")]
@@ -184,8 +184,8 @@ def test_exchanging_the_two_missing_symbols_keeps_all_counts_and_changes_the_cla
 
 def test_recall_has_a_token_for_each_pair_and_a_query_for_each_key():
     corpus = made("recall", train=20, test=10, pairs=32)
-    assert {len(tokens) for tokens in corpus.train_tokens} == {64}
-    assert {sum(tag != IGNORED for tag in tags) for tags in corpus.train_tags} == {32}
+    assert {len(tokens) for tokens in corpus.train.texts} == {64}
+    assert {sum(tag != IGNORED for tag in tags) for tags in corpus.train.targets} == {32}
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ from refused import refused
 
 from zoo.data.sources.corpus import TaggedCorpus
 from zoo.data.sources.load_data import load_data
-from zoo.data.sources.splits import stratified
-from zoo.data.sources.tagged_texts import TaggedTexts
+from zoo.data.sources.rows import TaggedTexts, stratified
 from zoo.registry import Registry
 
 quick = settings(max_examples=40, deadline=None, derandomize=True, database=None)
@@ -48,10 +47,10 @@ def test_the_share_of_every_class_is_held_out(counts, share, seed):
 def test_size_and_seed_of_the_division(tmp_path):
     path = write(tmp_path / "x.csv", {"a": 20, "b": 40})
     half, notices = read(path, test_size=0.5, split_seed=3)
-    assert (len(half.train_texts), len(half.test_texts)) == (30, 30)
+    assert (len(half.train.texts), len(half.test.texts)) == (30, 30)
     assert notices == ["mine has no test split; stratified, seed 3, 30 of 60 for test"]
     assert read(path, test_size=0.5, split_seed=3)[0] == half
-    assert read(path, test_size=0.5)[0].test_texts != half.test_texts
+    assert read(path, test_size=0.5)[0].test.texts != half.test.texts
     assert read(path, test_size=0.25)[0] == read(path)[0]
     refused(r"--test-size 1.5: Input should be less than 1", read, path, test_size=1.5)
 
@@ -60,8 +59,8 @@ def test_a_test_file_is_the_test_split(tmp_path):
     train = write(tmp_path / "mine.csv", {"a": 6, "b": 6})
     test = write(tmp_path / "held out.csv", {"a": 2, "b": 1}, "test")
     corpus, notices = read(train, test=str(test))
-    assert [(len(texts)) for _, texts, _ in corpus.splits()] == [12, 3]
-    assert corpus.test_texts[0] == "test a 0"
+    assert [(len(texts)) for texts, _, _ in corpus.splits.values()] == [12, 3]
+    assert corpus.test.texts[0] == "test a 0"
     assert (notices, corpus.notes) == ([], {"split": "test split from held out.csv"})
     refused(r"no file or directory '.*nowhere.csv'", read, train, test="nowhere.csv")
     says = "--test and --test-size: a test file, or a part held out"
@@ -82,7 +81,7 @@ def three_splits(tmp_path) -> Path:
 
 def test_a_validation_file_is_the_validation_split(three_splits):
     corpus, notices = read(three_splits)
-    splits = {split: texts for split, texts, _ in corpus.splits()}
+    splits = {split: texts for split, (texts, *_) in corpus.splits.items()}
     assert [(split, len(texts)) for split, texts in splits.items()] == [
         ("train", 12),
         ("test", 4),
@@ -90,13 +89,13 @@ def test_a_validation_file_is_the_validation_split(three_splits):
     ]
     assert notices == []
     apart = corpus.without_duplicates()
-    assert apart.validation_texts == ["v one", "v two"]
-    assert apart.validation_labels == [0, 1]
-    assert (apart.train_texts, apart.test_texts) == (corpus.train_texts, corpus.test_texts)
+    assert apart.splits["validation"].texts == ["v one", "v two"]
+    assert apart.splits["validation"].targets == [0, 1]
+    assert (apart.train.texts, apart.test.texts) == (corpus.train.texts, corpus.test.texts)
     assert apart.notes["duplicates of validation"] == "3 dropped from validation"
     (three_splits / "dev.csv").unlink()
     without = read(three_splits)[0]
-    assert [split for split, _, _ in without.splits()] == ["train", "test"]
+    assert [split for split, (_, *_) in without.splits.items()] == ["train", "test"]
     assert without.fingerprint != corpus.fingerprint
 
 
@@ -105,13 +104,13 @@ def test_without_a_test_split_validation_is_test_unless_another_is_asked_for(
 ):
     (three_splits / "test.csv").unlink()
     corpus, notices = read(three_splits)
-    assert [len(texts) for _, texts, _ in corpus.splits()] == [12, 5]
+    assert [len(texts) for texts, _, _ in corpus.splits.values()] == [12, 5]
     assert notices == ["mine has no test split; its validation split is used"]
     corpus, _ = read(three_splits, test_size=0.5)
-    assert [len(texts) for _, texts, _ in corpus.splits()] == [6, 6, 5]
+    assert [len(texts) for texts, _, _ in corpus.splits.values()] == [6, 6, 5]
     test = write(tmp_path / "other.csv", {"a": 1})
     corpus, _ = read(three_splits, test=str(test))
-    assert [len(texts) for _, texts, _ in corpus.splits()] == [12, 1, 5]
+    assert [len(texts) for texts, _, _ in corpus.splits.values()] == [12, 1, 5]
 
 
 @pytest.mark.parametrize(
@@ -125,32 +124,14 @@ def test_data_with_a_test_split_are_not_divided(three_splits, options, says):
     refused(says, read, three_splits, **options)
 
 
-def test_rare_classes_are_told_of_and_can_be_left_out(tmp_path):
+def test_rare_classes_are_named(tmp_path):
     path = write(tmp_path / "x.csv", {"news": 200, "odd": 4, "sport": 150, "single": 1})
-    one = r"1 class has only one document, 'single' \(line 356\); --min-class 2 leaves such classes"
+    one = r"1 class has only one document, 'single' \(line 356\)"
     refused(one, read, path)
-    corpus, notices = read(path, min_class=2)
+    path = write(tmp_path / "y.csv", {"news": 200, "odd": 4, "sport": 150})
+    corpus, notices = read(path)
     assert corpus.label_names == ["news", "odd", "sport"]
-    assert "1 class with fewer than 2 training texts left out (--min-class)" in notices[0]
-    assert notices[0].endswith("'single' (1)")
-    assert "1 class has fewer than 10 training texts, and than a tenth" in notices[2]
-    assert "'odd' (3); --min-class N leaves out classes with fewer than N" in notices[2]
-    corpus, notices = read(path, min_class=5)
-    assert corpus.label_names == ["news", "sport"]
-    assert notices[0].endswith("together 5 of all texts: 'single' (1), 'odd' (4)")
-    assert notices[0] == corpus.notes["reading"]
-    assert len(notices) == 2
-    refused(r"--min-class 160 leaves too little: .* 'news' \(200\)", read, path, min_class=160)
-
-
-def test_a_class_that_is_left_out_is_in_no_split(tmp_path):
-    write(tmp_path / "train.csv", {"a": 5, "b": 5, "c": 2})
-    write(tmp_path / "test.csv", {"a": 1, "b": 1, "c": 3, "d": 4})
-    refused("test has a class that train lacks: 'd'", read, tmp_path)
-    corpus, notices = read(tmp_path, min_class=3)
-    assert (corpus.label_names, corpus.test_labels) == (["a", "b"], [0, 1])
-    assert "2 classes with fewer than 3 training texts left out" in notices[0]
-    assert notices[0].endswith("together 9 of all texts: 'd' (0), 'c' (2)")
+    assert notices[1] == "1 class has fewer than 10 training texts: 'odd' (3)"
 
 
 def test_tagged_texts_have_a_validation_split_too(tmp_path):
@@ -158,5 +139,5 @@ def test_tagged_texts_have_a_validation_split_too(tmp_path):
     (tmp_path / "test.conll").write_text("Ben P\nruns O\n")
     (tmp_path / "valid.conll").write_text("Anna P\nruns O\n\nCarla P\nruns O\n")
     corpus, _ = load_data(Registry(), str(tmp_path), TaggedTexts(), TaggedCorpus)
-    assert corpus.validation_tokens == [["Anna", "runs"], ["Carla", "runs"]]
-    assert corpus.without_duplicates().validation_tags == [[1, 0]]
+    assert corpus.splits["validation"].texts == [["Anna", "runs"], ["Carla", "runs"]]
+    assert corpus.without_duplicates().splits["validation"].targets == [[1, 0]]

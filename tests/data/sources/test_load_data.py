@@ -33,7 +33,7 @@ def admit(registry: Registry, name: str, factory: Any) -> None:
 def test_a_registered_name_with_parameters(registry):
     corpus, notices = load_corpus(registry, "newswire(seed=2, train=30, test=7)")
     assert (corpus.name, notices) == ("newswire(seed=2, train=30, test=7)", [])
-    assert (len(corpus.train_texts), len(corpus.test_texts)) == (30, 7)
+    assert (len(corpus.train.texts), len(corpus.test.texts)) == (30, 7)
     refused(r"no parameter 'sead'; did you mean 'seed'", load_corpus, registry, "newswire(sead=2)")
 
 
@@ -72,10 +72,14 @@ def test_an_unknown_spec_names_the_nearest(registry, working_directory, spec, co
 @pytest.mark.parametrize(
     ("spec", "options", "says"),
     [
-        (None, {"text_column": "body"}, "--text-column, --label-column and --group-column are for"),
-        ("bbc-news", {"text_column": "body"}, "--text-column, --label-column and --group-column"),
+        (
+            None,
+            {"text_column": "body"},
+            "--text-column: for files and hub: data, and 'bbc",
+        ),
+        ("bbc-news", {"text_column": "body"}, "--text-column: for files and hub: data"),
         ("newswire", {"test_size": 0.1}, "--test-size: for files and hub: data, and 'newswire' is"),
-        ("newswire", {"header": False, "min_class": 2}, "--no-header and --min-class: for files"),
+        ("newswire", {"header": False, "test_size": 0.2}, "--no-header and --test-size: for files"),
         ("hub:owner/name", {"delimiter": ";"}, "--delimiter: for files, and 'hub:owner/name' is"),
     ],
 )

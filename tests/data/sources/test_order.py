@@ -38,7 +38,7 @@ def test_it_is_the_same_corpus_on_every_machine(corpus):
 
 def test_a_class_is_the_order_of_the_three_words(corpus):
     assert sorted(corpus.label_names) == sorted(" ".join(p) for p in permutations(THREE))
-    for _, texts, labels in corpus.splits():
+    for texts, labels, _ in corpus.splits.values():
         for text, label in zip(texts, labels, strict=True):
             words = [word for word in text.split() if word in THREE]
             assert " ".join(words) == corpus.label_names[label]
@@ -47,7 +47,7 @@ def test_a_class_is_the_order_of_the_three_words(corpus):
 def test_every_bag_of_words_is_in_all_six_orders_in_one_split(corpus):
     """Whatever reads bags gives all six one answer, which is right once."""
     seen: list[set[tuple[str, ...]]] = []
-    for _, texts, labels in corpus.splits():
+    for texts, labels, _ in corpus.splits.values():
         classes: dict[tuple[str, ...], list[int]] = {}
         frames: dict[tuple[str, ...], set[tuple[int, ...]]] = {}
         for text, label in zip(texts, labels, strict=True):
@@ -65,14 +65,14 @@ def test_every_bag_of_words_is_in_all_six_orders_in_one_split(corpus):
 def test_the_three_words_are_at_several_distances_anywhere_in_the_text(corpus):
     distances: Counter[int] = Counter()
     first: Counter[int] = Counter()
-    for text in corpus.test_texts:
+    for text in corpus.test.texts:
         one, two, three = places(text)
         distances.update([two - one, three - two])
         first[one] += 1
     assert set(distances) == {1, 2, 4, 8}
     assert min(distances.values()) > 0.2 * sum(distances.values())
     assert set(first) == set(range(2, 6))
-    assert max(len(text.split()) for text in corpus.train_texts) <= 25
+    assert max(len(text.split()) for text in corpus.train.texts) <= 25
 
 
 @pytest.mark.parametrize("max_distance", [1, 3, 64])
@@ -81,9 +81,9 @@ def test_max_distance_is_the_greatest_distance(registry, max_distance):
         registry, f"order(train=600, test=60, max_distance={max_distance})"
     )
     assert notices == []
-    assert (len(corpus.train_texts), len(corpus.test_texts)) == (600, 60)
+    assert (len(corpus.train.texts), len(corpus.test.texts)) == (600, 60)
     found = set()
-    for text in corpus.train_texts:
+    for text in corpus.train.texts:
         one, two, three = places(text)
         found |= {two - one, three - two}
     assert found == {distance for distance in (1, 2, 4, 8, 16, 32, 64) if distance <= max_distance}

@@ -14,7 +14,7 @@ from refused import refused
 from zoo.config.reading import TextReading
 from zoo.data.batches import PairSplit
 from zoo.data.encoding import END, PAD, START, decode_target, encode_pairs
-from zoo.data.sources.corpus import Pairs
+from zoo.data.sources.corpus import Examples, Pairs
 from zoo.data.sources.load_data import load_pairs
 from zoo.registry.loading import built_ins
 
@@ -22,25 +22,31 @@ SMALL = "train=300, test=40"
 
 
 def pairs_of(spec: str | Path, *how: Any) -> Pairs:
-    return load_pairs(str(spec), built_ins(), *how)
+    return load_pairs(str(spec), built_ins(), *how)[0]
+
+
+def pairs_to_test(spec: str) -> list[tuple[str, str]]:
+    """The pairs of the test split."""
+    test = pairs_of(spec).test
+    return list(zip(test.texts, test.targets, strict=True))
 
 
 @pytest.mark.parametrize("task", ["reverse", "copy", "sort", "dates"])
 def test_no_source_is_in_both_splits_and_a_seed_gives_them_again(task):
     pairs, again = (pairs_of(f"{task}({SMALL})") for _ in range(2))
-    assert (len(pairs.train), len(pairs.test)) == (300, 40)
-    assert not {source for source, _ in pairs.train} & {source for source, _ in pairs.test}
+    assert [len(split.texts) for split in pairs.splits.values()] == [300, 40]
+    assert not set(pairs.train.texts) & set(pairs.test.texts)
     assert pairs.fingerprint == again.fingerprint
     assert pairs.fingerprint != pairs_of(f"{task}({SMALL}, seed=1)").fingerprint
 
 
 def test_the_answers_are_right():
-    for source, target in pairs_of(f"reverse({SMALL})").test:
+    for source, target in pairs_to_test(f"reverse({SMALL})"):
         assert source.split() == list(reversed(target.split()))
-    for source, target in pairs_of(f"sort({SMALL})").test:
+    for source, target in pairs_to_test(f"sort({SMALL})"):
         assert target.split() == sorted(source.split())
-    assert all(source == target for source, target in pairs_of(f"copy({SMALL})").test)
-    for source, target in pairs_of(f"dates({SMALL})").test:
+    assert all(source == target for source, target in pairs_to_test(f"copy({SMALL})"))
+    for source, target in pairs_to_test(f"dates({SMALL})"):
         assert datetime.datetime.strptime(source, "%d %B %Y").date().isoformat() == target
 
 
@@ -65,8 +71,8 @@ def test_pairs_of_one_source_are_in_one_split(tmp_path):
     path = tmp_path / "pairs.tsv"
     path.write_text("".join(f"word {i}\tone {i}\nword {i}\tother {i}\n" for i in range(40)))
     pairs = pairs_of(path)
-    assert (len(pairs.train), len(pairs.test)) == (60, 20)
-    assert not {source for source, _ in pairs.train} & {source for source, _ in pairs.test}
+    assert [len(split.texts) for split in pairs.splits.values()] == [60, 20]
+    assert not set(pairs.train.texts) & set(pairs.test.texts)
 
 
 @pytest.mark.parametrize(
@@ -92,18 +98,18 @@ def test_pairs_in_another_encoding_and_lines_that_are_left_out(tmp_path):
     path = tmp_path / "pairs.tsv"
     lines = [f"caf\u00e9 {i}\tcoffee {i}\n" for i in range(8)]
     path.write_bytes("".join([*lines, "no tab\n", "a\t\n"]).encode("latin-1"))
-    notices: list[str] = []
-    pairs = pairs_of(path, TextReading(drop_bad_rows=True), notices)
-    assert ("caf\u00e9 0", "coffee 0") in [*pairs.train, *pairs.test]
-    assert "read as cp1252, which is a guess" in notices[0]
-    assert "line 9: 0 tabs" in notices[1]
-    assert notices[2].endswith("line 10: the target is empty; left out")
+    how = TextReading(drop_bad_rows=True, encoding="latin-1")
+    pairs, notices = load_pairs(str(path), built_ins(), how)
+    assert "caf\u00e9 0" in [*pairs.train.texts, *pairs.test.texts]
+    assert "line 9: 0 tabs" in notices[0]
+    assert notices[1].endswith("line 10: the target is empty; left out")
     says = "--encoding: for files, and 'reverse' is none"
     refused(says, pairs_of, "reverse", TextReading(encoding="latin-1"))
 
 
 def test_a_pair_too_long_is_refused_with_the_length_it_needs():
-    pairs = Pairs("long", [("a", "b"), ("c " * 30, "d")], [("a", "b")])
+    splits = {"train": Examples(["a", "c " * 30], ["b", "d"]), "test": Examples(["a"], ["b"])}
+    pairs = Pairs("long", splits)
     says = r"longer than 10 tokens; the longest takes --max-length \d"
     refused(says, encode_pairs, pairs, 300, 10)
 
@@ -116,7 +122,7 @@ def test_a_batch_gives_the_target_and_asks_for_the_next_token():
     tokenizer = Tokenizer.from_file(str(encoded.tokenizer_path))
     split = PairSplit(encoded, ["test"], torch.device("cpu"))
     batch = split.batch(np.arange(len(split)))
-    for row, (source, target) in enumerate(pairs.test):
+    for row, (source, target) in enumerate(zip(*pairs.test[:2], strict=True)):
         real = batch.decoder_tokens.attention_mask[row]
         given, asked = batch.decoder_ids[row][real].tolist(), batch.targets[row][real].tolist()
         assert (given[0], asked[-1]) == (START, END)

@@ -22,7 +22,7 @@ def test_the_tag_is_on_the_first_piece_and_the_ids_are_those_of_the_tokenizer():
     tokenizer = encoded.tokenizer()
     split = encoded.split("train")
     parts = zip(split.parts(), split.parts(split.columns["tags"]), strict=True)
-    given = zip(TAGGED.train_tokens, TAGGED.train_tags, strict=True)
+    given = zip(TAGGED.train.texts, TAGGED.train.targets, strict=True)
     for (ids, tags), (tokens, its_tags) in zip(parts, given, strict=True):
         expected = tokenizer.encode(tokens, is_pretokenized=True, add_special_tokens=False)
         assert ids.tolist() == expected.ids
@@ -36,7 +36,8 @@ def test_the_tag_is_on_the_first_piece_and_the_ids_are_those_of_the_tokenizer():
 
 
 def test_a_token_that_the_normaliser_removes_keeps_its_tag():
-    removed = replace(TAGGED, test_tokens=[["\u0000", "runs"], ["Rome", "sees", "Ben"]])
+    test = TAGGED.test._replace(texts=[["\u0000", "runs"], ["Rome", "sees", "Ben"]])
+    removed = replace(TAGGED, splits={**TAGGED.splits, "test": test})
     encoded = encode_labelled(removed, 60, 20)
     split = encoded.split("test")
     assert split.ids[0] == encoded.tokenizer().token_to_id("[UNK]")

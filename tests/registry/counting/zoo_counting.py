@@ -70,16 +70,14 @@ class Count(Task):
             ]
             return texts, counts
 
-        train, train_counts = split(120)
-        test, test_counts = split(40)
-        labels = ["0", "1", "2", "3"]
-        corpus = Corpus("counting", train, train_counts, test, test_counts, labels)
+        splits = {"train": split(120), "test": split(40)}
+        corpus = Corpus("counting", splits, ["0", "1", "2", "3"])
         encoded = encode_labelled(corpus, sizes.vocab_size, sizes.max_length)
         description = {
             "name": corpus.name,
             "fingerprint": corpus.fingerprint,
-            "train": len(train),
-            "test": len(test),
+            "train": 120,
+            "test": 40,
             "duplicates": 0,
             "notes": {},
         }

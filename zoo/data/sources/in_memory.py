@@ -15,8 +15,9 @@ from typing import Any
 
 from zoo.data.cache import cache_directory, entry
 from zoo.data.sources.corpus import TEST, TRAIN, VALIDATION
-from zoo.data.sources.tables import Row, name_classes
 from zoo.errors import ZooError
+
+Row = dict[str, Any]
 
 
 def stored(data: Any, options: Mapping[str, Any]) -> Any:
@@ -84,9 +85,12 @@ def _rows(data: Any, options: Mapping[str, Any]) -> list[Row]:
         columns = [str(options.get(f"{head}_column") or head) for head in heads]
         return [dict(zip(columns, row, strict=True)) for row in zip(texts, labels, strict=True)]
     if hasattr(data, "column_names") and hasattr(data, "features"):
-        found: list[Row] = data.to_list()
-        name_classes(found, data.features, str(options.get("label_column") or "label"))
-        return found
+        from zoo.data.sources.hub import name_classes
+
+        of_data_set: list[Row] = data.to_list()
+        label_column = str(options.get("label_column") or "label")
+        name_classes(of_data_set, data.features, label_column)
+        return of_data_set
     if hasattr(data, "column_names") and hasattr(data, "to_pylist"):
         rows: list[Row] = data.to_pylist()
         return rows

@@ -6,25 +6,39 @@ import dataclasses
 import difflib
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, BinaryIO, TypeVar, cast
 
-from zoo.config.reading import TABLES_ONLY, Reading, TextReading, given_flags
-from zoo.data.sources.corpus import Corpus, Pair, Pairs, Texts, plain_words
-from zoo.data.sources.in_memory import given_as
-from zoo.data.sources.labelled_texts import LabelledTexts, joined_text
-from zoo.data.sources.problems import find_columns, read_or_explain, usable
-from zoo.data.sources.row_reader import C, RowReader, column_names
-from zoo.data.sources.splits import read_folder, stratified
-from zoo.data.sources.tables import FORMATS, numbered, read_rows
-from zoo.data.sources.text_file import (
+from zoo.config.reading import Reading, TextReading, given_flags
+from zoo.data.sources.corpus import (
+    TEST,
+    TRAIN,
+    VALIDATION,
+    Corpus,
+    DataSet,
+    Examples,
+    Pairs,
+    Texts,
+)
+from zoo.data.sources.files import (
+    FORMATS,
+    Problems,
     data_suffix,
-    decoded_lines,
+    decode,
+    read_folder,
+    read_table,
     read_text,
-    text_lines,
-    within,
-    without_end,
+)
+from zoo.data.sources.in_memory import given_as
+from zoo.data.sources.rows import (
+    READ_ALL,
+    C,
+    LabelledTexts,
+    RowReader,
+    column_names,
+    joined_text,
+    stratified,
 )
 from zoo.errors import ZooError, listed, nearest, one_line
 from zoo.registry import Choice, Registry
@@ -35,8 +49,7 @@ PIPE = "-"  # stdin, given as a file
 TEXT = "text"  # the column that is read by default
 TENTH = 10
 LABELLED_TEXTS = LabelledTexts()
-READ_ALL = Reading()
-D = TypeVar("D")
+D = TypeVar("D", bound=DataSet)
 
 
 def load_corpus(
@@ -44,14 +57,14 @@ def load_corpus(
 ) -> tuple[Corpus, list[str]]:
     """The corpus a user asked for, and notices of one line each to print.
 
-    spec: as of ``load_data``; or None for bbc-news, or newswire where the Hub cannot be reached
-    and its cache has no copy. Raises as ``load_data`` does.
+    spec: as of ``load_data``; or None for bbc-news, or newswire where it cannot be loaded from the
+    Hub. Raises as ``load_data`` does.
     """
     if spec is not None:
         return load_data(registry, spec, reader, Corpus)
     from zoo.data.sources.hub import HubError
 
-    reader.refuse_columns(DEFAULT)
+    _refuse_options(reader.given(), DEFAULT)
     try:
         return build_registered(registry.choose("data", DEFAULT), Corpus), []
     except HubError as error:
@@ -72,31 +85,39 @@ def load_data(
     Raises ZooError where the data cannot be loaded or do not fit.
     """
     spec = spec.strip()
+    formats = given_flags(reader.reading)
+    formats.pop("drop_bad_rows", None)
     if spec.startswith(HUB):
         from zoo.data.sources import hub
 
-        return read_or_explain(
-            lambda options: hub.load(spec.removeprefix(HUB), reader.corrected(options))
-        )
-    found = _registered_or_path(registry, spec, kind, reader.refuse_columns)
-    if not isinstance(found, Path):
-        return found, []
-    if given := given_as(found):
-        reader.refuse_formats(f"{given} is none")
-    name = found.resolve().name
+        if formats:
+            raise ZooError(f"{listed(formats.values())}: for files, and '{spec}' is none")
+        return hub.load(spec.removeprefix(HUB), reader)
+    if choice := find_registered(registry, spec):
+        _refuse_options(reader.given(), spec)
+        return build_registered(choice, kind), []
+    path = _existing(registry, spec)
+    source = given_as(path)
+    if source and formats:
+        raise ZooError(f"{listed(formats.values())}: for files, and {source} is none")
+    return reader.read(path, name=path.resolve().name, source=source)
 
-    def read(options: Mapping[str, Any]) -> tuple[C, list[str]]:
-        return reader.corrected(options).read(found, name=name, given_as=given)
 
-    return read_or_explain(read, again=found.is_file() or found.is_dir())
+def _refuse_options(flags: list[str], spec: str) -> None:
+    """ZooError where an option of files was given for registered data."""
+    if flags:
+        raise ZooError(f"{listed(flags)}: for files and hub: data, and '{spec}' is neither")
+
+
+def _existing(registry: Registry, spec: str, *, pairs: bool = False) -> Path:
+    path = Path(spec).expanduser()
+    if not spec or not path.exists():
+        raise no_such_data(registry, spec, pairs=pairs)
+    return path
 
 
 def load_texts(
-    registry: Registry,
-    spec: str,
-    reader: LabelledTexts = LABELLED_TEXTS,
-    *,
-    keep_duplicates: bool = False,
+    registry: Registry, spec: str, reader: LabelledTexts = LABELLED_TEXTS
 ) -> tuple[Texts, list[str]]:
     """The texts for a language model that a user asked for, and notices to print.
 
@@ -108,104 +129,86 @@ def load_texts(
     """
     path = Path(spec.strip()).expanduser()
     if data_suffix(path) == ".txt" and reader.reading.file_format == "auto":
-        its = reader.reading
-        plain = Reading(encoding=its.encoding, size_limit=its.size_limit)
+        plain = Reading(encoding=reader.reading.encoding)
         if reader != LabelledTexts(reading=plain):
             raise ZooError(
                 f"'{spec}' is text, which --text-column and other options of tables are not for"
             )
-        told: list[str] = []
-        return read_plain_text(path, plain, told), told
+        return read_plain_text(path, plain), []
     choice = find_registered(registry, spec)
     if choice is not None and choice.can("text"):
         return build_registered(choice, Texts), []
     corpus, notices = load_corpus(registry, spec, reader)
-    validation, train, how = corpus.validation_texts, corpus.train_texts, "the validation split"
-    if not validation:
+    train, how = corpus.train.texts, "every tenth training text"
+    if VALIDATION in corpus.splits:
+        validation, how = corpus.splits[VALIDATION].texts, "the validation split"
+    else:
         validation = train[TENTH - 1 :: TENTH]
         train = [text for number, text in enumerate(train, start=1) if number % TENTH]
-        how = "every tenth training text"
     if not validation:
         raise ZooError(f"{corpus.name}: {len(train)} training texts; at least {TENTH} are needed")
-    held_out, in_train = ({plain_words(text) for text in part} for part in (validation, train))
-    duplicates = sum(plain_words(text) in in_train for text in validation)
-    if duplicates and not keep_duplicates:
-        train = [text for text in train if plain_words(text) not in held_out]
-        if not train:
-            raise ZooError(f"{corpus.name}: every training text is also in the validation part")
-    notes = {**corpus.notes, "held out": how}
-    return Texts(corpus.name, train, validation, notes, duplicates), notices
+    splits = {TRAIN: Examples(train), VALIDATION: Examples(validation)}
+    return Texts(corpus.name, splits, notes={**corpus.notes, "held out": how}), notices
 
 
-def read_plain_text(
-    path: Path, reading: TextReading = READ_ALL, notices: list[str] | None = None
-) -> Texts:
+def read_plain_text(path: Path, reading: TextReading = READ_ALL) -> Texts:
     """One file of plain text, divided; ZooError where it cannot be read or is empty.
 
     The validation part is the last tenth, from the next line on, so that it comes after all the
-    training text. reading, notices: as of ``read_text``.
+    training text.
     """
-    text = read_text(path, reading, notices)
+    text = read_text(path, reading)
     if not text.strip():
         raise ZooError(f"{path} is empty: there is no text to train on")
     cut = len(text) - max(1, len(text) // TENTH)
     line_end = text.find("\n", cut)
     if 0 <= line_end < len(text) - 1:
         cut = line_end + 1
-    notes = {"held out": "the last tenth of the file"}
-    return Texts(path.name, [text[:cut]], [text[cut:]], notes)
+    splits = {TRAIN: Examples([text[:cut]]), VALIDATION: Examples([text[cut:]])}
+    return Texts(path.name, splits, notes={"held out": "the last tenth of the file"})
 
 
 def load_pairs(
-    spec: str,
-    registry: Registry,
-    reading: TextReading = READ_ALL,
-    notices: list[str] | None = None,
-) -> Pairs:
-    """The pairs of registered data, or of a TSV file: a source, a tab and a target in every line.
+    spec: str, registry: Registry, reading: TextReading = READ_ALL
+) -> tuple[Pairs, list[str]]:
+    """The pairs of registered data, or of a TSV file, and notices to print.
 
-    A quarter of a file's sources are for test; all pairs of one source are in the same split.
-    notices: what a user should know of a file is added to it. Raises ZooError where they cannot be
-    loaded, naming the line that is no pair, if it is not to be left out.
+    A line of a file is a source, a tab and a target. A quarter of the sources are for test; all
+    pairs of one source are in the same split. Raises ZooError where they cannot be loaded, naming
+    the lines that are no pair.
     """
-
-    def refuse_options(spec: str) -> None:
-        if given := given_flags(reading):
-            raise ZooError(f"{listed(given.values())}: for files, and '{spec}' is none")
-
-    path = _registered_or_path(registry, spec.strip(), Pairs, refuse_options)
-    if not isinstance(path, Path):
-        return path
-    told: list[str] = []
-    lines = read_text(path, reading, told).split("\n")
-    if not lines[-1].strip():
-        lines.pop()  # after the last newline
-    by_source: dict[str, list[Pair]] = {}
-    for pair in usable(str(path), numbered(lines), _pair, reading, told):
-        by_source.setdefault(pair[0], []).append(pair)
-    if notices is not None:
-        notices += told
-    groups = list(by_source.values())
-    if len(groups) < 2:
-        raise ZooError(f"{path} has {len(groups)} different sources; a test split needs two")
-    train, test = stratified([""] * len(groups), seed=0)
-    notes = {"split": f"by source, seed 0, {len(test)} of {len(groups)} for test"}
-    if told:
-        notes["reading"] = "; ".join(told).replace(str(path), path.name)
-    in_train, in_test = (
-        [pair for index in part for pair in groups[index]] for part in (train, test)
-    )
-    return Pairs(path.name, in_train, in_test, notes)
-
-
-def _pair(where: str, line: str) -> Pair:
-    sides = [side.strip() for side in line.split("\t")]
-    if len(sides) != 2:
-        raise ZooError(f"{where}: {len(sides) - 1} tabs, where SOURCE<TAB>TARGET has one")
-    source, target = sides
-    if not source or not target:
-        raise ZooError(f"{where}: the {'target' if source else 'source'} is empty")
-    return source, target
+    spec = spec.strip()
+    if choice := find_registered(registry, spec):
+        if flags := given_flags(reading):
+            raise ZooError(f"{listed(flags.values())}: for files, and '{spec}' is none")
+        return build_registered(choice, Pairs), []
+    path = _existing(registry, spec, pairs=True)
+    problems = Problems(drop_bad_rows=reading.drop_bad_rows)
+    bad: dict[str, str] = {}
+    targets: dict[str, list[str]] = {}
+    lines = _lines(read_text(path, reading))
+    for number, line in enumerate(lines, start=1):
+        source, *rest = [side.strip() for side in line.split("\t")]
+        if len(rest) != 1:
+            bad[f"line {number}"] = f"{len(rest)} tabs, where SOURCE<TAB>TARGET has one"
+        elif not (source and rest[0]):
+            bad[f"line {number}"] = f"the {'target' if source else 'source'} is empty"
+        else:
+            targets.setdefault(source, []).append(rest[0])
+    problems.bad_rows(str(path), bad, len(lines))
+    problems.refuse()
+    if len(targets) < 2:
+        raise ZooError(f"{path} has {len(targets)} different sources; a test split needs two")
+    sources = list(targets)
+    train, test = stratified([""] * len(sources), seed=0)
+    notes = {"split": f"by source, seed 0, {len(test)} of {len(sources)} for test"}
+    if problems.notices:
+        notes["reading"] = "; ".join(problems.notices).replace(str(path), path.name)
+    splits = {}
+    for split, rows in ((TRAIN, train), (TEST, test)):
+        pairs = [(sources[row], target) for row in rows for target in targets[sources[row]]]
+        splits[split] = Examples([source for source, _ in pairs], [target for _, target in pairs])
+    return Pairs(path.name, splits, notes=notes), problems.notices
 
 
 def read_texts(
@@ -218,57 +221,88 @@ def read_texts(
     """The texts of a file, or of stdin for ``-``, to predict or to continue.
 
     Of a table, told by its ending or because ``reading`` says so, a column or several; of any
-    other file every line, read as it is asked for; of a directory every file. what: how an error
-    names a text. notices: what a user should know is added to it, at the latest after the last
-    text. Raises ZooError, naming the line or row, for an empty text, whatever cannot be read and an
-    option without effect, and at the end of a file that contains none.
+    other file every line, of stdin as it is asked for; of a directory every file. what: how an
+    error names a text. notices: what a user should know is added to it, at the latest after the
+    last text. Raises ZooError, naming the line or row, for an empty text, whatever cannot be read
+    and an option without effect, and at the end of a file that contains none.
     """
-    notices = [] if notices is None else notices
-    file = None if source == PIPE else within(Path(source).expanduser(), reading)
+    file = None if source == PIPE else Path(source).expanduser()
     name = "stdin" if file is None else str(file)
-    of_tables = [f for n, f in given_flags(reading).items() if n in (*TABLES_ONLY, "file_format")]
+    of_tables = list(given_flags(reading, besides=TextReading).values())
     is_folder = file is not None and file.is_dir()
     is_table = bool(file and not is_folder and (of_tables or data_suffix(file) in FORMATS))
     if not is_table and (flags := [*of_tables, *(["--text-column"] if column != TEXT else [])]):
         held = "every file is a text" if is_folder else "every line is a text"
         raise ZooError(f"{listed(flags)}: for tables, and of {name} {held}")
-    if file and (is_table or is_folder):
-        read_all = read_folder if is_folder else read_rows
+    problems = Problems(drop_bad_rows=reading.drop_bad_rows)
+    empty = True
+    for text in (
+        _column_texts(file, column, reading, problems, is_folder=is_folder)
+        if file and (is_table or is_folder)
+        else _line_texts(file, reading, problems)
+    ):
+        empty = False
+        yield text
+    if notices is not None:
+        notices += problems.notices
+    if empty:
+        raise ZooError(f"{name} contains no {what}")
 
-        def read(options: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-            columns = column_names(options.get("text_column", column)) if is_table else [TEXT]
-            dropping = reading.drop_bad_rows or options.get("drop_bad_rows")
-            its, told = reading.model_copy(update={"drop_bad_rows": dropping}), list[str]()
-            rows = [*read_all(file, its, told)]
-            named = dict.fromkeys(columns, "text_column")
-            find_columns(name, rows, named, told, header=its.header)
-            found = usable(name, rows, lambda at, row: joined_text(at, row, columns), its, told)
-            if texts := [*found]:
-                return texts, told
-            raise ZooError(f"{name} contains no {what}")
 
-        texts, told = read_or_explain(read, again=is_folder or file.is_file())
-        notices += told
-        yield from texts
-    else:
-        lines = (
-            text_lines(file, reading, notices)
-            if file
-            else decoded_lines(name, sys.stdin.buffer, reading)
+def _column_texts(
+    file: Path, column: str, reading: Reading, problems: Problems, *, is_folder: bool
+) -> list[str]:
+    """The texts of a table, or of a folder; all are read first, and all that is wrong is said."""
+    table = read_folder(file, reading, "**/*") if is_folder else read_table(file, reading)
+    columns, bad, texts = column_names(column), dict(table.bad), list[str]()
+    there = [str(name) for name in table.frame.columns]
+    if missing := [name for name in columns if name not in there and len(table.frame)]:
+        raise ZooError(
+            f"{file} has no column '{missing[0]}' (--text-column){nearest(missing[0], there)}"
         )
-        found = False
-        each = numbered(map(without_end, lines))
-        for text in usable(name, each, _line, reading, notices, at_once=True):
-            found = True
+    for place, values in zip(table.frame.index, table.frame.to_dict("records"), strict=True):
+        try:
+            texts.append(joined_text(cast(Any, values), columns))
+        except ZooError as error:
+            bad[place] = str(error)
+    problems.bad_rows(str(file), bad, len(table.frame) + len(table.bad))
+    problems.refuse()
+    return texts
+
+
+def _line_texts(file: Path | None, reading: Reading, problems: Problems) -> Iterator[str]:
+    """The lines of a file or of stdin; of stdin each is read when it is asked for.
+
+    An empty line is left out, or an error where it stands.
+    """
+    name = "stdin" if file is None else str(file)
+    bad, number = dict[str, str](), 0
+    lines = _stdin_lines(reading) if file is None else _lines(read_text(file, reading))
+    for number, line in enumerate(lines, start=1):
+        text = line.removesuffix("\n").removesuffix("\r")
+        if text.strip():
             yield text
-        if not found:
-            raise ZooError(f"{name} contains no {what}")
+        elif reading.drop_bad_rows:
+            bad[f"line {number}"] = "empty"
+        else:
+            raise ZooError(f"{name}, line {number} is empty: every line must hold a text")
+    problems.bad_rows(name, bad, number)
 
 
-def _line(where: str, text: str) -> str:
-    if not text.strip():
-        raise ZooError(f"{where} is empty: every line must hold a text")
-    return text
+def _stdin_lines(reading: TextReading) -> Iterator[str]:
+    """Each line of stdin as text; all at once where a newline is more than one byte."""
+    stream: BinaryIO = sys.stdin.buffer
+    if "\n".encode(reading.encoding or "utf-8") != b"\n":
+        yield from _lines(decode("stdin", stream.read(), reading.encoding))
+        return
+    for number, line in enumerate(stream, start=1):
+        yield decode("stdin", line, reading.encoding, number)
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a text; after the last newline there is none."""
+    lines = text.split("\n")
+    return lines if lines[-1] else lines[:-1]
 
 
 def find_registered(registry: Registry, spec: str | None) -> Choice | None:
@@ -297,21 +331,8 @@ def build_registered(choice: Choice, kind: type[D]) -> D:
     if not isinstance(data, kind):
         raise ZooError(f"{what} gives no {kind.__name__} but a {type(data).__name__}")
     if choice.given:
-        data = dataclasses.replace(cast(Any, data), name=str(choice))
-    return cast(D, data)
-
-
-def _registered_or_path(
-    registry: Registry, spec: str, kind: type[D], refuse_options: Callable[[str], None]
-) -> D | Path:
-    """The registered data that a spec names, for which options of files are refused, or a path."""
-    if choice := find_registered(registry, spec):
-        refuse_options(spec)
-        return build_registered(choice, kind)
-    path = Path(spec).expanduser()
-    if not spec or not path.exists():
-        raise no_such_data(registry, spec, pairs=issubclass(kind, Pairs))
-    return path
+        data = dataclasses.replace(data, name=str(choice))
+    return data
 
 
 def no_such_data(registry: Registry, spec: str, *, pairs: bool = False) -> ZooError:

@@ -16,7 +16,7 @@ from functools import cache
 from itertools import accumulate, pairwise
 from pathlib import Path
 
-from zoo.data.sources.corpus import Corpus
+from zoo.data.sources.corpus import Corpus, Examples
 from zoo.data.sources.diagnostics.drawing import Draw
 from zoo.errors import ZooError
 
@@ -67,15 +67,12 @@ def load(*, seed: int = 0, train: int = 1225, test: int = 1000) -> Corpus:
         topic = number % len(LABEL_NAMES) if number < fewest else writer.topic()
         texts.append(writer.story(topic))
         labels.append(topic)
-    return Corpus(
-        name="newswire",
-        train_texts=texts[:train],
-        train_labels=labels[:train],
-        test_texts=texts[train:],
-        test_labels=labels[train:],
-        label_names=list(LABEL_NAMES),
-        notes={"source": "built-in grammar", "split": f"as written, seed {seed}"},
-    )
+    splits = {
+        "train": Examples(texts[:train], labels[:train]),
+        "test": Examples(texts[train:], labels[train:]),
+    }
+    notes = {"source": "built-in grammar", "split": f"as written, seed {seed}"}
+    return Corpus("newswire", splits, list(LABEL_NAMES), notes)
 
 
 @cache

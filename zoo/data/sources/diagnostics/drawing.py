@@ -11,13 +11,14 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from zoo.data.sources.corpus import IGNORED, Corpus, TaggedCorpus
+from zoo.data.sources.corpus import IGNORED, TEST, TRAIN, Corpus, Examples, TaggedCorpus
 from zoo.errors import ZooError
 
 T = TypeVar("T")
 L = TypeVar("L", str, list[str])
 Words = list[str]
 Tagged = tuple[list[str], list[str]]  # tokens, and the tag of each
+Drawn = tuple[list[Words], list[Any], list[str]]  # texts, labels and groups
 
 SOURCE = "built-in diagnostic"
 MOST_TRIES = 20_000  # without a new text, before the texts are taken to be too few
@@ -82,11 +83,11 @@ def length_groups(
     bounds = [length, *(bound for bound in (test_length // 2,) if bound > length), test_length]
     parts = [LengthGroup(train, lengths)]
     for low, high in zip([0, *bounds], bounds, strict=False):
-        its_lengths = [n for n in range(shortest, high + 1, step) if n > low]
-        if not its_lengths:
+        between = [n for n in range(shortest, high + 1, step) if n > low]
+        if not between:
             raise ZooError(f"{name} has no text of {low + 1} to {high} words: raise test_length")
         group = f"{low + 1} to {high}" if low else f"to {high}"
-        parts.append(LengthGroup(test // len(bounds), its_lengths, group))
+        parts.append(LengthGroup(test // len(bounds), between, group))
     if test % len(bounds):
         raise ZooError(f"{name} needs a multiple of {len(bounds)} test texts, not {test}")
     return parts
@@ -116,9 +117,11 @@ def labelled_corpus(
 
     sizes |= {"train": train, "test": test, "length": length}
     drawn, about = _drawn(name, draw_example, label_names, label_names, **sizes)
-    texts = [" ".join(words) for words, _ in drawn]
-    labels = [label_names.index(label) for _, label in drawn]
-    return Corpus(name, texts[:train], labels[:train], texts[train:], labels[train:], **about)
+    splits = {}
+    for split, (texts, labels, groups) in drawn.items():
+        codes = [label_names.index(label) for label in labels]
+        splits[split] = Examples([" ".join(words) for words in texts], codes, groups)
+    return Corpus(name, splits, **about)
 
 
 def tagged_corpus(
@@ -139,9 +142,10 @@ def tagged_corpus(
     sizes |= {"train": train, "test": test}
     drawn, about = _drawn(name, draw_text, label_names, ("",), **sizes)
     codes = {"": IGNORED, **{label: code for code, label in enumerate(label_names)}}
-    texts = [tokens for tokens, _ in drawn]
-    tags = [[codes[tag] for tag in its_tags] for _, its_tags in drawn]
-    return TaggedCorpus(name, texts[:train], tags[:train], texts[train:], tags[train:], **about)
+    splits = {}
+    for split, (texts, tags, groups) in drawn.items():
+        splits[split] = Examples(texts, [[codes[tag] for tag in each] for each in tags], groups)
+    return TaggedCorpus(name, splits, **about)
 
 
 def _drawn(
@@ -153,18 +157,19 @@ def _drawn(
     seed: int = 0,
     source: str = SOURCE,
     **sizes: Any,
-) -> tuple[list[tuple[Words, L]], dict[str, Any]]:
-    """Different texts with their labels, those of train first, and the corpus's other fields.
+) -> tuple[dict[str, Drawn], dict[str, Any]]:
+    """Different texts with their labels, by split, and the other fields of the data set.
 
     balanced: the labels that equally many texts of a part have; "" alone: any.
     """
-    draw, seen, drawn = Draw(seed), set[str](), list[tuple[Words, L]]()
-    parts = length_groups(name, **sizes)
-    for part in parts:
+    draw, seen = Draw(seed), set[str]()
+    splits: dict[str, Drawn] = {TRAIN: ([], [], []), TEST: ([], [], [])}
+    for number, part in enumerate(length_groups(name, **sizes)):
+        texts, labels, groups = splits[TEST if number else TRAIN]
         each, more = divmod(part.texts, len(balanced))
         wanted: dict[Any, int] = {kind: each + (n < more) for n, kind in enumerate(balanced)}
-        lengths, tries, end = set(part.lengths), 0, len(drawn) + part.texts
-        while len(drawn) < end:
+        lengths, tries, end = set(part.lengths), 0, len(texts) + part.texts
+        while len(texts) < end:
             words, label = draw_example(draw, draw.pick(part.lengths))
             text, kind = " ".join(words), "" if "" in wanted else label
             tries += 1
@@ -175,11 +180,13 @@ def _drawn(
                 seen.add(text)
                 wanted[kind] -= 1
                 tries = 0
-                drawn.append((words, label))
-    return drawn, {
+                texts.append(words)
+                labels.append(label)
+                if part.group:
+                    groups.append(part.group)
+    return splits, {
         "label_names": list(label_names),
         "notes": {"source": source, "split": f"as drawn, seed {seed}"},
         "chance": 1 / len(label_names),
-        "test_groups": [part.group for part in parts[1:] for _ in range(part.texts) if part.group],
         "word_level": True,
     }

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from itertools import permutations
 
-from zoo.data.sources.corpus import Corpus
+from zoo.data.sources.corpus import Corpus, Examples
 from zoo.data.sources.diagnostics.drawing import Draw
 from zoo.errors import ZooError
 
@@ -51,19 +51,13 @@ def order(*, seed: int = 0, train: int = 6000, test: int = 1200, max_distance: i
         frame.format(*(ORDERED[word] for word in order)) for frame in frames for order in ORDERS
     ]
     labels = list(range(orders)) * len(frames)
-    return Corpus(
-        name="order",
-        train_texts=texts[:train],
-        train_labels=labels[:train],
-        test_texts=texts[train:],
-        test_labels=labels[train:],
-        label_names=list(LABEL_NAMES),
-        notes={
-            "source": "built-in diagnostic",
-            "split": f"as written, seed {seed}, max_distance {max_distance}",
-        },
-        chance=1 / orders,
-    )
+    splits = {
+        "train": Examples(texts[:train], labels[:train]),
+        "test": Examples(texts[train:], labels[train:]),
+    }
+    how = f"as written, seed {seed}, max_distance {max_distance}"
+    notes = {"source": "built-in diagnostic", "split": how}
+    return Corpus("order", splits, list(LABEL_NAMES), notes, chance=1 / orders)
 
 
 def _frames(draw: Draw, number: int, max_distance: int) -> list[str]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Iterable
 
-from zoo.data.sources.corpus import Pair, Pairs
+from zoo.data.sources.corpus import Examples, Pairs
 from zoo.data.sources.diagnostics.drawing import Draw
 from zoo.errors import ZooError
+
+Pair = tuple[str, str]
 
 SYMBOLS = "abcdefghijklmnop"
 MONTHS = (
@@ -62,10 +64,13 @@ def _drawn(name: str, draw_pair: Callable[[Draw], Pair], seed: int, train: int, 
     if min(train, test) < 1:
         raise ZooError(f"{name} needs train and test >= 1, not {train} and {test}")
     draw = Draw(seed)
-    found: dict[str, str] = {}
-    while len(found) < train + test:
+    different: dict[str, str] = {}
+    while len(different) < train + test:
         source, target = draw_pair(draw)
-        found[source] = target
-    pairs = list(found.items())
-    notes = {"source": "built-in task", "split": "as written"}
-    return Pairs(name, pairs[:train], pairs[train:], notes)
+        different[source] = target
+    sources, targets = [*different], [*different.values()]
+    splits = {
+        "train": Examples(sources[:train], targets[:train]),
+        "test": Examples(sources[train:], targets[train:]),
+    }
+    return Pairs(name, splits, notes={"source": "built-in task", "split": "as written"})
