@@ -145,7 +145,7 @@ def test_an_impossible_order_is_refused(order):
 def setup() -> TaskSetup:
     """A little copying task."""
     sizes = Sizes(dim=32, heads=2, ffn_dim=64, layers=1, max_length=10)
-    pairs = load_pairs("copy(train=300, test=40, shortest=1, longest=3)", load().registry)
+    pairs, _ = load_pairs("copy(train=300, test=40, shortest=1, longest=3)", load().registry)
     encoded = encode_pairs(pairs, 300, 10)
     training = Training(epochs=12, lr=0.01, batch_size=16, dropout=0.0)
     options = SequenceToSequenceOptions()

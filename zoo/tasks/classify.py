@@ -12,7 +12,7 @@ from pydantic import Field
 from zoo.config.reading import Division, LabelColumn, Reading, TextColumn, part_of
 from zoo.config.settings import Fraction
 from zoo.data.sources.load_data import load_corpus
-from zoo.data.sources.rows import LabelledTexts, ScoringNotice
+from zoo.data.sources.row_reader import LabelledTexts, ScoringNotice
 from zoo.registry import Choice, Registry
 from zoo.tasks.base import Evaluation, Loaded, TaskSetup
 from zoo.tasks.encoder_task import (

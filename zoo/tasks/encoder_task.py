@@ -15,7 +15,7 @@ from zoo.config.reading import Division, TextReading
 from zoo.config.sizes import Sizes
 from zoo.data.encoding import encode_labelled
 from zoo.data.sources.corpus import plain_words
-from zoo.data.sources.rows import ScoringNotice
+from zoo.data.sources.row_reader import ScoringNotice
 from zoo.data.token_arrays import TokenArrays
 from zoo.errors import ZooError
 from zoo.registry import Choice, Registry
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import torch
 
     from zoo.data.batches import PaddedSplit
-    from zoo.data.sources.rows import RowReader
+    from zoo.data.sources.row_reader import RowReader
 
 EVALUATION_BATCH = 128
 TRAIN, TEST, VALIDATION = "train", "test", "validation"

@@ -26,7 +26,7 @@ from zoo.config.reading import LabelColumn, Reading, TextColumn, part_of
 from zoo.config.sizes import Sizes
 from zoo.data.encoding import encode_stream
 from zoo.data.sources.load_data import load_texts
-from zoo.data.sources.rows import LabelledTexts, ScoringNotice
+from zoo.data.sources.row_reader import LabelledTexts, ScoringNotice
 from zoo.data.tokenizer import byte_lengths
 from zoo.errors import ZooError
 from zoo.registry import Choice, Registry

@@ -11,7 +11,7 @@ from pydantic import Field
 from zoo.config.reading import Division, Reading, part_of
 from zoo.data.sources.corpus import IGNORED, TaggedCorpus
 from zoo.data.sources.load_data import load_data
-from zoo.data.sources.rows import TaggedTexts
+from zoo.data.sources.row_reader import TaggedTexts
 from zoo.errors import ZooError
 from zoo.registry import Choice, Registry
 from zoo.tasks.base import Evaluation, Loaded, TaskSetup

@@ -7,7 +7,7 @@ from typing import Any
 
 from zoo.config.request import validated
 from zoo.data.sources.corpus import IGNORED, Corpus, Examples, TaggedCorpus
-from zoo.data.sources.rows import LabelledTexts, TaggedTexts
+from zoo.data.sources.row_reader import LabelledTexts, TaggedTexts
 from zoo.tasks.classify import Classify, ClassifyOptions
 from zoo.tasks.tag import Tag, TagOptions
 

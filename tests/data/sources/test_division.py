@@ -13,7 +13,7 @@ from refused import refused
 
 from zoo.data.sources.corpus import TaggedCorpus
 from zoo.data.sources.load_data import load_data
-from zoo.data.sources.rows import TaggedTexts, stratified
+from zoo.data.sources.row_reader import TaggedTexts, stratified
 from zoo.registry import Registry
 
 quick = settings(max_examples=40, deadline=None, derandomize=True, database=None)

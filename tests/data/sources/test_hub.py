@@ -14,7 +14,7 @@ from refused import refused
 
 from zoo.data.sources.hub import BBC_NEWS, load_bbc_news
 from zoo.data.sources.load_data import load_corpus
-from zoo.data.sources.rows import LabelledTexts
+from zoo.data.sources.row_reader import LabelledTexts
 from zoo.registry import Registry
 
 Serve = Callable[..., list[str]]
@@ -112,10 +112,10 @@ LIGHT = {"torch", "datasets", "huggingface_hub", "tokenizers", "pandas", "pyarro
 import zoo.data, zoo.data.sources.load_data
 print(sorted({*LIGHT, "numpy"} & set(sys.modules)))
 import zoo.data.encoding
-from zoo.data.sources import hub, rows, newswire
+from zoo.data.sources import hub, newswire, row_reader
 print(sorted(LIGHT & set(sys.modules)))
 zoo.data.encoding.encode_labelled(newswire.load(train=20, test=5), 300, 32)
-print(hub.load("owner/name", rows.LabelledTexts())[0].label_names, "torch" in sys.modules)
+print(hub.load("owner/name", row_reader.LabelledTexts())[0].label_names, "torch" in sys.modules)
 """
 
 

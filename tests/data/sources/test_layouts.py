@@ -19,8 +19,8 @@ from reading import read, rows, rows_of
 from refused import refused
 
 from zoo.config.reading import Reading
-from zoo.data.sources.files import decode, delimited
 from zoo.data.sources.load_data import read_texts
+from zoo.data.sources.tables import decode, delimited
 
 FILES = Path(__file__).parents[1] / "files"
 LAYOUTS = tomllib.loads((FILES / "layouts.toml").read_text(encoding="utf-8"))

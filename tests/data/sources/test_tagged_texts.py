@@ -11,7 +11,7 @@ from refused import refused
 
 from zoo.data.sources.corpus import IGNORED, TaggedCorpus
 from zoo.data.sources.load_data import load_data
-from zoo.data.sources.rows import TaggedTexts
+from zoo.data.sources.row_reader import TaggedTexts
 from zoo.registry import Registry
 
 FILES = Path(__file__).parents[1] / "files"

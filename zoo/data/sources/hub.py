@@ -12,8 +12,8 @@ from types import ModuleType
 from typing import Any, cast
 
 from zoo.data.sources.corpus import TRAIN, Corpus
-from zoo.data.sources.files import NAMES, Problems, Table
-from zoo.data.sources.rows import NAMES_COLUMN, C, LabelledTexts, RowReader
+from zoo.data.sources.row_reader import NAMES_COLUMN, C, LabelledTexts, RowReader
+from zoo.data.sources.tables import NAMES, Problems, Table
 from zoo.errors import ZooError, nearest
 from zoo.files import scratch_directory
 

@@ -21,17 +21,8 @@ from zoo.data.sources.corpus import (
     Pairs,
     Texts,
 )
-from zoo.data.sources.files import (
-    FORMATS,
-    Problems,
-    data_suffix,
-    decode,
-    read_folder,
-    read_table,
-    read_text,
-)
 from zoo.data.sources.in_memory import given_as
-from zoo.data.sources.rows import (
+from zoo.data.sources.row_reader import (
     READ_ALL,
     C,
     LabelledTexts,
@@ -39,6 +30,15 @@ from zoo.data.sources.rows import (
     column_names,
     joined_text,
     stratified,
+)
+from zoo.data.sources.tables import (
+    FORMATS,
+    Problems,
+    data_suffix,
+    decode,
+    read_folder,
+    read_table,
+    read_text,
 )
 from zoo.errors import ZooError, listed, nearest, one_line
 from zoo.registry import Choice, Registry

@@ -24,7 +24,7 @@ from zoo.data.sources.corpus import (
     plain_words,
 )
 from zoo.data.sources.diagnostics.drawing import Draw
-from zoo.data.sources.files import (
+from zoo.data.sources.tables import (
     CONLL,
     CONLLU,
     FORMATS,
@@ -112,13 +112,11 @@ class RowReader(ABC, Generic[C]):
 
     def given(self) -> list[str]:
         """The flags of the options that are not as by default."""
-        columns = [f for f in fields(self) if f.name in self.flags]
-        changed = [f.name for f in columns if getattr(self, f.name) != f.default]
-        return [
-            *(self.flags[name] for name in changed),
-            *given_flags(self.reading).values(),
-            *given_flags(self.division).values(),
+        usual = {column.name: column.default for column in fields(self)}
+        flags: list[str] = [
+            flag for name, flag in self.flags.items() if getattr(self, name) != usual[name]
         ]
+        return [*flags, *(given_flags(self.reading) | given_flags(self.division)).values()]
 
     def read(self, path: Path, *, name: str, source: str = "") -> tuple[C, list[str]]:
         """The data set of a file, or of a directory with a train and a test file, and notices.
