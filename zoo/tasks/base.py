@@ -206,8 +206,8 @@ class Task(ABC):
         """``needs``, and what these options of the task need besides."""
         return self.needs
 
-    def no_pretraining(self, options: Any) -> str:
-        """Why its models begin with no pretrained encoder (``--init``); empty where they do."""
+    def no_pretraining(self, options: Any) -> str | None:
+        """Why its models begin with no pretrained encoder (``--init``); None where they do."""
         return f"{self.model_name} has no encoder that is pretrained"
 
     def texts_to_pretrain(self, setup: TaskSetup, *, all_data: bool = False) -> list[str]:

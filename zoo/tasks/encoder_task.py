@@ -104,8 +104,8 @@ class EncoderTask(Task):
     def validation_rows(self, setup: TaskSetup) -> Rows:
         """Rows of the training split to train on, and rows to hold out."""
 
-    def no_pretraining(self, options: Any) -> str:
-        return ""
+    def no_pretraining(self, options: Any) -> str | None:
+        return None
 
     def texts_to_pretrain(self, setup: TaskSetup, *, all_data: bool = False) -> list[str]:
         parts = {name: split.texts for name, split in setup.data.corpus().splits.items()}

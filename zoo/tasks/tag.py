@@ -88,11 +88,12 @@ class Tag(EncoderTask):
             division=part_of(Division, options),
         )
 
-    def no_pretraining(self, options: TagOptions) -> str:
-        both = (
+    def no_pretraining(self, options: TagOptions) -> str | None:
+        if not options.causal:
+            return None
+        return (
             "the stage reads the tokens on both sides, and with --causal no token sees later ones"
         )
-        return both if options.causal else ""
 
     def with_remarks(self, data_set: Loaded, options: TagOptions) -> Loaded:
         """With tags beyond ``max_length``, and what knowing a text's tags alone scores.
