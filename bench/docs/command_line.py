@@ -13,6 +13,7 @@ import click
 from bench.docs.catalog import catalog
 from bench.publish.markdown import grid
 from zoo.cli import cli
+from zoo.cli.request_options import SET
 from zoo.report.tables.text import escaped
 
 OTHER = "Other"  # the heading of options without one, where there are headings
