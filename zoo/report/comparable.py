@@ -53,18 +53,22 @@ def refuse_differing(records: Sequence[Record], directories: Sequence[object]) -
         )
 
 
-def why_not_comparable(one: Record, other: Record, may_differ: Collection[str] = ()) -> str:
-    """Why two records cannot be compared; empty where they can.
+def why_not_comparable(
+    before: Record, after: Record, may_differ: Collection[str] = ()
+) -> str | None:
+    """Why two records cannot be compared; None where they can.
 
     may_differ: settings that differ on purpose, because their effect is what is compared.
     """
-    data, others = one.config["data"], other.config["data"]
+    data, others = before.config["data"], after.config["data"]
     if data["fingerprint"] != others["fingerprint"]:
-        names = [f"{one['name']} ({one['fingerprint'][:12]})" for one in (data, others)]
+        names = [f"{of['name']} ({of['fingerprint'][:12]})" for of in (data, others)]
         return f"other data: {' against '.join(names)}"
-    described = one.metric_descriptions
+    described = before.metric_descriptions
     scored = described[0].scored if described else "examples"
-    shares = [record.config.get("training", {}).get("validation", 0.0) for record in (one, other)]
+    shares = [
+        record.config.get("training", {}).get("validation", 0.0) for record in (before, after)
+    ]
     splits = [
         f"{share:.0%} of the training {scored}" if share else f"{part.get('test')} test {scored}"
         for share, part in zip(shares, (data, others), strict=True)
@@ -74,11 +78,11 @@ def why_not_comparable(one: Record, other: Record, may_differ: Collection[str] =
     if data.get("train") != others.get("train"):
         return f"other training split: {data.get('train')} {scored} against {others.get('train')}"
     differ = [
-        f"{name} {before!r} against {after!r}"
-        for name, (before, after) in changed_settings(one, other).items()
+        f"{name} {earlier!r} against {later!r}"
+        for name, (earlier, later) in changed_settings(before, after).items()
         if name not in may_differ
     ]
-    return f"other settings: {', '.join(differ)}" if differ else ""
+    return f"other settings: {', '.join(differ)}" if differ else None
 
 
 def changed_settings(one: Record, other: Record) -> dict[str, tuple[Any, Any]]:
