@@ -9,15 +9,16 @@ def test_conforms(check):
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from zoo.conformance import CheckResult, CheckSettings, consequences, select_choices
 from zoo.conformance.check import ComponentCheck, checks_for
 
 __all__ = ["ComponentCheck", "ComponentChecks", "component_checks", "parametrize_with_checks"]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -100,11 +101,12 @@ def component_checks(
     return [ComponentChecks(component, tuple(checks)) for component, checks in found.items()]
 
 
-def parametrize_with_checks(*components: str, **options: Any) -> Any:
+def parametrize_with_checks(*components: str, **options: Any) -> Callable[[T], T]:
     """A pytest decorator: one test per component, in an argument called ``check``.
 
     The arguments are those of component_checks.
     """
     import pytest
 
-    return pytest.mark.parametrize("check", component_checks(*components, **options), ids=str)
+    mark: Any = pytest.mark.parametrize("check", component_checks(*components, **options), ids=str)
+    return mark  # type: ignore[no-any-return]

@@ -96,7 +96,8 @@ def test_all_of_them_make_one_model(installed):
 
 
 def test_what_it_writes_is_linted_and_typed(written):
-    for command in (["ruff", "check"], ["ruff", "format", "--check"]):
+    # Here the zoo is a first party among imports, and in a plug-in a third.
+    for command in (["ruff", "check", "--ignore", "I001"], ["ruff", "format", "--check"]):
         done = subprocess.run(
             [sys.executable, "-m", *command, "--isolated", "--line-length", "100", "."],
             capture_output=True,
@@ -140,17 +141,15 @@ def test_the_line_from_the_readme_trains_it(installed, written, tmp_path, kind):
 
 
 TASK = """
-from zoo import hookimpl
+from zoo import part
 from zoo.tasks.classify import Classify
 
 
+@part("task", "fair")
 class Fair(Classify):
+    '''Classification by its worst class.'''
+
     metrics = ("my-metric", "accuracy")
-
-
-@hookimpl
-def zoo_register(register):
-    register("task", "fair", Fair, summary="classification by its worst class")
 """
 
 
@@ -190,7 +189,6 @@ def test_class_names_are_sensible(kind, name, expected):
         if isinstance(node, ast.ClassDef) and node.name == expected
     ]
     assert expected not in [base.id for base in defined.bases if isinstance(base, ast.Name)]
-    assert f":{expected}" in plugin.files()[f"src/{plugin.package}/__init__.py"]
 
 
 def test_a_check_that_cannot_pass_is_expected_to_fail_where_the_tests_say():

@@ -1,7 +1,8 @@
-"""Writes a new plug-in from templates: the work of ``zoo new``."""
+"""Writes a new plug-in as a copy of one that works: what ``zoo new`` does."""
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
 from dataclasses import dataclass
@@ -23,12 +24,9 @@ ROWS = (
     "The last line trains a small model with it and one with the other, and prints one row for "
     "each. MORE"
 )
-_TEMPLATES = files(__name__) / "templates"
-# The component that a new plug-in of each kind starts from. summary: what it computes as written.
-# suffix: of its class name, or factory: the name of its function. capabilities, parameters,
-# requirements: arguments of ``register`` and dependencies, as source. bench: the options of a first
-# run of NAME, where one has it alone; shows: what that run prints. QUICK and MORE are as above.
-STARTERS = tomllib.loads((_TEMPLATES / "starters.toml").read_text("utf-8"))
+_DECLARED = (ast.ClassDef, ast.FunctionDef)
+_STARTERS = files(__name__) / "starters"
+STARTERS = tomllib.loads((_STARTERS / "starters.toml").read_text("utf-8"))
 WRITTEN_KINDS = tuple(kind for kind in KINDS if kind in STARTERS)
 # Fewer names than the registry takes: it also becomes a class, a package and a distribution.
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
@@ -38,7 +36,7 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
 class NewPlugin:
     """A plug-in to write: ``my-window`` becomes the distribution ``zoo-my-window``.
 
-    Raises ZooError for a kind that has no template, or an illegal name.
+    Raises ZooError for a kind that is not written, or an illegal name.
     """
 
     kind: str
@@ -75,13 +73,18 @@ class NewPlugin:
         A name that ends in the suffix does not get it twice, and a name that the file imports, such
         as that of the base class, gets ``My`` before it.
         """
-        suffix = STARTERS[self.kind].get("suffix", "")
-        if not suffix:
+        part = _part(self.kind)
+        if not isinstance(part, ast.ClassDef):
             return ""
+        suffix = part.name.removeprefix("My")
         words = "".join(word.capitalize() for word in re.split("[-_]", self.name))
         stem = words[: -len(suffix)] if words.lower().endswith(suffix.lower()) else words
         name = (stem or "My") + suffix
-        return f"My{name}" if re.search(rf"\b{name}\b", _template(f"{self.kind}.py")) else name
+        return (
+            f"My{name}"
+            if re.search(rf"\b{name}\b", _text(f"{self.kind}.py").replace(part.name, ""))
+            else name
+        )
 
     @property
     def bench(self) -> str:
@@ -96,34 +99,43 @@ class NewPlugin:
 
     def files(self) -> dict[str, str]:
         """Path inside the folder to text, for every file."""
-        source = f"src/{self.package}/"
-        folders = {
-            "pyproject.toml": "",
-            "README.md": "",
-            "__init__.py": source,
-            f"{self.kind}.py": source,
-            "test_conformance.py": "tests/",
+        tests = ["test_conformance.py", f"test_{self.kind}.py"]
+        return {
+            **{name: self._filled(name) for name in ("pyproject.toml", "README.md")},
+            f"src/{self.package}/__init__.py": f'"""{self.kind}/{self.name}, for the zoo."""\n',
+            f"src/{self.package}/py.typed": "",
+            f"src/{self.package}/{self.kind}.py": self._renamed(f"{self.kind}.py"),
+            **{
+                f"tests/{name}": self._renamed(name)
+                for name in tests
+                if (_STARTERS / name).is_file()
+            },
         }
-        if (_TEMPLATES / f"test_{self.kind}.py.tmpl").is_file():
-            folders[f"test_{self.kind}.py"] = "tests/"
-        rendered = {folder + name: self._render(name) for name, folder in folders.items()}
-        return rendered | {f"{source}py.typed": ""}
 
-    def _render(self, template: str) -> str:
-        text, summary = Template(_template(template)), self._text("summary")
-        return text.substitute(
+    def _renamed(self, file: str) -> str:
+        """A starter with the names of this plug-in."""
+        part, text = _part(self.kind), _text(file)
+        names = {
+            "zoo.registry.scaffold.starters": self.package,
+            "attention/my-attention": f"{self.kind}/{self.name}",
+            f"zoo-my-{self.kind}": self.distribution,
+            f"my-{self.kind}": self.name,
+            f"my_{self.kind}": self.name.replace("-", "_"),  # what a metric is called in records
+            f"my {self.kind}": re.sub("[-_]", " ", self.name),
+        }
+        if isinstance(part, ast.ClassDef):
+            names[part.name] = self.class_name
+        known = re.compile("|".join(map(re.escape, names)))
+        return known.sub(lambda match: names[match[0]], text)
+
+    def _filled(self, file: str) -> str:
+        summary = (ast.get_docstring(_part(self.kind)) or "").partition("\n")[0].removesuffix(".")
+        return Template(_text(f"{file}.tmpl")).substitute(
             kind=self.kind,
             name=self.name,
             distribution=self.distribution,
             package=self.package,
-            class_name=self.class_name,
-            factory=self.class_name or self._text("factory"),
-            identifier=self.name.replace("-", "_"),  # what a metric is called in records
-            label=re.sub("[-_]", " ", self.name),
             summary=summary,
-            Summary=summary[:1].upper() + summary[1:],
-            capabilities=self._text("capabilities"),
-            parameters=self._text("parameters"),
             requirements=self._text("requirements"),
             zoo_version=".".join(__version__.split(".")[:2]),
             first_run=f"    {self.bench}\n" if self.bench else "",
@@ -131,8 +143,14 @@ class NewPlugin:
         )
 
 
-def _template(name: str) -> str:
-    return (_TEMPLATES / f"{name}.tmpl").read_text("utf-8")
+def _text(file: str) -> str:
+    return (_STARTERS / file).read_text("utf-8")
+
+
+def _part(kind: str) -> ast.ClassDef | ast.FunctionDef:
+    """The class or function that the starter of a kind declares."""
+    nodes = (n for n in ast.parse(_text(f"{kind}.py")).body if isinstance(n, _DECLARED))
+    return next(node for node in nodes if node.decorator_list)
 
 
 def write_plugin(plugin: NewPlugin, into: Path) -> Path:

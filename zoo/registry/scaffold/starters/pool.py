@@ -1,14 +1,20 @@
-"""$Summary."""
+"""Maximum of each feature over real tokens."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
+
+from zoo import part
 from zoo.components.pool.base import Pool
 
 
-class $class_name(Pool):
-    """The maximum of each feature over real tokens; 0 for a text without any."""
+@part("pool", "my-pool")
+class MyPool(Pool):
+    """Maximum of each feature over real tokens.
+
+    The maximum of each feature over real tokens; 0 for a text without any.
+    """
 
     def forward(self, x: Tensor, attention_mask: Tensor | None) -> Tensor:
         """x (B, L, D) to (B, D).

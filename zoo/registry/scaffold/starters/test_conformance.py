@@ -1,4 +1,4 @@
-"""$kind/$name obeys its contract: all checks of `zoo check`, in one test."""
+"""attention/my-attention obeys its contract: all checks of `zoo check`, in one test."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from zoo.testing import parametrize_with_checks
 EXPECTED_FAILURES: dict[str, str] = {}
 
 
-@parametrize_with_checks("$kind/$name", expected_failures=EXPECTED_FAILURES)
+@parametrize_with_checks("attention/my-attention", expected_failures=EXPECTED_FAILURES)
 def test_conforms(check: Callable[[], None]) -> None:
+    """One check."""
     check()

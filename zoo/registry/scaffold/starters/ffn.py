@@ -1,14 +1,19 @@
-"""$Summary."""
+"""Two linear layers with Mish in between."""
 
 from __future__ import annotations
 
 import torch.nn.functional as F
 from torch import Tensor
+
+from zoo import part
 from zoo.components.ffn.base import TwoLayer
 
 
-class $class_name(TwoLayer):
-    """W₂ · mish(W₁ x + b₁) + b₂.
+@part("ffn", "my-ffn")
+class MyFFN(TwoLayer):
+    """Two linear layers with Mish in between.
+
+    W₂ · mish(W₁ x + b₁) + b₂.
 
     The base class has the two layers, (…, D) to (…, hidden) to (…, D), and dropout in between. For
     another shape write an ``nn.Module`` built as ``FFN(dim, hidden, dropout)``, with

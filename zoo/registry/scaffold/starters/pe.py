@@ -1,13 +1,18 @@
-"""$Summary."""
+"""Scores lowered by the logarithm of distance."""
 
 from __future__ import annotations
 
 from torch import Tensor
+
+from zoo import part
 from zoo.components.pe.base import PositionalEncoding
 
 
-class $class_name(PositionalEncoding):
-    """score -= strength · log(1 + |q position - k position|).
+@part("pe", "my-pe", adds=("bias", "order"))
+class MyEncoding(PositionalEncoding):
+    """Scores lowered by the logarithm of distance.
+
+    score -= strength · log(1 + |q position - k position|).
 
     An encoding has three slots, each the identity unless overridden. Override those that it uses,
     and declare them as capabilities:

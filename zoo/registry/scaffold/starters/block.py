@@ -1,13 +1,18 @@
-"""$Summary."""
+"""X + norm(sub-layer(x))."""
 
 from __future__ import annotations
 
 from torch import Tensor, nn
+
+from zoo import part
 from zoo.components.block.base import Block, Sublayer
 
 
-class $class_name(Block):
-    """x + norm(f(x)).
+@part("block", "my-block")
+class MyBlock(Block):
+    """X + norm(sub-layer(x)).
+
+    x + norm(f(x)).
 
     The base class has the attention, the feed-forward network and a norm for each; ``arrange``
     combines one of them with its norm and residual. The sum is not normalised, so the stack needs

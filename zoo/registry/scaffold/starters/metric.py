@@ -1,20 +1,25 @@
-"""$Summary."""
+"""The lowest recall of any class."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from zoo.tasks.base import Metric, MetricDescription
+from zoo import part
+from zoo.config.metric_description import MetricDescription
+from zoo.tasks.base import Metric
 
 
+@part("metric", "my-metric")
 def metric() -> Metric:
-    """How tables and comparisons show it, and its value.
+    """The lowest recall of any class.
+
+    How tables and comparisons show it, and its value.
 
     By default a metric is a share from 0 to 1, more is better, and differences are in points;
     ``MetricDescription`` has fields for other ones.
     """
-    return Metric(MetricDescription(name="$identifier", label="$label"), compute)
+    return Metric(MetricDescription(name="my_metric", label="my metric"), compute)
 
 
 def compute(outputs: Mapping[str, Any]) -> float:

@@ -1,13 +1,19 @@
-"""$Summary."""
+"""Unit mean absolute value, learned scale."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
 
+from zoo import part
 
-class $class_name(nn.Module):
-    """x / (mean |x| + eps) · scale, over D."""
+
+@part("norm", "my-norm", adds=("scale-invariant",))
+class MyNorm(nn.Module):
+    """Unit mean absolute value, learned scale.
+
+    x / (mean |x| + eps) · scale, over D.
+    """
 
     def __init__(self, dim: int, *, eps: float = 1e-6) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""$Summary."""
+"""Naive Bayes on the counts of words."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 
+from zoo import part
 
-class $class_name:
-    """Multinomial naive Bayes on the counts of words, by scikit-learn.
+
+@part("baseline", "my-baseline", adds=("texts", "deterministic"))
+class MyBaseline:
+    """Naive Bayes on the counts of words.
+
+    Multinomial naive Bayes on the counts of words, by scikit-learn.
 
     Manning, Raghavan and Schütze 2008, Introduction to Information Retrieval, section 13.2.
     smoothing: what is added to every count.

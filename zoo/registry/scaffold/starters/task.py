@@ -1,4 +1,4 @@
-"""$Summary.
+"""Text classification that stops at a level of loss.
 
 Planning imports this module, so torch is imported for the types alone, or within a method.
 """
@@ -8,10 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, NonNegativeFloat
+
+from zoo import part
 from zoo.tasks.classify import Classify, ClassifyOptions
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
+
     from zoo.tasks.base import TaskSetup
 
 
@@ -23,8 +26,12 @@ class Options(ClassifyOptions):
     )
 
 
-class $class_name(Classify):
-    """Text classification with flooding (Ishida et al. 2020, Do We Need Zero Training Loss)."""
+@part("task", "my-task")
+class MyTask(Classify):
+    """Text classification that stops at a level of loss.
+
+    Text classification with flooding (Ishida et al. 2020, Do We Need Zero Training Loss).
+    """
 
     options = Options
     metrics = ("macro_f1", "accuracy")  # the first ranks the rows

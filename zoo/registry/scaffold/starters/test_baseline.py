@@ -1,15 +1,17 @@
-"""baseline/$name finds the probabilities that one gets by hand."""
+"""baseline/my-baseline finds the probabilities that one gets by hand."""
 
 from __future__ import annotations
 
 import math
 
 import pytest
-from $package.baseline import $class_name
+
+from zoo.registry.scaffold.starters.baseline import MyBaseline
 
 
 def test_the_probabilities_of_words_are_smoothed_shares_of_counts() -> None:
-    model = $class_name(smoothing=1.0)
+    """Counts by hand."""
+    model = MyBaseline(smoothing=1.0)
     model.fit(["good good day", "bad day"], [0, 1])
 
     bad, day, good = model.pipeline[-1].feature_log_prob_[0]

@@ -1,4 +1,4 @@
-"""$Summary."""
+"""Softmax attention with a sharpness."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ import math
 
 import torch
 from torch import Tensor
+
+from zoo import part
 from zoo.components.attention.base import MultiHead
 from zoo.components.attention.projections import Packed
 from zoo.components.dropout import dropout
 
 
-class $class_name(MultiHead):
-    """softmax(sharpness · Q Kᵀ / √Dh + bias) V.
+@part("attention", "my-attention")
+class MyAttention(MultiHead):
+    """Softmax attention with a sharpness.
+
+    softmax(sharpness · Q Kᵀ / √Dh + bias) V.
 
     The base class projects, splits heads, rotates, and makes the mask and the bias. ``projection``
     may be Packed, Separate or PerHead: the same function with another layout of the weights.
