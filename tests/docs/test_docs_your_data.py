@@ -6,7 +6,6 @@ import gzip
 import importlib
 import re
 import shlex
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,6 @@ ARTICLES = "text,label,title,body,section,year\n" + "".join(
 )
 AG_NEWS = "".join(f'"{n % 4 + 1}","Title ""{n}""","Body, {n}"\r\n' for n in range(24))
 SMS = "".join(f'{"ham" if n % 4 else "spam"}\t"Message {n}\n' for n in range(24))
-TREC = ["DESC:def What is caf\u00e9 number {} ?", "HUM:ind Who was Ren\u00e9 the {} ?"]
 
 
 TICKETS = "id,message,category\n" + "".join(
@@ -43,7 +41,6 @@ TICKETS = "id,message,category\n" + "".join(
 def files(tmp_path_factory) -> Path:
     """All files that the page names."""
     here = tmp_path_factory.mktemp("page")
-    trec = "".join(f"{TREC[n % 2].format(n)}\n" for n in range(40)).encode("latin-1")
     content: dict[str, bytes] = {
         "articles.csv": ARTICLES.encode(),
         "tickets.csv": TICKETS.encode(),
@@ -54,12 +51,7 @@ def files(tmp_path_factory) -> Path:
         "ag_news/train.csv": AG_NEWS.encode(),
         "ag_news/test.csv": AG_NEWS.replace("Body", "Test").encode(),
         "SMSSpamCollection": SMS.encode(),
-        "train_5500.label": trec,
-        "TREC_10.label": trec.replace(b"?", b"!"),
         "export.txt": b"".join(b'{"text": "t%d", "label": %d}\n' % (n, n % 2) for n in range(8)),
-        "reviews.txt": b"".join(
-            b"%s it was %d\n" % ((b"good", b"bad")[n % 2], n) for n in range(8)
-        ),
         "reviews/train.csv": ARTICLES.encode(),
         "reviews/test.csv": ARTICLES.replace("text ", "test ").encode(),
         "reviews/validation.csv": ARTICLES.replace("text ", "other ").encode(),
@@ -74,9 +66,6 @@ def files(tmp_path_factory) -> Path:
     for name, held in content.items():
         (here / name).parent.mkdir(parents=True, exist_ok=True)
         (here / name).write_bytes(held)
-    with zipfile.ZipFile(here / "ag_news.zip", "w") as archive:
-        for split in ("train", "test"):
-            archive.write(here / f"ag_news/{split}.csv", f"ag_news/{split}.csv")
     return here
 
 
@@ -109,7 +98,7 @@ def test_every_command_reads_what_the_page_says(command, files, registry, monkey
 
 
 def test_the_page_has_commands():
-    assert len(COMMANDS) > 20
+    assert len(COMMANDS) > 15
 
 
 def test_what_is_wrong_with_the_tickets_is_said_as_printed_there(files, monkeypatch, said):

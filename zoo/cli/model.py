@@ -130,7 +130,7 @@ class Source:
 
 
 def with_notices(texts: Iterable[T], notices: list[str]) -> Iterator[T]:
-    """The texts; what was guessed or left out is said on stderr, after the last."""
+    """The texts; what was left out is said on stderr, after the last."""
     yield from texts
     for notice in notices:
         click.echo(f"note: {notice}", err=True)

@@ -97,8 +97,8 @@ class Classify(EncoderTask):
         cut = {split: cut_off(data, split) for split in ("train", "test")}
         about_cut = cut_remark(data, cut)
         about_classes = unbalanced_remark(counts, data.label_names)
-        guessed = data_set.description["notes"].get("reading", "")
-        about_reading = f"Reading the data: {guessed}." if guessed else ""
+        left_out = data_set.description["notes"].get("reading", "")
+        about_reading = f"Reading the data: {left_out}." if left_out else ""
         conditions = {CUT: about_cut, UNBALANCED: about_classes}
         return dataclasses.replace(
             data_set,
