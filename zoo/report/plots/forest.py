@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullFormatter, NullLocator, StrMethodFormatter
 
-from zoo.report.plots.plot import HUES, MUTED, PAPER, WIDTH, Plot, finish
+from zoo.report.plots.plot import HUES, MUTED, NUMBERS, PAPER, WIDTH, Plot, finish
 from zoo.report.stats.effects import Effect, Effects
 from zoo.report.stats.ratios import memory_verdict
 from zoo.report.tables.effects_text import sentence
@@ -115,6 +115,6 @@ def _scale(axes: Axes, ratio: bool, estimates: Sequence[Estimate | None]) -> Non
     axes.set_xscale("log")
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axes.xaxis.set_major_formatter(NUMBERS)
     axes.set_xlim(low, high)
     axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))

@@ -12,11 +12,23 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
+from matplotlib.text import Text
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 from matplotlib.transforms import Bbox
 
 from zoo.config.metric_description import MetricDescription
-from zoo.report.plots.plot import HUES, INK, MARKERS, MUTED, PAPER, SMALL, WIDTH, Plot, finish
+from zoo.report.plots.plot import (
+    HUES,
+    INK,
+    MARKERS,
+    MUTED,
+    NUMBERS,
+    PAPER,
+    SMALL,
+    WIDTH,
+    Plot,
+    finish,
+)
 from zoo.report.rows import Row
 from zoo.report.run_report import RunReport
 from zoo.report.tables.text import plain
@@ -28,7 +40,7 @@ ACROSS = 48  # characters of an axis label in one line
 LONGEST, LABEL = 20, 32  # characters of a name in the legend, and beside its point
 LINE = 0.17  # inches: of the legend
 SEEN = 0.7  # a baseline farther away than this many heights of the cells has no line
-OFF = 7  # points between a label and its point
+OFF = 12  # points between a label and its point
 Style = Callable[[Row], tuple[str, str]]  # colour and marker
 
 
@@ -45,16 +57,16 @@ class Point:
 
 def front_plots(run: RunReport) -> list[Plot]:
     """Metric against speed, and against memory, if there are two cells to show."""
-    base = next((line for line in run.lines if line["train_ratio"] == 1.0), None)
-    ratios = sum(line["train_ratio"] is not None for line in run.lines)
-    speeds = sum(line["train_tokens_per_s"] is not None for line in run.lines)
-    if ratios >= min(2, speeds) and run.reference in run.position:
-        named = run.short_name(run.rows[run.position[run.reference]], 24)
-        speed, label = "train_ratio", f"training speed, × that of {named}"
-        if base:
-            label += f", which does {base['train_tokens_per_s']:,.0f} tokens/s"
-    else:
-        speed, label = "train_tokens_per_s", "training speed, tokens/s"
+    base = run.position.get(run.reference)
+    rates, ratios = (
+        [line[key] for line in run.lines if line[key] is not None]
+        for key in ("train_tokens_per_s", "train_ratio")
+    )
+    speed, label = "train_tokens_per_s", "training speed, tokens/s"
+    if base is not None and len(ratios) >= min(2, len(rates)):
+        speed, label = "train_ratio", f"training speed, × that of {run.short_name(run.rows[base])}"
+        if (rate := run.lines[base]["train_tokens_per_s"]) is not None:
+            label += f", which does {rate:,.0f} tokens/s"
     memory = "peak memory in training, MiB"
     plots = (
         _front_plot(run, "pareto-speed", speed, label, "training speed"),
@@ -74,7 +86,7 @@ def _front_plot(run: RunReport, plot: str, column: str, label: str, cost: str) -
     points = [point for point in known if point.number in drawn or point in stairs]
     style, columns = _styles(run.axes)
     longest = max(map(len, columns), default=0)
-    figure = Figure(figsize=(WIDTH, 3.4 + LINE * longest), layout="constrained")
+    figure = Figure(figsize=(WIDTH, 3.7 + LINE * longest), layout="constrained")
     axes = figure.subplots()
     marks = {}
     for point in points:
@@ -106,7 +118,7 @@ def _scale(axes: Axes, ends: Sequence[float]) -> None:
         axes.xaxis.set_minor_locator(NullLocator())
     else:
         axes.xaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 2.5, 5, 10]))
-    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+    axes.xaxis.set_major_formatter(NUMBERS)
     axes.margins(0.08, 0.12)
 
 
@@ -198,15 +210,16 @@ def _label(
             xytext=(OFF, OFF),
             textcoords="offset points",
             fontsize=SMALL,
-            bbox={"facecolor": PAPER, "edgecolor": "none", "alpha": 0.7, "pad": 0.5},
+            arrowprops={"arrowstyle": "-", "linewidth": 0.5, "shrinkA": 0, "shrinkB": 3},
             zorder=5,
         )
-        # Above and below, on the side without points if there is room.
+        # Above and below, first on the side without points.
         sides = (1, -1) if more else (-1, 1)
-        for up, side in itertools.product((1, -1), sides):
+        for side, up in itertools.product(sides, (1, -1)):
             label.xyann = side * OFF, up * OFF
             label.set(ha="left" if side > 0 else "right", va="bottom" if up > 0 else "top")
-            box = label.get_window_extent(renderer)
+            label.update_positions(renderer)
+            box = Text.get_window_extent(label, renderer)  # without the line to the point
             if inside.x0 <= box.x0 and box.x1 <= inside.x1 and not box.count_overlaps(names):
                 names.append(box)
                 break
@@ -249,24 +262,21 @@ def _styles(axes: Mapping[str, Sequence[str]]) -> tuple[Style, list[list[Line2D]
     names = [axis for axis in axes if len(axes[axis]) <= len(HUES) * len(MARKERS)][:2]
     if len(names) == 2 and (len(axes[names[0]]) > len(HUES) or len(axes[names[1]]) > len(MARKERS)):
         names = names[:1]
-    first: dict[str, tuple[str, str]] = {}
-    second: dict[str, str] = {}
+    looks: list[dict[str, tuple[str, str]]] = []
     if names:
-        for number, choice in enumerate(axes[names[0]]):
-            turn, hue = divmod(number, len(HUES))
-            first[choice] = HUES[hue], MARKERS[turn % len(MARKERS)]
+        choices = enumerate(axes[names[0]])
+        looks.append({c: (HUES[n % len(HUES)], MARKERS[n // len(HUES)]) for n, c in choices})
     if names[1:]:
-        second = dict(zip(axes[names[1]], MARKERS, strict=False))
-    shown = [first, {choice: (MUTED, marker) for choice, marker in second.items()}]
+        looks.append({c: (MUTED, m) for c, m in zip(axes[names[1]], MARKERS, strict=False)})
 
-    def of(row: Row) -> tuple[str, str]:
-        hue, marker = first[row.cell[names[0]]] if names else (HUES[0], MARKERS[0])
-        return hue, second[row.cell[names[1]]] if second else marker
+    def style_of(row: Row) -> tuple[str, str]:
+        found = [look[row.cell[name]] for name, look in zip(names, looks, strict=True)]
+        return (found[0][0], found[-1][1]) if found else (HUES[0], MARKERS[0])
 
-    return of, [
+    return style_of, [
         [
             Line2D([], [], color=hue, marker=marker, linestyle="none", label=plain(text, LONGEST))
-            for text, (hue, marker) in {name: ("none", "none"), **styles}.items()
+            for text, (hue, marker) in {name: ("none", "none"), **look}.items()
         ]
-        for name, styles in zip(names, shown, strict=False)
+        for name, look in zip(names, looks, strict=True)
     ]

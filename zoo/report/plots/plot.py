@@ -17,15 +17,16 @@ from typing import Any
 import matplotlib
 from matplotlib import font_manager
 from matplotlib.figure import Figure
+from matplotlib.ticker import StrMethodFormatter
 
 INK, MUTED, RULE, PAPER = "#1b1f24", "#5b636d", "#d0d4d9", "#ffffff"
 # Blue, vermilion, green, purple, orange, sky blue, black; without yellow, pale on white.
 HUES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 FAMILY = "zoo-sans"  # the DejaVu Sans that ships with matplotlib
-# On a screen of 390 pixels a plot of WIDTH inches is as wide as the screen, and SMALL, the smallest
-# size of its text in points, is 11.4 pixels there.
+# Inches of a plot, and points of its smallest text.
 WIDTH, SMALL = 4.5, 9.5
+NUMBERS = StrMethodFormatter("{x:,g}")
 
 _SETTINGS: dict[Any, Any] = {
     "font.family": FAMILY,
