@@ -102,7 +102,7 @@ def test_it_is_evaluated_on_files_as_they_come(encoder, corpus, tmp_path, answer
     named.write_text((corpus / "train.csv").read_text())
     with named.open(newline="") as file, bare.open("w", newline="") as other:
         csv.writer(other, delimiter=";").writerows(list(csv.reader(file))[1:])
-    by_number = ["--no-header", "--text-column", 1, "--label-column", 2]
+    by_number = ["--no-header", "--delimiter", "semicolon", "--text-column", 1, "--label-column", 2]
     one = answer("evaluate", encoder, "--data", named, "--split", "validation")
     other = answer("evaluate", encoder, "--data", bare, *by_number)
     for name in ("fingerprint", "tokens", "bits_per_byte"):

@@ -17,7 +17,7 @@ from zoo.inference.train import find_run_row
 from zoo.registry.loading import load
 
 TOPICS = {"1": "goal match team coach", "2": "shares bank bond profit"}
-READING = ["--no-header", "--text-column", "2,3"]
+READING = ["--no-header", "--text-column", "2,3", "--encoding", "latin-1"]
 LABELLED = [*READING, "--label-column", 1]
 
 
@@ -54,7 +54,6 @@ def test_the_options_are_in_the_card_and_its_command(saved, folder):
     expected = {"header": False, "text_column": "2,3", "label_column": "1", "test": "other.csv"}
     assert expected.items() <= options.items(), "the path is in the command alone"
     assert str(folder) not in card.model_dump_json(exclude={"command"})
-    assert "cp1252" in card.data["notes"]["reading"]
     words = shlex.split(card.command)
     assert "--no-header" in words
     for flag, value in (
@@ -80,14 +79,14 @@ def test_a_run_has_the_name_of_its_test_file_and_is_trained_again_with_its_path(
 
 
 def test_evaluate_reads_it_with_the_same_options(saved, folder, said, answer):
-    command, given = ["evaluate", saved, "--data"], [*LABELLED, "--encoding", "latin-1"]
+    command, given = ["evaluate", saved, "--data"], LABELLED
     other = folder / "other.csv"
     found = answer(*command, other, "--split", "all", *given)
     assert (found["documents"], found["accuracy"]) == (10, read(saved).metrics["accuracy"])
     tested = answer(*command, folder / "train.csv", "--test", other, *given)
     assert tested["accuracy"] == found["accuracy"]
     for words, says in (
-        (["--split", "all"], "if its first line is no header, say --no-header"),
+        (["--split", "all", "--no-header"], "is not UTF-8: byte 0xe9 in line 1; if it is cp"),
         (["--delimiter", "::"], "--delimiter '::': expected one character"),
         ([*given, "--split", "validation"], "other.csv has no validation split"),
     ):
@@ -100,9 +99,7 @@ def test_predict_reads_it_with_the_same_options(saved, folder, said):
     rows = [json.loads(line) for line in printed.out.splitlines()]
     assert len(rows) == 10
     assert rows[0]["text"] == 'Title 100\ngoal match team coach, caf\u00e9 "100"'
-    assert "read as cp1252, which is a guess" in printed.err
-    assert "guess" not in said(*source, *READING, "--encoding", "latin-1").err
-    printed = said(*source, "--no-header", "--text-column", 4, status=2)
+    printed = said(*source, *READING, "--text-column", 4, status=2)
     assert "has no column '4' (--text-column)" in printed.err
     printed = said("predict", saved, "a text", "--no-header", status=2)
     assert "--no-header: for --input FILE" in printed.err
@@ -113,12 +110,10 @@ def test_predict_leaves_broken_rows_out_where_asked(saved, tmp_path, capsys):
     path.write_bytes(gzip.compress(b"id,text\n1,goal\n2,\n3,bank,more\n4,bond\n"))
     words = ["predict", str(saved), "--input", str(path), "--format", "csv"]
     assert main(words) == 2
-    empty, more = capsys.readouterr().err.splitlines()
-    assert "line 3: 'text' is empty" in empty
-    assert "line 4 has more fields than its header" in more
+    said = capsys.readouterr().err
+    assert "'text' is empty" in said
+    assert "line 4: 3 fields, where its header has 2" in said
     assert main([*words, "--drop-bad-rows"]) == 0
     printed = capsys.readouterr()
     assert len(printed.out.splitlines()) == 3
-    assert "line 3: 'text' is empty; left out\n" in printed.err
-    fields = "3 fields, where its header has 2; left out\n"
-    assert f"line 4 has more fields than its header: {fields}" in printed.err
+    assert printed.err.count("left out") == 2

@@ -148,7 +148,6 @@ def test_its_scores_are_those_of_scikit_learn_and_of_its_training(
     [
         (["--data", "newswire"], "holds text-labels, which --task classify reads"),
         (["--data", "DATA", "--text-column", "x"], "--text-column is no option of a tagger"),
-        (["--data", "DATA", "--tags-column", "x"], "has no column 'x' (--tags-column)"),
     ],
 )
 def test_what_it_cannot_score_is_refused(saved, data, options, says, refused_command):
@@ -163,7 +162,7 @@ def test_a_file_of_one_text_is_scored_whole(saved, tmp_path, answer, refused_com
     assert (found["data"], found["documents"]) == ("one.conll", 1)
     assert sum(row["support"] for row in found["classes"]) == 3
     # Of the test split, which one text has not.
-    assert "cannot be divided: it has one text; --split all" in refused_command(*command)
+    assert "too small to be divided: it has 1 text" in refused_command(*command)
 
 
 @pytest.mark.parametrize(
