@@ -19,8 +19,8 @@ def load(*, seed: int = 0, train: int = 1000, test: int = 400, length: int = 12)
     The same data for the same parameters, everywhere. Half of each split has either label, and no
     text occurs twice. Raises ZooError where there are too few different texts of that length.
 
-    Where the texts are not drawn, return a ``Corpus(name, {"train": (texts, labels), "test": (texts,
-    labels)}, label_names)``; a label is an index into label_names.
+    Where the texts are not drawn, return a ``Corpus(name, {"train": (texts, labels), "test":
+    (texts, labels)}, label_names)``; a label is an index into label_names.
     """
     return labelled_corpus(
         "my-data",
