@@ -10,7 +10,7 @@ import contextlib
 import functools
 import hashlib
 import importlib.util
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,6 +33,12 @@ class ModuleCode:
     code: str
     content: str
 
+    @classmethod
+    def here(cls, distribution: str, name: str) -> ModuleCode:
+        """That of a distribution's module as it is here."""
+        hashes = (module_hash(distribution, name, as_bytes=each) for each in (False, True))
+        return cls(name, *hashes)
+
 
 @dataclass(frozen=True)
 class CodeVersion:
@@ -50,7 +56,8 @@ class CodeVersion:
 
 def zoo_code(parts: Iterable[str]) -> CodeVersion:
     """The version of these folders and files of the zoo's own code."""
-    return _code_version(BUILT_IN, zoo.__version__, parts)
+    modules = tuple(ModuleCode.here(BUILT_IN, name) for name in parts)
+    return CodeVersion(BUILT_IN, zoo.__version__, modules)
 
 
 def plugin_code(choices: Iterable[Choice]) -> list[CodeVersion]:
@@ -64,31 +71,15 @@ def plugin_code(choices: Iterable[Choice]) -> list[CodeVersion]:
         if owner.distribution != BUILT_IN:
             names = {_outermost(name) for name in (owner.module, choice.component.module) if name}
             found.setdefault((owner.distribution, owner.version), set()).update(names - {"zoo"})
-    return [_code_version(*owner, sorted(modules)) for owner, modules in found.items()]
-
-
-def _code_version(distribution: str, version: str, names: Iterable[str]) -> CodeVersion:
-    modules = (
-        ModuleCode(n, module_hash(distribution, n), module_hash(distribution, n, as_bytes=True))
-        for n in names
-    )
-    return CodeVersion(distribution, version, tuple(modules))
+    return [
+        CodeVersion(name, version, tuple(ModuleCode.here(name, each) for each in sorted(modules)))
+        for (name, version), modules in found.items()
+    ]
 
 
 def plugin_hashes(choices: Iterable[Choice]) -> dict[str, str]:
     """Distribution to ``version hash`` of every third-party component among the choices."""
     return {code.distribution: f"{code.version} {code.hash}" for code in plugin_code(choices)}
-
-
-def component_hash(choice: Choice) -> str:
-    """A hash of the code a component is likely made of.
-
-    Of a built-in: the Python files of its folder. Of another: those of its whole package.
-    """
-    if choice.component.owner.distribution != BUILT_IN:
-        return plugin_code([choice])[0].hash
-    file = choice.component.file()
-    return hash_of(Path(file).parent) if file else UNKNOWN
 
 
 def module_hash(distribution: str, name: str, *, as_bytes: bool = False) -> str:
@@ -153,7 +144,10 @@ def _reached(root: str, harmless: tuple[str, ...]) -> frozenset[str]:
 
 @functools.cache
 def _read(file: Path) -> tuple[bytes, frozenset[str]]:
-    """What the code of a Python file does, as bytes, and the names that it imports."""
+    """What the code of a Python file does, as bytes, and the modules that it imports.
+
+    These may be names of other things; relative ones begin with dots.
+    """
     source = file.read_bytes()
     try:
         tree = ast.parse(source)
@@ -162,23 +156,18 @@ def _read(file: Path) -> tuple[bytes, frozenset[str]]:
     for node in ast.walk(tree):
         if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
             del node.body[0]
-    return ast.dump(tree).encode(), frozenset(_imported(tree))
-
-
-def _imported(tree: ast.Module) -> Iterator[str]:
-    """The modules that code imports, and names that may be modules; relative ones with dots."""
-    waiting: list[ast.AST] = [tree]
-    while waiting:
-        node = waiting.pop()
+    code, names = ast.dump(tree).encode(), set[str]()
+    for node in list(ast.walk(tree)):
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
-            continue
+            node.body.clear()
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             module = "." * node.level + (node.module or "")
             dot = "." if node.module else ""
-            yield from (module, *(f"{module}{dot}{alias.name}" for alias in node.names))
-        waiting += ast.iter_child_nodes(node)
+            names |= {module, *(f"{module}{dot}{alias.name}" for alias in node.names)}
+    return code, frozenset(names)
 
 
 def _outermost(module: str) -> str:
