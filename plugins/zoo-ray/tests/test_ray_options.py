@@ -21,7 +21,7 @@ ADDRESSES = ["ray://head:10001", "head", "head:port", "head:99999", "auto"]
 
 @pytest.fixture(autouse=True)
 def _no_token(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("RAY_ADDRESS", "RAY_AUTH_TOKEN", "RAY_AUTH_MODE"):
+    for name in ("RAY_ADDRESS", "RAY_AUTH_TOKEN", "RAY_AUTH_MODE", "ZOO_PLUGINS"):
         monkeypatch.delenv(name, raising=False)
 
 

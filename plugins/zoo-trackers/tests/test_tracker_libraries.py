@@ -23,6 +23,11 @@ def needs(library: str) -> pytest.MarkDecorator:
     return pytest.mark.skipif(missing, reason=f"{library} is not installed")
 
 
+@pytest.fixture(autouse=True)
+def _installed_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ZOO_PLUGINS", raising=False)
+
+
 def track(name: str, directory: Path) -> None:
     """Two runs: one that ended well, and one that crashed."""
     tracker = TrackerThread(load().registry.choose("tracker", name))
