@@ -63,21 +63,20 @@ def find_estimator(setup: TaskSetup, model: ModelParts) -> Estimator | None:
 def build_model(setup: TaskSetup, model: ModelParts, seed: int) -> nn.Module:
     """The untrained module of a cell, or of a baseline that is trained like one.
 
-    Raises RefusedError where a component of a cell refuses what it is built with.
+    Raises RefusedError where a component refuses what it is built with.
     """
     from torch import nn
 
     from zoo.models.seeding import seeded
 
     choice = find_baseline(setup, model)
-    if choice is None:
-        cell = Cell.resolve(setup.registry, model)
-        try:
-            return setup.task.build(setup, cell, seed)
-        except ValueError as error:
-            raise RefusedError(" ".join(str(error).split())) from error
-    with seeded(seed, "baseline"):
-        module = setup.task.build_baseline(setup, choice)
+    try:
+        if choice is None:
+            return setup.task.build(setup, Cell.resolve(setup.registry, model), seed)
+        with seeded(seed, "baseline"):
+            module = setup.task.build_baseline(setup, choice)
+    except ValueError as error:
+        raise RefusedError(" ".join(str(error).split())) from error
     if not isinstance(module, nn.Module):
         raise ZooError(
             f"baseline '{choice}' of {choice.component.owner} built a "

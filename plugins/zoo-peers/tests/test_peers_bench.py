@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from zoo.execution import cost_steps
-from zoo.execution.base import CostMember
+from zoo.execution.base import CostMember, Limits, MemoryJob
 from zoo.registry import PartSpec
 from zoo.registry.loading import load
 from zoo.sweep.make_request import make_request
@@ -44,20 +44,21 @@ def test_the_cost_of_every_peer_can_be_measured(
     with open_executor(loaded, "inline") as executor:
         setup = prepare_run(request, loaded, executor, Silent()).setup
     for name in PEERS:
-        state, member = {}, CostMember({"baseline": (PartSpec(name, {}),)})
-        known = cost_steps.prepare(state, setup, 0, member)
+        member = CostMember({"baseline": (PartSpec(name, {}),)})
+        known = cost_steps.prepare(setup, 0, member, None)
         assert known["params"] > 0
         assert known["flops_per_token"] > 0
         assert known["kernels"]
         turns = {
             (phase, place): pair
-            for phase, place, pair in cost_steps.block(state, 0, [0])
+            for phase, place, pair in cost_steps.block(0, [0])
             if pair is not None
         }
         assert list(turns) == [("train", 0), ("infer", 0), ("latency", 0)], name
         assert all(min(pair) > 0 for pair in turns.values()), name
-        peaks, _ = cost_steps.memory(setup, member)
-        assert set(peaks) == {"training", "inference"}
+        job = MemoryJob(setup, name, name, member=member)
+        (result,) = cost_steps.memory(job, tmp_path, Limits())
+        assert set(result.samples["memory"]) == {"training", "inference"}
 
 
 def test_a_missing_library_costs_its_own_rows(zoo_bench, monkeypatch: pytest.MonkeyPatch):
