@@ -133,14 +133,14 @@ class Profile:
     @cached_property
     def effects(self) -> dict[tuple[str, str, str], dict[str, Effect]]:
         """(axis, component, against) to the effect on each data set, by the data set's name."""
-        found: dict[tuple[str, str, str], dict[str, Effect]] = {}
+        effects: dict[tuple[str, str, str], dict[str, Effect]] = {}
         for data in self.data_sets:
             for effect in data.run.effects.main if data.run.effects else []:
                 # Of a task that is solved or not, a mean difference without a verdict misleads.
                 if effect.difference and (data.run.verdicts.rows or data.run.goal is None):
                     key = effect.axis, effect.component, effect.against
-                    found.setdefault(key, {})[data.name] = effect
-        return found
+                    effects.setdefault(key, {})[data.name] = effect
+        return effects
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -183,7 +183,9 @@ def read_profile(
     runs = {p: evaluated[p].records if p in evaluated else read_run(p) for p in places}
     if not runs:
         return None
-    known = {p: {m.name for r in found for m in r.metric_descriptions} for p, found in runs.items()}
+    known = {
+        p: {m.name for r in records for m in r.metric_descriptions} for p, records in runs.items()
+    }
     if metric and not any(metric in there for there in known.values()):
         every = set().union(*known.values())
         raise ZooError(f"--metric {metric}: no such metric{nearest(metric, every)}")

@@ -51,9 +51,9 @@ def effects_table(profile: Profile) -> Table:
     rows = [
         [
             f"{component} against {against}",
-            *(_effect_text(found.get(data.name), data) for data in profile.data_sets),
+            *(_effect_text(of_data.get(data.name), data) for data in profile.data_sets),
         ]
-        for (_, component, against), found in profile.effects.items()
+        for (_, component, against), of_data in profile.effects.items()
     ]
     return ["effect", *(data.name for data in profile.data_sets)], rows
 

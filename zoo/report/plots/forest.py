@@ -22,14 +22,16 @@ BETTER, WORSE = HUES[0], HUES[1]
 Estimate = tuple[float, float | None, float | None, int | None]
 
 
-def forest_plots(found: Effects | None) -> list[Plot]:
+def forest_plots(all_effects: Effects | None) -> list[Plot]:
     """One plot with a panel each for metric, speed and memory; none without effects."""
-    if found is None or not found.main:
+    if all_effects is None or not all_effects.main:
         return []
     # The largest, in the order of the axes.
-    size = [abs(effect.difference.mean) if effect.difference else 0.0 for effect in found.main]
+    size = [
+        abs(effect.difference.mean) if effect.difference else 0.0 for effect in all_effects.main
+    ]
     largest = sorted(range(len(size)), key=lambda n: -size[n])[:MOST]
-    effects, metric = [found.main[n] for n in sorted(largest)], found.main[0].metric
+    effects, metric = [all_effects.main[n] for n in sorted(largest)], all_effects.main[0].metric
     unit = "percentage points" if metric.unit == "points" else metric.unit
     labels = f"{metric.label}, {unit}", "training speed, ×", "peak memory, ×"
     estimated = zip(labels, zip(*map(_estimates, effects), strict=True), strict=True)
@@ -39,7 +41,7 @@ def forest_plots(found: Effects | None) -> list[Plot]:
     # From the top down, with the space of a line between axes.
     places, last, at = [], effects[0].axis, 0.0
     names = [(plain(e.component, 24), plain(e.against, 24)) for e in effects]
-    long = max(len(one) + len(other) for one, other in names) > LONG
+    long = max(len(component) + len(against) for component, against in names) > LONG
     for effect in effects:
         at -= 1.0 + 0.7 * (effect.axis != last) + 0.6 * long
         places.append(at)
@@ -62,11 +64,12 @@ def forest_plots(found: Effects | None) -> list[Plot]:
         axes.set_yticks(places, [versus.join(pair) for pair in names])
         axes.set_ylim(at - 0.8, -0.2)
     about = (
-        f"{plain(found.about)} Blue circles: significantly better; red squares: significantly "
-        "worse; open circles: a tie, or too few seeds. Lines are 95% intervals, not corrected."
+        f"{plain(all_effects.about)} Blue circles: significantly better; red squares: "
+        "significantly worse; open circles: a tie, or too few seeds. Lines are 95% intervals, not "
+        "corrected."
     )
-    if len(effects) < len(found.main):
-        about += f" The {MOST} largest of {len(found.main):,} effects."
+    if len(effects) < len(all_effects.main):
+        about += f" The {MOST} largest of {len(all_effects.main):,} effects."
     if any(effect.memory is not None for effect in effects):
         about += " Memory is measured once."
     return [finish("effects", "Effect of each component", about, figure, marks)]
@@ -74,13 +77,15 @@ def forest_plots(found: Effects | None) -> list[Plot]:
 
 def _estimates(effect: Effect) -> tuple[Estimate | None, Estimate | None, Estimate | None]:
     """Of the metric, the training speed and the memory."""
-    metric, found, ratio = effect.metric, effect.difference, effect.speed.get("train")
+    metric, difference, ratio = effect.metric, effect.difference, effect.speed.get("train")
     scored = memory = None
-    if found is not None:
-        low, high = (None if end is None else metric.scale * end for end in (found.low, found.high))
-        better = 1 if metric.better(found.mean) > 0 else -1
-        known = None if found.adjusted is None else int(found.real) * better
-        scored = metric.scale * found.mean, low, high, known
+    if difference is not None:
+        low, high = (
+            None if end is None else metric.scale * end for end in (difference.low, difference.high)
+        )
+        better = 1 if metric.better(difference.mean) > 0 else -1
+        known = None if difference.adjusted is None else int(difference.real) * better
+        scored = metric.scale * difference.mean, low, high, known
     if effect.memory is not None:
         memory = effect.memory, None, None, memory_verdict(effect.memory, 1.0)
     return scored, (ratio.value, ratio.low, ratio.high, ratio.verdict) if ratio else None, memory

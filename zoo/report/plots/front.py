@@ -78,8 +78,8 @@ def front_plots(run: RunReport) -> list[Plot]:
 def _front_plot(run: RunReport, plot: str, column: str, label: str, cost: str) -> Plot | None:
     """column: of the table, with ``_low`` and ``_high`` its interval; less memory is better."""
     more = cost != "memory"
-    found = (_point(run, n, column) for n, row in enumerate(run.rows) if not row.baseline)
-    known = [point for point in found if point]
+    cells = (n for n, row in enumerate(run.rows) if not row.baseline)
+    known = [point for n in cells if (point := _point(run, n, column))]
     if len(known) < 2:
         return None
     stairs, drawn = _stairs(known, run.metric, more), set(run.drawn)
@@ -124,7 +124,7 @@ def _scale(axes: Axes, ends: Sequence[float]) -> None:
 
 def _legend(figure: Figure, columns: Sequence[list[Line2D]], longest: int) -> None:
     blank = Line2D([], [], linestyle="none", label=" ")
-    entries = [one for c in columns for one in [*c, *[blank] * (longest - len(c))]]
+    entries = [line for c in columns for line in [*c, *[blank] * (longest - len(c))]]
     legend = figure.legend(
         handles=entries, loc="outside lower center", ncols=len(columns), handletextpad=0.3
     )
@@ -270,8 +270,8 @@ def _styles(axes: Mapping[str, Sequence[str]]) -> tuple[Style, list[list[Line2D]
         looks.append({c: (MUTED, m) for c, m in zip(axes[names[1]], MARKERS, strict=False)})
 
     def style_of(row: Row) -> tuple[str, str]:
-        found = [look[row.cell[name]] for name, look in zip(names, looks, strict=True)]
-        return (found[0][0], found[-1][1]) if found else (HUES[0], MARKERS[0])
+        of_row = [look[row.cell[name]] for name, look in zip(names, looks, strict=True)]
+        return (of_row[0][0], of_row[-1][1]) if of_row else (HUES[0], MARKERS[0])
 
     return style_of, [
         [
