@@ -103,29 +103,6 @@ def test_every_member_has_its_turns_those_of_the_reference_and_memory(members):
         assert reference["turns"] == members[REFERENCE].samples["turns"]
 
 
-@pytest.mark.parametrize("times", [1, 2])
-def test_a_baseline_chooses_on_its_texts_once(corpus, tmp_path, monkeypatch, times):
-    """And in each of two processes where its choice cannot be sent."""
-    monkeypatch.setenv("CHOOSY", str(tmp_path / "noted"))
-    if times > 1:
-        monkeypatch.setenv("UNSENDABLE", "1")
-    members = [CostMember(cell()), CostMember(baseline("choosy"))]
-    result = measured(tmp_path, members, 1, data=str(corpus))
-    assert [member.status for member in result.members] == ["ok", "ok"]
-    assert (tmp_path / "noted").read_text() == times * "chosen\n"
-
-
-def test_a_choice_of_a_plug_in_file_is_read_where_nothing_else_has_loaded_the_file(
-    corpus, tmp_path, monkeypatch
-):
-    """Every cell ends the process before the file is loaded there for the baseline."""
-    monkeypatch.setenv("CHOOSY", str(tmp_path / "noted"))
-    members = [CostMember(cell(attention="exits")), CostMember(baseline("choosy"))]
-    result = measured(tmp_path, members, 1, data=str(corpus))
-    assert [member.status for member in result.members] == ["crashed", "ok"]
-    assert result.members[0].reason == "the process exited with status 7"
-
-
 @pytest.mark.parametrize(("known_after", "expected"), [(3, [3, 2]), (99, [3, 3])])
 def test_blocks_end_when_every_speed_is_known_and_never_before_the_least(
     corpus, tmp_path, monkeypatch, known_after, expected

@@ -75,30 +75,8 @@ class Diverges(Fused):
         return super().attend(q, k, v, mask, bias, **kernel) * float("nan")
 
 
-class Choosy:
-    """A baseline that notes in a file when it chooses on its training texts."""
-
-    def __init__(self, known=False):
-        self.known = known
-
-    def fit(self, texts, labels):
-        if not self.known:
-            with Path(os.environ["CHOOSY"]).open("a") as file:
-                file.write("chosen\n")
-        self.label = labels[0]
-
-    def chosen(self):
-        chosen = Choosy(known=True)
-        chosen.made = (lambda: 0) if "UNSENDABLE" in os.environ else None
-        return chosen
-
-    def predict(self, texts):
-        return [self.label] * len(texts)
-
-
 @hookimpl
 def zoo_register(register):
-    register("baseline", "choosy", Choosy, summary="chooses", capabilities=("texts",))
     able = ("rotate", "bias", "padding", "causal", "cross", "cache")
     every = (
         Raises,

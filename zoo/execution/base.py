@@ -124,8 +124,7 @@ class CostMember:
 class MemoryJob(Job):
     """Measure the peak memory of a model, in a process that does nothing else.
 
-    The result's samples have ``memory``, and ``chosen``: what a baseline chose on its training
-    texts, pickled; None where there is nothing to send.
+    The result's samples have ``memory``.
     """
 
     kind: ClassVar[str] = "memory"

@@ -48,15 +48,13 @@ MOST_SECONDS = 30.0  # of a process, once it has its least blocks
 class _Measured:
     """A member and what is known of it so far.
 
-    turns: as ``measure.turns`` has them. chosen: by a baseline on its training texts, pickled.
-    crowded: it failed for lack of memory beside others.
+    turns: as ``measure.turns`` has them. crowded: it failed for lack of memory beside others.
     """
 
     member: CostMember
     clock: str
     properties: dict[str, Any] = field(default_factory=dict)
     memory: dict[str, Any] = field(default_factory=dict)
-    chosen: bytes | None = None
     turns: dict[str, dict[str, list[list[float]]]] = field(default_factory=dict)
     failure: Result | None = None
     crowded: bool = False
@@ -123,9 +121,7 @@ def _measure_memory(
     with Artifacts(directory) as artifacts:
         for event in run_in_processes(jobs, shared, at_once, artifacts):
             if isinstance(event, Ended) and event.result.status == "ok":
-                samples = event.result.samples
-                measured[event.job.key].memory = samples["memory"]
-                measured[event.job.key].chosen = samples["chosen"]
+                measured[event.job.key].memory = event.result.samples["memory"]
             elif isinstance(event, Ended):
                 measured[event.job.key].failure = event.result
 
@@ -181,7 +177,7 @@ def _prepared(job: CostJob, group: Sequence[_Measured], limits: Limits, log: Pat
             if each.failure is not None:
                 continue
             try:
-                arguments = job.setup, place, each.member, each.chosen
+                arguments = job.setup, place, each.member
                 properties = worker.call(f"{STEPS}:prepare", *arguments, seconds=limits.timeout)
             except JobError as failure:
                 each.failure = failure.result()

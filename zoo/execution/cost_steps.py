@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import copy
 import functools
 import gc
-import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -43,7 +40,6 @@ def memory(job: MemoryJob, directory: Path, limits: Limits) -> Iterator[Step | R
     opened = _opened(setup, member)
     estimator = find_estimator(opened, member.model)
     baseline = find_baseline(opened, member.model)
-    chosen: bytes | None = None
     if estimator is not None and baseline is not None:
         peaks = peaks_of(
             device=torch.device("cpu"),
@@ -51,9 +47,6 @@ def memory(job: MemoryJob, directory: Path, limits: Limits) -> Iterator[Step | R
             set_up=EstimatorTiming(estimator).prepared,
             phases=("inference", "training"),
         )
-        # Where it cannot be pickled, every process chooses anew.
-        with contextlib.suppress(Exception):  # a plug-in's pickling may raise anything
-            chosen = pickle.dumps(getattr(estimator.model, "chosen", lambda: None)())
     else:
         small = _opened(setup, member, _small(member, opened.sizes))
         peaks = peaks_of(
@@ -62,15 +55,13 @@ def memory(job: MemoryJob, directory: Path, limits: Limits) -> Iterator[Step | R
             set_up=lambda: _timing(setup, opened, member),
             phases=("inference", "training"),  # training leaves gradients and optimizer's state
         )
-    yield Result(samples={"memory": peaks, "chosen": chosen})
+    yield Result(samples={"memory": peaks})
 
 
-def prepare(
-    setup: JobSetup, place: int, member: CostMember, chosen: bytes | None
-) -> dict[str, Any]:
+def prepare(setup: JobSetup, place: int, member: CostMember) -> dict[str, Any]:
     """Build what is measured, beside what is there, and return what is known before timing.
 
-    place: by which ``block`` knows it. chosen: of a baseline, as a MemoryJob gives it.
+    place: by which ``block`` knows it.
     """
     if setup.execution.compile:  # models of one class count as versions of one function
         torch._dynamo.config.recompile_limit = MOST_COMPILED
@@ -78,9 +69,6 @@ def prepare(
     opened = _opened(setup, member)
     estimator = find_estimator(opened, member.model)
     if estimator is not None:
-        # Read here, where the setup has loaded the baseline's plug-in.
-        if chosen is not None and (model := pickle.loads(chosen)) is not None:
-            estimator.factory = functools.partial(copy.deepcopy, model)
         timing: ModelTiming | EstimatorTiming = EstimatorTiming(estimator)
     else:
         timing = _timing(setup, opened, member)

@@ -21,7 +21,7 @@ from zoo.data.masked_batches import MaskedSplit, Masking
 from zoo.data.tokenizer import Vocabulary
 from zoo.errors import DivergedError, ZooError
 from zoo.execution.base import Step, TrainJob
-from zoo.execution.train_job import run_epoch
+from zoo.execution.epochs import run_epoch
 from zoo.models.architectures import MaskedLanguageModel, masked_head
 from zoo.models.seeding import seeded
 from zoo.models.stack import Encoder

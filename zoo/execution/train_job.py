@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from zoo.errors import ComponentError, RefusedError, ZooError
 from zoo.execution.base import WEIGHTS, InspectJob, Limits, Result, Step, TrainJob
+from zoo.execution.epochs import run_epoch
 from zoo.execution.machine import environment, use_threads
 from zoo.execution.open_setup import build_model, find_baseline, find_estimator, open_setup
 from zoo.models.seeding import derive
@@ -20,10 +21,9 @@ from zoo.tasks.base import Estimator, Evaluation, TaskSetup
 from zoo.training import checkpoint
 from zoo.training.device import resolve
 from zoo.training.sample_outputs import sample_outputs
-from zoo.training.trainer import Epoch, Trainer, auxiliary_of
+from zoo.training.trainer import Trainer, auxiliary_of
 
 CHECKPOINT = "checkpoint.safetensors"
-OFTEN = 5.0  # seconds between two reports of how far an epoch is
 VALIDATION = "validation_"  # what the names of scores on held-out texts begin with in a curve
 
 
@@ -111,19 +111,6 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
     )
 
 
-def run_epoch(trainer: Trainer, done: int, total: int) -> Generator[Step, None, Epoch]:
-    """Train for one epoch, and yield how far it has come where it takes long.
-
-    So that the time left is known before the first long epoch is over. done: epochs of the job
-    before this one, of so many in total. Raises DivergedError as ``Trainer.run_epoch`` does.
-    """
-    for part in trainer.epoch_in_parts(OFTEN):
-        if isinstance(part, Epoch):
-            return part
-        yield Step(done + part, total)
-    raise AssertionError("an epoch comes last")
-
-
 def _fit(job: TrainJob, setup: TaskSetup, estimator: Estimator) -> Result:
     """Fit and score a baseline that fits itself, on the same data."""
     choice = find_baseline(setup, job.model)
@@ -137,7 +124,6 @@ def _fit(job: TrainJob, setup: TaskSetup, estimator: Estimator) -> Result:
             "params": getattr(estimator.model, "parameters", None),
             "train_seconds": seconds,
             **({"deterministic": True} if choice.can("deterministic") else {}),
-            **({"note": str(note)} if (note := getattr(estimator.model, "note", "")) else {}),
             **_metrics(setup, estimator.evaluate()),
         },
         environment=environment(resolve(job.setup.execution)),

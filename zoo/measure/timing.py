@@ -144,16 +144,11 @@ class EstimatorTiming:
         self.estimator = estimator
 
     def prepare(self) -> dict[str, Any]:
-        """Fit once, so that the turns start warm; parameters and tokens.
-
-        What a baseline chooses on its training texts, it chooses here: the turns time one fit.
-        """
+        """Fit once, so that the turns start warm; parameters and tokens."""
         estimator = self.estimator
         start = time.perf_counter()
         estimator.fit()
         seconds = time.perf_counter() - start
-        if chosen := getattr(estimator.model, "chosen", None):
-            estimator.factory = chosen
         return {
             "first_step_seconds": seconds,
             "params": getattr(estimator.model, "parameters", None),

@@ -9,11 +9,10 @@ import ast
 import contextlib
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from zoo.errors import ZooError, nearest
-from zoo.registry.cell import layers_text, shortest
 from zoo.registry.component import BUILT_IN, Choice, Component, PartSpec, Register
 from zoo.registry.kinds import AXES, COMMAND, KINDS, to_install
 
@@ -24,6 +23,11 @@ OTHERS = (
 )
 
 DEEPEST = 20  # brackets; each is a call of Python's parser and of ours
+
+
+def layers_text(parts: Sequence[PartSpec | Choice]) -> str:
+    """The parts that take turns over the layers, as text: ``window(size=4)/fused``."""
+    return "/".join(map(str, parts))
 
 
 class Registry:
@@ -116,7 +120,7 @@ class Registry:
                 raise ZooError(f"pool '{text}': a model has one pool, which takes no pattern")
             if "" in names:
                 raise ZooError(f"{axis} '{text}': a pattern has a name on both sides of a '/'")
-        return shortest([self.choose(axis, name) for name in names])
+        return _shortest([self.choose(axis, name) for name in names])
 
     def choices(self, kind: str, text: str) -> list[Choice]:
         """Parse a comma-separated list of choices, or ``all``; of equal ones one is returned.
@@ -140,6 +144,14 @@ class Registry:
         if not names:
             raise ZooError(f"--{kind} is empty{nearest('', self.labels(kind))}")
         return names
+
+
+def _shortest(choices: Sequence[Choice]) -> tuple[Choice, ...]:
+    """The shortest pattern that gives every layer the same: ``fused/fused`` is ``fused``."""
+    names = [str(choice) for choice in choices]
+    lengths = range(1, len(names) + 1)
+    length = next(n for n in lengths if names[:n] * (len(names) // n) == names)
+    return tuple(choices[:length])
 
 
 def split_list(text: str, option: str = "") -> list[str]:

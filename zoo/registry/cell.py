@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from zoo.errors import counted
+from zoo.registry.catalog import Registry, layers_text
 from zoo.registry.component import Choice, PartSpec
 from zoo.registry.kinds import AXES, CAPABILITIES
 
 if TYPE_CHECKING:
     from zoo.config.sizes import Sizes
-    from zoo.registry.catalog import Registry
 
 # What an encoding may do in every layer, and an attention must then be able to do.
 SLOTS = {
@@ -27,11 +27,6 @@ SLOTS = {
 ModelParts = Mapping[str, tuple[PartSpec, ...]]
 
 
-def layers_text(parts: Sequence[PartSpec | Choice]) -> str:
-    """The parts that take turns over the layers, as text: ``window(size=4)/fused``."""
-    return "/".join(map(str, parts))
-
-
 def names_of(model: Mapping[str, Sequence[PartSpec | Choice]]) -> dict[str, str]:
     """Axis, or ``baseline``, to its parts as text."""
     return {kind: layers_text(parts) for kind, parts in model.items()}
@@ -40,14 +35,6 @@ def names_of(model: Mapping[str, Sequence[PartSpec | Choice]]) -> dict[str, str]
 def model_name(model: ModelParts) -> str:
     """The name of the row in tables."""
     return "+".join(names_of(model).values())
-
-
-def shortest(choices: Sequence[Choice]) -> tuple[Choice, ...]:
-    """The shortest pattern that gives every layer the same: ``fused/fused`` is ``fused``."""
-    names = [str(choice) for choice in choices]
-    lengths = range(1, len(names) + 1)
-    length = next(n for n in lengths if names[:n] * (len(names) // n) == names)
-    return tuple(choices[:length])
 
 
 @dataclass(frozen=True)
