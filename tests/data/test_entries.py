@@ -98,6 +98,6 @@ def test_a_full_disk_is_said_of_arrays_too(small_disk, monkeypatch):
         return {}
 
     monkeypatch.setenv("ZOO_CACHE", str(small_disk))
-    with pytest.raises(WriteError, match=r"key: No space left on device; 6\d\.\d KiB are free"):
+    with pytest.raises(WriteError, match=r"key: No space left on device"):
         entry("key", fill)
     assert [path.name for path in small_disk.iterdir()] == ["key.lock"]
