@@ -7,7 +7,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +27,7 @@ from small_runs import (
 )
 
 from zoo.cli import main
-from zoo.execution.base import CostJob, Ended, Event, Job, Limits, Progress, Result
-from zoo.execution.local import InlineExecutor
+from zoo.execution.base import Progress
 from zoo.report.run_report import RunReport
 from zoo.sweep.records import Record, RecordFile
 
@@ -160,22 +158,8 @@ def test_fresh_runs_again_what_is_there_and_resumes_nothing(tmp_path, small):
     assert (first.key, result_of(first)) == (second.key, result_of(second))
 
 
-class MadeUpCosts(InlineExecutor):
-    """Gives the blocks and threads of each cost job as its result."""
-
-    def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Generator[Event]:
-        for job in jobs:
-            if isinstance(job, CostJob):
-                reference = {"name": "none", "turns": {}}
-                samples = {"properties": {"batches": []}, "turns": {}, "reference": reference}
-                asked = Result(metrics={"asked": [job.blocks, limits.threads]}, samples=samples)
-                yield Ended(job, Result(members=(asked,) * len(job.members)))
-            else:
-                yield from super().run([job], limits=limits, directory=directory)
-
-
 def test_costs_of_other_blocks_or_threads_are_measured_again(tmp_path, small):
-    plugin = executor_plugin(tmp_path, "made-up", f"{__name__}:MadeUpCosts")
+    plugin = executor_plugin(tmp_path, "made-up", "made_up_costs:MadeUpCosts")
     options = {**small, "phases": "cost", "baseline": "none"}
     found = []
     for blocks, threads in ((2, 1), (5, 1), (2, 1), (2, 2), (2, 0)):

@@ -39,7 +39,7 @@ def test_a_language_model_and_the_ngram_have_bits_speed_and_memory(book, tmp_pat
 
 def test_an_encoder_decoder_has_its_scores_on_its_row(tmp_path, capsys):
     out = tmp_path / "out"
-    options = {**SEQ2SEQ, "blocks": 1, "validation": 0.1}
+    options = {**SEQ2SEQ, "phases": "train", "validation": 0.1}
     assert command(options, out) == 0
     row = pd.read_csv(out / "table.csv").iloc[0]
     assert 0 <= row.exact_match_mean <= 1

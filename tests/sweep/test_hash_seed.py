@@ -13,9 +13,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from small_runs import ENV, QUICK, TIMES, flags
+from small_runs import ENV, QUICK, TIMES
 
-from zoo.cli import main
+from zoo.config.request import load_suite
+from zoo.registry.loading import load
+from zoo.sweep.carry_out import carry_out as run_all
+from zoo.sweep.make_request import make_requests
+from zoo.sweep.prepare import open_executor, prepare_run
+from zoo.sweep.progress import Progress
 from zoo.sweep.records import RecordFile
 
 # Words by which documents are divided, numbers of classes, tags of few tokens, a pattern of parts,
@@ -48,14 +53,24 @@ def zoo_register(register):
 """
 
 
-def written(folder: Path) -> list[str]:
-    """What a run takes, in a folder of its own; the command."""
+def written(folder: Path) -> None:
+    """What a run takes, in a folder of its own."""
     folder.mkdir()
     (folder / "mine.py").write_text(PLUGIN)
     (folder / "suite.toml").write_text(SUITE)
+
+
+def carry_out() -> None:
+    """The run of the suite in this folder, without tables."""
+    zoo = load(["mine.py"])
     given = {n: QUICK[n] for n in ("dim", "heads", "ffn_dim", "threads", "device", "phases")}
-    given |= {"seeds": 1, "max_length": 24, "vocab_size": 150, "on": "inline", "out": "out"}
-    return ["bench", "--suite", "suite.toml", *flags(given)]
+    given |= {"seeds": 1, "max_length": 24, "vocab_size": 150}
+    requests = make_requests(given, zoo.registry, load_suite("suite.toml"))
+    for number, request in enumerate(requests):
+        with open_executor(zoo, "inline") as executor:
+            prepared = prepare_run(request, zoo, executor, Progress())
+            with prepared.open(Path("out") / str(number)) as run:
+                run_all(run)
 
 
 def without_times(value: Any) -> Any:
@@ -81,14 +96,17 @@ def test_records_are_the_same_whatever_the_hash_seed(tmp_path, monkeypatch):
     here, there = tmp_path / "here", tmp_path / "there"
     seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
     environment = ENV | {"PYTHONHASHSEED": seed, "ZOO_CACHE": str(there / "cache")}
-    command = [sys.executable, "-m", "zoo", *written(there)]
+    script = (
+        f"import sys; sys.path[:] = {sys.path}; import test_hash_seed; test_hash_seed.carry_out()"
+    )
+    written(there)
     with subprocess.Popen(
-        command, cwd=there, env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
+        [sys.executable, "-c", script], cwd=there, env=environment, stderr=subprocess.PIPE
     ) as process:
-        words = written(here)
+        written(here)
         monkeypatch.chdir(here)
         monkeypatch.setenv("ZOO_CACHE", str(here / "cache"))
-        assert main(words) == 0
+        carry_out()
         _, said = process.communicate(timeout=240)
     assert process.returncode == 0, said.decode()
     first, second = records(here), records(there)

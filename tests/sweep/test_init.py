@@ -22,8 +22,6 @@ from zoo.execution.open_setup import open_setup
 from zoo.inference.requests import with_saved_encoders
 from zoo.inference.saved_model import load as load_model
 from zoo.registry.loading import load
-from zoo.report.run_report import RunReport
-from zoo.sweep.complete import read_run
 from zoo.sweep.keys import result_key
 from zoo.sweep.make_request import make_request
 from zoo.sweep.plan import make_plan
@@ -79,11 +77,6 @@ def test_records_say_what_encoders_begin_with_and_their_commands_repeat_it(pretr
         assert [entry["number"] for entry in record.curve] == [1, 2]  # of the training alone
         spent = sum(entry["seconds"] for entry in record.curve)
         assert record.metrics["train_seconds"] == pytest.approx(spent)
-
-
-def test_tables_say_that_rows_were_pretrained(pretrained):
-    report = RunReport(read_run(pretrained))
-    assert any("pretrained for 2 epochs on the training texts" in note for note in report.notes)
 
 
 def test_a_directory_of_pretrained_rows_takes_no_others(pretrained, corpus, encoder):

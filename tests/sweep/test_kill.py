@@ -21,7 +21,7 @@ from small_runs import FAILING, SIZES, bench, flags, result_of, zoo
 
 from zoo.sweep.records import RecordFile
 
-SWEEP = {**SIZES, "attention": "fused,naive", "seeds": 2, "phases": "train", "max_length": 24}
+SWEEP = {**SIZES, "attention": "fused,naive", "seeds": 1, "phases": "train", "max_length": 24}
 SWEEP |= {"vocab_size": 120, "epochs": 4, "batch_size": 8, "baseline": "tfidf-logreg"}
 
 
@@ -183,13 +183,13 @@ def _kill(victim: str, process: subprocess.Popen[bytes]) -> bool:
 
 
 def test_ctrl_c_leaves_what_is_finished_and_a_table_of_it(tmp_path, corpus):
-    process = start(arguments(corpus, tmp_path, seeds=4, epochs=12))
+    process = start(arguments(corpus, tmp_path, seeds=3, epochs=12))
     records = tmp_path / "records.jsonl"
     wait_for(lambda: records.exists() and records.read_bytes().count(b"\n"), process)
     os.killpg(process.pid, signal.SIGINT)  # what a terminal does: every process of the group
     assert process.wait(timeout=60) == 130
     finished = results(tmp_path)
-    assert 0 < len(finished) < 10
+    assert 0 < len(finished) < 7
     table = pd.read_csv(tmp_path / "table.csv")
     assert table.seeds.sum() == len(finished)
 

@@ -1,0 +1,23 @@
+"""An executor that trains, and makes up what costs are."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from pathlib import Path
+
+from zoo.execution.base import CostJob, Ended, Event, Job, Limits, Result
+from zoo.execution.local import InlineExecutor
+
+
+class MadeUpCosts(InlineExecutor):
+    """Gives the blocks and threads of each cost job as its result."""
+
+    def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Generator[Event]:
+        for job in jobs:
+            if isinstance(job, CostJob):
+                reference = {"name": "none", "turns": {}}
+                samples = {"properties": {"batches": []}, "turns": {}, "reference": reference}
+                asked = Result(metrics={"asked": [job.blocks, limits.threads]}, samples=samples)
+                yield Ended(job, Result(members=(asked,) * len(job.members)))
+            else:
+                yield from super().run([job], limits=limits, directory=directory)
