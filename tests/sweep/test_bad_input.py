@@ -156,7 +156,7 @@ UNEQUAL = '{"tokens": ["a", "b"], "tags": ["X", "Y"]}\n{"tokens": ["a", "b"], "t
         ("csv", GOOD + ",a\n", GOOD, "text"),
         ("csv", GOOD, GOOD + "new,c\n", "'c'"),
         ("csv", NO_UTF_8, GOOD, "UTF-8"),
-        ("jsonl", UNEQUAL, '{"tokens": ["a"], "tags": ["X"]}\n', "line 2: it has 2 tokens but 1 tags"),
+        ("jsonl", UNEQUAL, '{"tokens": ["a"], "tags": ["X"]}\n', "line 2: it has 2 tokens but 1"),
         ("conll", TAGGED, "Rome B-LOC\n", "test has a tag that train lacks: 'B-LOC'"),
         ("conll", TAGGED + "\nRome\n", TAGGED, "train.conll, line 7: 1 column, where line 1"),
     ],
