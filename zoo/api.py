@@ -94,7 +94,7 @@ def bench(
             out=Path(out) if out is not None else None,
             fresh=fresh,
         )
-    return BenchResult.of(done.report, done.directory)
+    return BenchResult(done.report, done.directory)
 
 
 @with_options(without=COMPARING)

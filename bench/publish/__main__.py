@@ -27,7 +27,7 @@ from bench.simulate.page import page as simulation_page
 from zoo.errors import WriteError, ZooError
 from zoo.report.profile import Profile, read_profile
 from zoo.report.run_report import RunReport
-from zoo.report.write import write_file, write_profile, write_report
+from zoo.report.write import write_file, write_report
 from zoo.sweep.complete import read_run
 from zoo.sweep.records import FILE
 
@@ -86,7 +86,7 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
     answering: dict[str, RunReport | Profile] = {run.place: run.report for run in runs}
     for one, text in zip(profiles, profile_pages, strict=True):
         directory = (out or source) / one.place
-        write_profile(one.profile, directory, one.published.title)
+        write_report(one.profile, directory, one.published.title, inner=False)
         write_file(directory / PAGE, text)
         answering[one.place] = one.profile
     simulated = source / SIMULATIONS / LINES

@@ -31,14 +31,14 @@ def test_lists_become_comma_lists_and_the_table_is_a_data_frame(folder):
         ("naive", "rope"),
         ("naive", "sin"),
     ]
-    assert set(result.details["status"]) == {"ok"}
+    assert set(result.report.table.frame["status"]) == {"ok"}
     assert "Undecided: " in result.answer
     few = "Three more seeds would allow a test; run with --seeds 5."
     assert result.answer.endswith(few)
     assert result.directory == Path("out")
     assert {record.seed for record in RecordFile(folder / "out").read()} == {0, 3}
     written = pd.read_csv(folder / "out" / "table.csv")
-    assert sorted(written.columns) == sorted(result.details.columns)
+    assert sorted(written.columns) == sorted(result.report.table.frame.columns)
     again = zoo.bench("fused,naive", "rope,sin", out=Path("out"), **{**RUN, "seeds": (0, 3)})
     pd.testing.assert_frame_equal(again.table, table)
     assert again.answer == result.answer
@@ -97,7 +97,7 @@ def test_a_failure_is_a_row_and_progress_is_told_of_every_job(plugins, folder):
     found = zoo.bench(["fused", "raises"], plugins=plugins, out="out", progress=progress, **RUN)
     status = dict(zip(found.table["attention"], found.table["status"], strict=True))
     assert status == {"fused": "ok", "raises": "crashed"}
-    assert "no such luck" in str(found.details["reason"].tolist())
+    assert "no such luck" in str(found.report.table.frame["reason"].tolist())
     assert progress.phases[0] == ("train", 2)
     assert sum(isinstance(event, Started) for event in progress.events) == 2
     ended = [event.result.status for event in progress.events if isinstance(event, Ended)]

@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from factory import cell, train_record
 from small_runs import CLASSIFY
 
 import zoo
@@ -48,11 +49,11 @@ class Page(HTMLParser):
             self.cells.append(data)
 
 
-def test_the_table_has_what_readers_want_and_the_details_have_everything(result):
+def test_the_table_has_what_readers_want_and_the_report_has_everything(result):
     columns = list(result.table.columns)
     assert columns[:5] == ["attention", "accuracy_mean", "macro_f1_mean", "seeds", "params"]
     assert len(columns) <= 10
-    details = result.details
+    details = result.report.table.frame
     written = pd.read_csv(result.directory / "table.csv")
     assert sorted(details.columns) == sorted(written.columns)
     assert result.table.accuracy_mean.tolist() == pytest.approx(written.accuracy_mean.tolist())
@@ -64,9 +65,8 @@ def test_the_table_has_what_readers_want_and_the_details_have_everything(result)
 def test_it_has_the_answer_and_the_directory(result):
     report = RunReport(RecordFile(result.directory).read())
     assert result.answer.splitlines() == report.answer
-    assert report.best is not None
-    assert result.best == report.best.cell["attention"]
-    assert result.best in result.answer
+    assert list(result.runs.values()) == [result.report]
+    assert result.report.best.cell["attention"] in result.answer
 
 
 def test_a_notebook_shows_the_table_the_answer_and_the_place(result):
@@ -79,11 +79,10 @@ def test_a_notebook_shows_the_table_the_answer_and_the_place(result):
 
 
 def test_names_are_escaped_in_html():
-    frame = pd.DataFrame({"attention": ["<script>alert(1)</script>"]})
-    shown = BenchResult(frame, "a < b", Path("a&b"), ["<i>"], shown=frame)._repr_html_()
+    records = [train_record(cell(attention="<script>alert(1)</script>"), 0, 5)]
+    shown = BenchResult(RunReport(records), Path("a&b"))._repr_html_()
     assert "<script>" not in shown
-    assert "<i>" not in shown
-    assert "a &lt; b" in shown
+    assert "a&amp;b" in shown
     Page(shown)
 
 

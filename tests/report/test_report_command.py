@@ -42,9 +42,11 @@ def test_json_has_everything(directory):
     assert found["directory"] == str(directory)
     assert [row["rank"] for row in found["rows"]] == [1, 2, 2, 4]
     assert found["rows"][1]["tie"] is True
-    assert [effect["against"] for effect in found["effects"]] == ["sin", "none"]
-    assert found["effects"][0]["accuracy"]["tie"] is True
-    assert found["effects"][1]["train_ratio"]["tie"] is False
+    assert found["answer"] == RunReport(run()).answer
+    verdicts = {(of["row"], of["other"]): of["verdict"] for of in found["verdicts"]}
+    rows = [row["name"] for row in found["rows"]]
+    assert len(verdicts) == 6
+    assert verdicts[rows[1], rows[2]] == 0 or verdicts.get((rows[2], rows[1])) == 0
 
 
 def test_several_directories_are_reported_one_after_another(directory, tmp_path):

@@ -1,11 +1,10 @@
-"""What ``zoo.bench`` returns: the table, the answer in words, and the run's directory."""
+"""What ``zoo.bench`` returns: the report of a run, as a table, in words and for a notebook."""
 
 from __future__ import annotations
 
 import html
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
 
 import pandas as pd
 
@@ -14,69 +13,54 @@ from zoo.report.profile_text import profile_answer, scores_table
 from zoo.report.run_report import RunReport
 from zoo.report.write import report_text
 
-COLUMNS = 10  # of the short table
-WHOLE = 1_000  # characters of a name
+COLUMNS = 10  # of the table
 
 
 @dataclass(frozen=True, repr=False)
 class BenchResult:
-    """The outcome of a run.
+    """The outcome of a run. report: everything that is known. directory: of records and tables."""
 
-    table: one line for each row, or for each row on each data set, in the ten columns that most
-    readers want. details: the same with every column of ``table.csv``; what is unknown is NaN.
-    answer: what the table says, in at most four lines. notes: what the numbers mean. directory: of
-    records and tables. best: the cell that the answer calls the best, by the name that the answer
-    has for it; empty where there is none, or where the run is on several data sets. text: what a
-    terminal shows; shown: the table in it.
-    """
-
-    table: pd.DataFrame
-    answer: str
+    report: RunReport | Profile
     directory: Path
-    notes: list[str] = field(default_factory=list)
-    best: str = ""
-    text: str = ""
-    shown: pd.DataFrame = field(default_factory=pd.DataFrame)
-    details: pd.DataFrame = field(default_factory=pd.DataFrame)
 
-    @classmethod
-    def of(cls, report: RunReport | Profile, directory: Path) -> Self:
-        """The result of a run on one data set, or on several."""
-        if isinstance(report, Profile):
-            heads, rows = scores_table(report)
-            return cls(
-                table=report.table,
-                details=report.table,
-                answer=" ".join(profile_answer(report)),
-                directory=directory,
-                text=report_text(report),
-                shown=pd.DataFrame(rows, columns=heads),
-            )
-        details = report.table.frame
-        unknown = [name for name in details if details[name].isna().all()]
-        details = details.astype(dict.fromkeys(unknown, float))
-        wanted = sorted(report.table.readable, key=lambda column: column.priority)[:COLUMNS]
-        return cls(
-            table=details[[c.key for c in report.table.readable if c in wanted]],
-            details=details,
-            answer="\n".join(report.answer),
-            directory=directory,
-            notes=report.notes,
-            best=report.short_name(report.best, WHOLE) if report.best else "",
-            text=report_text(report),
-            shown=report.table.shown,
-        )
+    @property
+    def runs(self) -> dict[str, RunReport]:
+        """The report of each data set, by its name."""
+        if isinstance(self.report, Profile):
+            return {data.name: data.run for data in self.report.data_sets}
+        return {str(self.report.typical.config["data"]["name"]): self.report}
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """A line for each row in the columns that most readers want; what is unknown is NaN.
+
+        ``report.table.frame`` has every column. Of several data sets: for each row on each of them.
+        """
+        if isinstance(self.report, Profile):
+            return self.report.table
+        readable = self.report.table.readable
+        wanted = sorted(readable, key=lambda column: column.priority)[:COLUMNS]
+        return self.report.table.frame[[column.key for column in readable if column in wanted]]
+
+    @property
+    def answer(self) -> str:
+        """What the table says, in at most four lines."""
+        if isinstance(self.report, Profile):
+            return " ".join(profile_answer(self.report))
+        return "\n".join(self.report.answer)
 
     def __repr__(self) -> str:
-        return f"{self.text}\nRecords and tables: {self.directory}"
+        return f"{report_text(self.report)}\nRecords and tables: {self.directory}"
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        shown = self.shown.to_html(index=False, border=0, escape=True)
+        if isinstance(self.report, Profile):
+            heads, rows = scores_table(self.report)
+            shown = pd.DataFrame(rows, columns=heads)
+        else:
+            shown = self.report.table.shown
         answer = "".join(f"<p>{html.escape(line)}</p>" for line in self.answer.splitlines())
-        notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
         return (
-            f"{shown}{answer}"
-            f"<details><summary>Notes</summary><ul>{notes}</ul></details>"
+            f"{shown.to_html(index=False, border=0, escape=True)}{answer}"
             f"<p>Records and tables: <code>{html.escape(str(self.directory))}</code></p>"
         )

@@ -47,20 +47,10 @@ class Row:
         return self.metrics[0]
 
     @property
-    def fitted_once(self) -> bool:
+    def deterministic(self) -> bool:
         """Whether its records say that no seed changes it."""
         records = self.trained.values()
         return bool(records) and all(r.metrics.get("deterministic") is True for r in records)
-
-    @property
-    def deterministic(self) -> bool:
-        """Whether it is a baseline that gives the same predictions with every seed."""
-        if not self.baseline or self.fitted_once:
-            return self.fitted_once
-        if self.failed or len(self.values) < 2 or len(set(self.values.values())) > 1:
-            return False
-        errors = [record.metrics.get("errors") for record in self.trained.values()]
-        return all(wrong == errors[0] for wrong in errors)
 
     @property
     def exact(self) -> bool:
@@ -95,11 +85,6 @@ class Row:
                 if (value := metrics.get(self.metric.name)) is not None:
                     groups.setdefault(group, {})[seed] = float(value)
         return groups
-
-    def examples_of(self, group: str) -> int:
-        """How many examples of a group were scored; 0 where the records do not say."""
-        counts = (groups.get(group, {}).get("examples") for groups in self.recorded("groups"))
-        return next((int(count) for count in counts if count), 0)
 
     @cached_property
     def chosen(self) -> dict[str, float]:
@@ -246,7 +231,7 @@ def make_rows(records: Sequence[Record], metric: str = "") -> list[Row]:
             rows[name].failed.append(record)
     seeds = sorted({seed for row in rows.values() for seed in row.trained})
     for row in rows.values():
-        if row.fitted_once:  # other seeds would give the same, so it pairs with those of all rows
+        if row.deterministic:  # other seeds would give the same, so it pairs with those of all rows
             latest_fit = list(row.trained.values())[-1]
             row.trained.update({seed: row.trained.get(seed, latest_fit) for seed in seeds})
     return list(rows.values())

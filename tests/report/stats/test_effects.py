@@ -15,7 +15,7 @@ from factory import (
 from rates import at_least, at_most, at_rate
 
 from zoo.report.run_report import RunReport
-from zoo.report.tables.effects_text import effects_data, sentence
+from zoo.report.tables.effects_text import sentence
 
 AXES = {"attention": ["fused", "naive"], "pe": ["rope", "sin", "none"]}
 SQUARE = {"attention": ["fused", "naive"], "pe": ["rope", "sin"]}
@@ -120,7 +120,7 @@ def test_one_line_states_the_effect_of_rope():
     records = grid(SQUARE, lambda c, seed: wrong[c["pe"]][seed], seeds=5)
     records += costs(SQUARE, lambda c: speed(c) / 0.93)
     found = effects(records)
-    lines = [effect["text"] for effect in effects_data(found)["effects"]]
+    lines = [sentence(effect) for effect in found.main]
     assert lines[0].startswith("fused against naive: +0.0 ± 0.0 points (equal), ~1.00 × the speed")
     assert lines[1] == (
         "rope against sin: +4.1 ± 0.5 points, 0.93 × the speed (0.92 to 0.94), "
@@ -132,7 +132,7 @@ def test_too_few_seeds_have_no_interval():
     found = effects(grid(SQUARE, lambda c, seed: 10 + 30 * (c["pe"] == "sin"), seeds=2))
     told = "rope against sin: +3.0 points (2 seeds: too few seeds for an interval)"
     assert sentence(main(found)["pe", "rope", "sin"]) == told
-    assert effects_data(found)["effects"][1]["accuracy"]["tie"] is None
+    assert main(found)["pe", "rope", "sin"].difference.adjusted is None
 
 
 def test_cost_alone_and_training_alone_are_enough():

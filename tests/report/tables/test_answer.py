@@ -16,26 +16,28 @@ def baseline(wrong, seeds=5):
     return [train_record("words", seed, wrong) for seed in range(seeds)]
 
 
-@pytest.mark.parametrize("seeds", [1, 2])
+@pytest.mark.parametrize("seeds", [1, 2, 5])
 def test_the_answer_names_the_best_of_all_baselines_too(seeds):
-    """With too few seeds as far as the trained models of the best two differ."""
     records = [train_record(cell(pe=pe), s, 500 + 9 * s) for s in range(seeds)
                for pe in ("rope", "sin")]  # fmt: skip
 
     def answer(wrong):
         return " ".join(RunReport([*records, *baseline(wrong, seeds)]).answer)
 
-    better = answer(range(100))
-    assert better.startswith("Use the baseline words: accuracy 0.900. Best transformer: 0.")
-    assert answer([*range(12, 500), *range(900, 910)]).startswith("Undecided: rope has accuracy 0.")
-    assert answer(range(900)).startswith("Use rope: accuracy 0.")
-    assert "would allow a test; run with --seeds 3" in better
+    better, worse = answer(range(100)), answer(range(900))
+    if seeds < 3:
+        assert better.startswith("Undecided: rope has accuracy 0.")
+        assert ", the baseline words 0.900. " in better
+        assert better.endswith("would allow a test; run with --seeds 3.")
+    else:
+        assert better.startswith("Use the baseline words: accuracy 0.900")
+        assert worse.startswith("Use rope: accuracy 0.")
 
 
 def test_without_a_baseline_and_with_few_seeds_nothing_is_recommended():
     records = [train_record(cell(pe=pe), 0, 50 + n) for n, pe in enumerate(("rope", "sin"))]
     first = RunReport(records).answer[0]
-    assert first == "Undecided: rope has the best accuracy 0.950. pe: undecided."
+    assert first == "Undecided: rope has the best accuracy 0.950."
     assert RunReport(records[:1]).answer == ["fused+rope has accuracy 0.950."]
 
 
@@ -68,33 +70,33 @@ def test_cells_that_are_not_told_apart_from_the_fastest_are_named():
     one = line(1.0, 1.02, 0.5)
     assert "sin trains fastest: 2.04 times as fast as none (" in one
     assert one.endswith("; not told apart from it: rope.")
-    assert "none trains measurably faster" in line(1.0, 1.01, 0.99)
-
-
-def said(records, words):
-    return any(words in line for line in RunReport(records).answer)
+    assert "trains" not in line(1.0, 1.01, 0.99)
 
 
 def test_equal_results_by_themselves_are_not_called_the_same_computation():
     """Attentions that are not exact, another encoding, and another rate that was chosen."""
-    same = "compute the same"
+
+    def said(records):
+        return any("compute the same" in note for note in RunReport(records).notes)
+
     exact_ones = exact(trained(cell(), cell(attention="naive")))
-    assert said(exact_ones, same)
-    assert not said(trained(cell(), cell(attention="naive")), same)
-    assert not said(exact(trained(cell(), cell(attention="naive", pe="sin"))), same)
+    assert said(exact_ones)
+    assert not said(trained(cell(), cell(attention="naive")))
+    assert not said(exact(trained(cell(), cell(pe="sin"))))
     for number, one in enumerate(list(exact_ones)):
         lr = 0.01 if one.cell["attention"] == "naive" else 0.001
         tuning = {"values": {"lr": [0.001, 0.01]}, "seeds": 1, "share": 0.2}
         config = {**one.config, "training": {"epochs": 2, "lr": lr}, "tuning": tuning}
         exact_ones[number] = one.model_copy(update={"config": config})
         exact_ones.append(exact_ones[number].model_copy(update={"kind": "tune"}))
-    assert not said(exact_ones, same)
+    assert not said(exact_ones)
 
 
 def test_scores_that_rounding_sets_apart_are_told_with_the_largest_gap():
     cells = cell(), cell(attention="naive")
     records = [train_record(row, s, 50 + 2 * n) for n, row in enumerate(cells) for s in range(5)]
-    assert said(exact(records), "with one seed their scores differ by at most 0.2 points")
+    notes = " ".join(RunReport(exact(records)).notes)
+    assert "with one seed their scores differ by at most 0.2 points" in notes
 
 
 def test_the_answer_has_at_most_four_lines():

@@ -40,8 +40,3 @@ def test_a_seed_that_was_trained_again_leaves_no_trace():
 def test_rows_need_not_depend_on_the_same_modules():
     other = {"components/pe/sin.py": "c" * 8, "models/build.py": "0" * 8}
     assert CODE not in caption([trained(0), trained(1, code=other)])
-
-
-def test_records_without_hashes_are_of_an_earlier_zoo():
-    assert f"{CODE}: an earlier zoo." in caption([trained(0), trained(1, code={})])
-    assert CODE not in caption([trained(0, code={}), trained(1, code={})])

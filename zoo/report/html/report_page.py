@@ -16,9 +16,8 @@ from zoo.report.html.page_data import lines_of
 from zoo.report.plots.plot import HUES, INK, MUTED, PAPER, RULE, Plot
 from zoo.report.profile import Profile
 from zoo.report.profile_text import effects_table, profile_answer, profile_notes, scores_table
-from zoo.report.run_report import MOST_DRAWN, RunReport
+from zoo.report.run_report import RunReport
 from zoo.report.tables.notes import made_on
-from zoo.report.tables.table import group_table
 from zoo.report.tables.text import plain
 
 NAMED = 3  # choices of an axis, or rows, in a title
@@ -38,9 +37,6 @@ def report_page(run: RunReport, plots: Sequence[Plot], name: str = "") -> str:
             run=run,
             about=run_text(run),
             lines=lines_of(run),
-            most=MOST_DRAWN,
-            left_out=lambda of: f"{len(of) - MOST_DRAWN:,} more: see table.csv.",
-            groups=group_table(run),
             differing=differing_settings(run.records),
             plots=[(plot, Markup(plot.svg)) for plot in plots],
             environment=environment_of(run.records),

@@ -123,9 +123,8 @@ def scale_plot(records: Sequence[Record]) -> Plot:
     for place, (metric, axes) in enumerate(zip(COSTS, panels, strict=True)):
         head, factor = COSTS[metric]
         for number, curve in enumerate(cells):
-            gid, exponent = f"row-{number}-{place}", curve.exponent(metric)
-            power = f": {over} to the power of {exponent}" if exponent else ""
-            marks[gid] = f"{curve.name}{power}"
+            gid, power = f"row-{number}-{place}", curve.power(metric)
+            marks[gid] = f"{curve.name}: {over} to the power of {power}" if power else curve.name
             values, costs = curve.points(metric)
             shown = [cost * factor for cost in costs]
             axes.plot(values, shown, linewidth=1.3, gid=gid, **styles[number])

@@ -33,7 +33,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, sparse, special
 
-from zoo.report.rows import Row
 from zoo.report.stats.intervals import (
     ALPHA,
     ENOUGH,
@@ -216,20 +215,6 @@ def p_of_votes(totals: Array, squares: Array, step: Array | float = 1.0) -> Arra
     excess = np.abs(totals) - step
     z = excess / np.sqrt(np.maximum(squares, ROUNDING))
     return np.asarray(np.where(excess <= ROUNDING, 1.0, 2 * special.ndtr(-z)))
-
-
-def p_of_models(first: Row, second: Row) -> float | None:
-    """The p-value that the trained models of two rows differ on these examples by chance.
-
-    McNemar's test (1947) over the seeds that both have, whatever other seeds would give; None
-    where there are none, or examples are not known one by one.
-    """
-    seeds = sorted(set(first.values) & set(second.values))
-    if not seeds or not all(seed in row.wrong for row in (first, second) for seed in seeds):
-        return None
-    # An example counts once, in however many of the seeds the two models disagree on it.
-    votes = np.sum([first.wrong[s].astype(float) - second.wrong[s] for s in seeds], axis=0)
-    return float(p_of_votes(votes.sum(), (votes**2).sum(), np.abs(votes).max(initial=0.0)))
 
 
 def visible_difference(

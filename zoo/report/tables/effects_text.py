@@ -1,12 +1,11 @@
-"""Effects of components, in words and as plain values."""
+"""Effects of components in words."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from zoo.errors import counted
-from zoo.report.stats.effects import Effect, Effects
+from zoo.report.stats.effects import Effect
 from zoo.report.stats.ratios import memory_verdict
 from zoo.report.tables.text import ends, plain, ratio_text
 
@@ -34,29 +33,3 @@ def sentence(effect: Effect, name: Callable[[object], str] = plain) -> str:
         memory = ratio_text(effect.memory, memory_verdict(effect.memory, 1.0))
         parts.append(f"{memory} × the memory")
     return f"{names}: {', '.join(parts)}"
-
-
-def effects_data(effects: Effects) -> dict[str, Any]:
-    """All effects as plain values, for JSON."""
-    return {
-        "grid": {axis: list(choices) for axis, choices in effects.axes.items()},
-        "averaged": effects.averaged,
-        "effects": [_data(effect) for effect in effects.main],
-    }
-
-
-def _data(effect: Effect) -> dict[str, Any]:
-    data: dict[str, Any] = {n: getattr(effect, n) for n in ("axis", "component", "against")}
-    if difference := effect.difference:
-        shown = {n: getattr(difference, n) for n in ("mean", "low", "high", "p", "equal")}
-        tie = None if difference.adjusted is None else not difference.real
-        shown |= {"p_adjusted": difference.adjusted, "tie": tie}
-        data[effect.metric.name] = shown
-    for phase, ratio in effect.speed.items():
-        if ratio:
-            shown = {n: getattr(ratio, n) for n in ("value", "low", "high", "contended")}
-            tie = None if ratio.verdict is None else ratio.verdict == 0
-            data[f"{phase}_ratio"] = shown | {"tie": tie}
-    if effect.memory is not None:
-        data["memory_ratio"] = effect.memory
-    return data | {"text": sentence(effect)}

@@ -31,6 +31,7 @@ def notes_of(run: EvaluatedRun) -> list[str]:
         _speed(run),
         _visible(run),
         _equal_rows(run),
+        _same_function(run),
         _chance(run),
         _tuning(run),
         *run.remarks,
@@ -46,13 +47,11 @@ def _seeds(run: EvaluatedRun) -> str:
     counts = [len({record.seed for record in row.trained.values()}) for row in cells]
     if not counts:
         return ""
-    note = f"Seeds: {from_to(min(counts), max(counts))} per row"
-    if max(counts) < ENOUGH:
-        note += f": too few for an interval (at least {ENOUGH}); nothing is ranked."
-    else:
-        note += ", paired across rows. ± is the 95% interval of the mean over seeds"
-        note += f"; with fewer than {ENOUGH} seeds there is none." if min(counts) < ENOUGH else "."
-        note += " The variances of all rows are shrunk towards each other."
+    note = (
+        f"Seeds: {from_to(min(counts), max(counts))} per row, paired across rows. ± is the 95% "
+        f"interval of the mean over at least {ENOUGH} seeds. The variances of all rows are shrunk "
+        "towards each other."
+    )
     if any(row.deterministic for row in run.rows):
         note += " A deterministic fit is the same with every seed, and has no interval."
     if not run.metric.higher_is_better:
@@ -61,29 +60,18 @@ def _seeds(run: EvaluatedRun) -> str:
 
 
 def _rank(run: EvaluatedRun) -> str:
-    verdicts, metric = run.verdicts, run.metric
+    verdicts, scored = run.verdicts, run.metric.scored
     if not verdicts.ranks():
-        seeds = max((len(row.values) for row in run.rows), default=0)
-        if ENOUGH <= seeds < verdicts.enough:
-            return (
-                f"Not ranked: a task that is solved or not needs at least {verdicts.enough} seeds. "
-                "With fewer, chance alone often divides equal rows."
-            )
         return ""
-    if not verdicts.tests:
-        return "Rank: all ranked rows have the same results with every seed. Nothing was tested."
-    examples = any(row.examples for row in run.rows)
-    votes = f" and McNemar's test over the {metric.scored} on which two rows disagree"
+    votes = f" and McNemar's test over the {scored} on which two rows disagree"
     note = (
         "Rank: 1 + the number of rows that are significantly better (paired t-test over seeds"
-        f"{votes if examples else ''}; 5% level, Holm's correction for "
-        f"{counted(verdicts.tests, 'comparison')}: every pair of rows and every effect). Trained "
-        "again with new seeds and scored on this test set, they would be better again. "
-        "1=: no row is better, and several rows have this rank."
+        f"{votes if any(row.examples for row in run.rows) else ''}; 5% level, Holm's correction "
+        f"for {counted(verdicts.tests, 'comparison')}: every pair of rows and every effect). "
+        "Trained again with new seeds and scored on this test set, they would be better again."
     )
-    if verdicts.limited:
-        note += f" Only the first {MOST_RANKED} rows by score are ranked."
-    return note
+    limit = f" Only the first {MOST_RANKED} rows by score are ranked."
+    return note + (limit if verdicts.limited else "")
 
 
 def _sampling_error(run: EvaluatedRun) -> str:
@@ -118,9 +106,6 @@ def _speed(run: EvaluatedRun) -> str:
             " contended: other work had the cores while the row was timed, so that its turns took "
             f"more than {MOST_CONTENTION} times their CPU time; then ~ reaches to {CONTENDED:.0%}."
         )
-    timed = sum(run.rate("train", row) is not None for row in run.rows)
-    if others := timed - len(blocks):
-        note += f" {counted(others, 'row')} measured against another reference: no ratio."
     return note
 
 
@@ -136,73 +121,65 @@ def _visible(run: EvaluatedRun) -> str:
 
 
 def _equal_rows(run: EvaluatedRun) -> str:
-    groups = run.verdicts.equal_rows()
-    if not groups:
+    groups = [listed(run.short_names(rows), NAMED) for rows in run.verdicts.equal_rows()]
+    more = f"; and {counted(len(groups) - NAMED, 'more group')}" if groups[NAMED:] else ""
+    same = "The same results with every seed, and so one row in every comparison: "
+    return f"{same}{'; '.join(groups[:NAMED])}{more}." if groups else ""
+
+
+def _same_function(run: EvaluatedRun) -> str:
+    """Which attentions compute the same, and how far rounding sets their scores apart."""
+    effects = [
+        effect
+        for effect in (run.effects.main if run.effects else [])
+        if effect.axis == "attention"
+        and all(a.exact and b.exact and a.chosen == b.chosen for a, b, _ in effect.pairs)
+    ]
+    pairs = [pair for effect in effects for pair in effect.pairs]
+    shared = [(a, b, seed) for a, b, _ in pairs for seed in a.values.keys() & b.values.keys()]
+    if not effects:
         return ""
-    named = [listed(run.short_names(rows), NAMED) for rows in groups[:NAMED]]
-    more = [f"and {counted(len(groups) - NAMED, 'more group')}"] if groups[NAMED:] else []
-    return (
-        "The same results with every seed, and so one row in every comparison: "
-        f"{'; '.join([*named, *more])}."
-    )
+    names = listed([effects[0].component, *(effect.against for effect in effects)], NAMED)
+    gap = run.metric.format_size(max(abs(a.values[s] - b.values[s]) for a, b, s in shared))
+    return f"{names} compute the same; with one seed their scores differ by at most {gap}."
 
 
 def _chance(run: EvaluatedRun) -> str:
     if run.chance is None:
         return ""
-    names: dict[bool | None, list[str]] = {True: [], False: [], None: []}
-    for row in run.rows:
-        if row.values:
-            names[at_chance(run, row, run.chance)].append(run.short_name(row))
-    parts = []
-    if names[True]:
-        parts.append(f"not better than it: {listed(names[True], NAMED)}")
-    if names[None]:
-        parts.append(f"neither an interval nor a sampling error: {listed(names[None], NAMED)}")
-    about = "; ".join(parts) or "every row is better"
-    return f"Chance level of {run.metric.label}: {run.metric.format(run.chance)}; {about}."
+    level = f"Chance level of {run.metric.label}: {run.metric.format(run.chance)}"
+    scored = [row for row in run.rows if row.values]
+    rows = run.short_names(row for row in scored if _at_chance(run, row, run.chance))
+    return f"{level}; not better than it: {listed(rows, NAMED)}." if rows else f"{level}."
 
 
-def at_chance(run: EvaluatedRun, row: Row, chance: float) -> bool | None:
-    """Whether a row with a score is no better than chance, over seeds or over other test sets.
-
-    None for a score above chance that has neither an interval over seeds nor a sampling error.
-    """
+def _at_chance(run: EvaluatedRun, row: Row, chance: float) -> bool:
+    """Whether a row with a score is no better than chance, over seeds or over other test sets."""
     interval, better = run.verdicts.intervals[row.name], run.metric.better
-    ends = [interval.low, interval.high] if interval else []
-    if (error := run.sampling_error(row)) is not None:
-        ends += [row.mean - error, row.mean + error]
-    known = [better(end) for end in ends if end is not None]
-    if not known and better(row.mean) > better(chance):
-        return None
-    return min([better(row.mean), *known]) <= better(chance)
+    error = run.sampling_error(row) or 0.0
+    ends = [row.mean - error, row.mean + error]
+    ends += [end for end in (interval.low, interval.high) if end is not None] if interval else []
+    return min(map(better, ends)) <= better(chance)
 
 
 def _tuning(run: EvaluatedRun) -> str:
-    """Which settings were tried, on what, and which rows were not trained with the chosen ones."""
-    sentences = []
+    """Which settings were tried, and on what."""
     first = next((row for row in run.recorded_rows if row.chosen and row.trials), None)
-    if first is not None:
-        config = first.trials[0].config
-        tuning = config["tuning"]
-        settings = [
-            f"{name.replace('_', ' ')} of {', '.join(f'{value:g}' for value in values)}"
-            for name, values in tuning["values"].items()
-        ]
-        part = "the validation split"
-        if not config["data"].get("validation"):
-            part = f"{tuning['share']:.0%} of the training split"
-        sentences.append(
-            f"Each row was trained with {' and '.join(settings)} and scored on {part} "
-            f"({counted(tuning['seeds'], 'seed')}). The first value within a standard error of the "
-            "best is in the table, and was then trained on the whole training split."
-        )
-    if untrained := [f"{row.name} ({row.tried})" for row in run.rows if row.only_tuned]:
-        sentences.append(
-            f"Not trained with the chosen values: {', '.join(untrained)}; the same command goes on "
-            "from there."
-        )
-    return " ".join(sentences)
+    if first is None:
+        return ""
+    config = first.trials[0].config
+    tuning, part = config["tuning"], "the validation split"
+    settings = [
+        f"{name.replace('_', ' ')} of {', '.join(f'{value:g}' for value in values)}"
+        for name, values in tuning["values"].items()
+    ]
+    if not config["data"].get("validation"):
+        part = f"{tuning['share']:.0%} of the training split"
+    return (
+        f"Each row was trained with {' and '.join(settings)} and scored on {part} "
+        f"({counted(tuning['seeds'], 'seed')}). The first value within a standard error of the "
+        "best is in the table, and was then trained on the whole training split."
+    )
 
 
 def made_on(record: Record, metric: MetricDescription) -> str:
@@ -267,8 +244,6 @@ def mixed(records: Sequence[Record]) -> list[str]:
     done = [record for record in records if record.status == "ok"]
     states = Counter(module for module, _ in {pair for r in done for pair in r.code.items()})
     code = sorted(module for module, count in states.items() if count > 1)
-    if len({bool(record.code) for record in done}) > 1:
-        code.append("an earlier zoo")
     machines = dict.fromkeys(
         machine_summary({**record.environment, "threads": None, "nice": None}) for record in done
     )

@@ -1,42 +1,37 @@
-"""A row for every point, and an exponent for every cell and cost."""
+"""Costs at several lengths: a row for every point, and an exponent for every cell and cost."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any
 
 import numpy as np
 from scipy import stats
 
 from zoo.errors import ZooError
 from zoo.report.rows import varying
-from zoo.report.tables.columns import ALWAYS, RARELY, Column
+from zoo.report.stats.intervals import Interval
+from zoo.report.tables.columns import ALWAYS, Column
 from zoo.report.tables.notes import machine_summary, mixed
 from zoo.report.tables.table import Table
 from zoo.report.tables.text import bullets, tabulated
 from zoo.sweep.records import Record
 
 FEWEST = 3
-Point: TypeAlias = tuple[str, Record]  # the name of a cell, and what one size of it costs
+# Metric to the head of its column and the factor from the metric's unit to the shown one.
+COSTS = {
+    "train_seconds": ("train ms", 1000.0),
+    "infer_seconds": ("infer ms", 1000.0),
+    "train_memory_mib": ("train MiB", 1.0),
+    "infer_memory_mib": ("infer MiB", 1.0),
+}
+# MiB; below that a process's peak memory is a matter of pages and arenas, not of the work.
+LEAST = 1.0
 
 
-@dataclass(frozen=True)
-class Exponent:
-    """cost ∝ value^power over the values from ``first`` on, with its 95% interval."""
-
-    power: float
-    low: float
-    high: float
-    first: int
-    points: int
-
-    def __str__(self) -> str:
-        return f"{self.power:.2f} ({self.low:.2f} to {self.high:.2f})"
-
-
-def fit(values: Sequence[int], costs: Sequence[float]) -> Exponent | None:
-    """Least squares of log cost on log value, over the upper half of the values.
+def fit(values: Sequence[int], costs: Sequence[float]) -> Interval | None:
+    """The power with which costs grow: least squares of log cost on log value, upper half.
 
     The lower half is dominated by constant costs: a process's own memory, a step's fixed work.
     Half is rounded up and has at least three points; with fewer points the result is None. The
@@ -48,20 +43,7 @@ def fit(values: Sequence[int], costs: Sequence[float]) -> Exponent | None:
         return None
     logs = np.log(np.array(upper, dtype=float))
     line = stats.linregress(logs[:, 0], logs[:, 1])
-    wide = float(stats.t.ppf(0.975, len(upper) - 2) * line.stderr)
-    slope = float(line.slope)
-    return Exponent(slope, slope - wide, slope + wide, upper[0][0], len(upper))
-
-
-# Metric to the head of its column and the factor from the metric's unit to the shown one.
-COSTS = {
-    "train_seconds": ("train ms", 1000.0),
-    "infer_seconds": ("infer ms", 1000.0),
-    "train_memory_mib": ("train MiB", 1.0),
-    "infer_memory_mib": ("infer MiB", 1.0),
-}
-# MiB; below that a process's peak memory is a matter of pages and arenas, not of the work.
-LEAST = 1.0
+    return Interval(float(line.slope), float(stats.t.ppf(0.975, len(upper) - 2) * line.stderr))
 
 
 @dataclass(frozen=True)
@@ -74,16 +56,17 @@ class Curve:
     def points(self, metric: str) -> tuple[list[int], list[float]]:
         """Values and costs of the points that could be measured."""
         points = [
-            (r.config["value"], r.metrics[metric])
+            (r.config["value"], cost)
             for r in self.records
             if r.status == "ok" and (cost := r.metrics.get(metric)) is not None
             if not _unmeasurable(metric, cost)
         ]
         return [v for v, _ in points], [c for _, c in points]
 
-    def exponent(self, metric: str) -> Exponent | None:
-        """How the cost grows; None where too few points were measured."""
-        return fit(*self.points(metric))
+    def power(self, metric: str) -> str:
+        """How the cost grows: ``2.00 ± 0.03``; empty where too few points were measured."""
+        exponent = fit(*self.points(metric))
+        return exponent.text(2) if exponent else ""
 
 
 def curves(records: Sequence[Record]) -> list[Curve]:
@@ -95,14 +78,14 @@ def curves(records: Sequence[Record]) -> list[Curve]:
     if len(axes) != 1:
         raise ZooError(f"expected records of one axis, got {', '.join(sorted(axes))}")
     last = {(record.name, record.config["value"]): record for record in records}
-    cells = {record.name: record.cell for record in reversed(records)}
-    differing = varying(list(cells.values())) or list(next(iter(cells.values())))[:1]
+    cells = {record.name: record.cell for record in records}
+    differing = varying(list(cells.values())) or list(records[0].cell)[:1]
     return [
         Curve(
-            "+".join(cells[name][axis] for axis in differing),
+            "+".join(cell[axis] for axis in differing),
             tuple(last[key] for key in sorted(last) if key[0] == name),
         )
-        for name in dict.fromkeys(record.name for record in records)
+        for name, cell in cells.items()
     ]
 
 
@@ -116,35 +99,31 @@ def scale_table(records: Sequence[Record]) -> Table:
     over = axis(records)
     points = [(curve.name, record) for curve in curves(records) for record in curve.records]
 
+    def column(key: str, help: str, value: Callable[[Any], Any], text: Any = str) -> Column:
+        head = COSTS[key][0] if key in COSTS else key
+        better = -1 if key in (*COSTS, over) else 0
+        return Column(key, head, help, better, ALWAYS, value, lambda point: text(value(point)))
+
     def cost(metric: str) -> Column:
-        head, factor = COSTS[metric]
-
-        def value(point: Point) -> float | None:
-            return point[1].metrics.get(metric)
-
-        def text(point: Point) -> str:
-            number = value(point)
+        def text(number: float | None) -> str:
             if number is None or _unmeasurable(metric, number):
                 return "" if number is None else f"< {LEAST:g}"
-            return f"{factor * number:{',.0f' if factor * number >= 100 else '.3g'}}"
+            shown = COSTS[metric][1] * number
+            return f"{shown:{',.0f' if shown >= 100 else '.3g'}}"
 
-        return Column(metric, head, "The cost of one step.", -1, ALWAYS, value, text)
-
-    def status(point: Point) -> str:
-        return "" if point[1].status == "ok" else point[1].status
-
-    def size(point: Point) -> int:
-        return int(point[1].config["value"])
-
-    def reason(point: Point) -> str:
-        return point[1].reason
+        return column(metric, "The cost of one step.", lambda p: p[1].metrics.get(metric), text)
 
     columns = [
-        Column("cell", "cell", "The cell.", 0, ALWAYS, lambda p: p[0], lambda p: p[0]),
-        Column(over, over, "The size.", -1, ALWAYS, size, lambda p: f"{size(p):,}"),
+        column("cell", "The cell.", lambda p: p[0]),
+        column(over, "The size.", lambda p: int(p[1].config["value"]), "{:,}".format),
         *map(cost, COSTS),
-        Column("status", "status", "How it failed.", 0, ALWAYS, lambda p: p[1].status, status),
-        Column("reason", "reason", "Why it failed.", 0, RARELY, reason, reason),
+        column(
+            "status",
+            "How it ended.",
+            lambda p: p[1].status,
+            lambda status: "" if status == "ok" else status,
+        ),
+        column("reason", "Why it failed.", lambda p: p[1].reason),
     ]
     lines = [{column.key: column.value(point) for column in columns} for point in points]
     return Table(points, columns, lines)
@@ -152,32 +131,29 @@ def scale_table(records: Sequence[Record]) -> Table:
 
 def as_text(records: Sequence[Record], style: str = "simple") -> str:
     """The table of points, the table of exponents, and notes on both."""
-    powers = [[c.name, *(str(c.exponent(m) or "") for m in COSTS)] for c in curves(records)]
+    powers = [[c.name, *map(c.power, COSTS)] for c in curves(records)]
     heads = ["cell", "train time", "infer time", "train memory", "infer memory"]
+    ways = dict.fromkeys(str(r.metrics["memory_how"]) for r in records if r.metrics)
+    base = records[0].config["base"].items()
+    sizes = ", ".join(f"{name.replace('_', ' ')} {size:,}" for name, size in base)
+    notes = [
+        "A step is one batch of texts of full length, without padding; training is forward, "
+        "backward and AdamW. Times are medians over rounds in which all cells take turns.",
+        f"Memory: {' or '.join(ways) or 'not measured'}, each in a process of its own; less than "
+        f"{LEAST:g} MiB cannot be measured.",
+        "Powers: least squares on logarithms over the upper "
+        "half of what was measured, with the 95% t-interval of the slope.",
+        f"Sizes: {sizes}. Machine: {machine_summary(records[0].environment)}.",
+        *mixed(records),
+    ]
     parts = [
         scale_table(records).text(style),
         f"Grows with {axis(records)} to the power of:",
         tabulated(powers, heads, style),
-        bullets(_notes(records)),
+        bullets(notes),
     ]
     return "\n\n".join(parts)
 
 
 def _unmeasurable(metric: str, cost: float) -> bool:
     return metric.endswith("_mib") and cost < LEAST
-
-
-def _notes(records: Sequence[Record]) -> list[str]:
-    ways = dict.fromkeys(str(r.metrics["memory_how"]) for r in records if r.metrics)
-    base = records[0].config["base"].items()
-    sizes = ", ".join(f"{name.replace('_', ' ')} {size:,}" for name, size in base)
-    return [
-        "A step is one batch of texts of full length, without padding; training is forward, "
-        "backward and AdamW. Times are medians over rounds in which all cells take turns.",
-        f"Memory: {' or '.join(ways) or 'not measured'}, each in a process of its own; less than "
-        f"{LEAST:g} MiB cannot be measured.",
-        "Powers: least squares on logarithms over the upper half of what was measured (at least "
-        "three points), with the 95% t-interval of the slope.",
-        f"Sizes: {sizes}. Machine: {machine_summary(records[0].environment)}.",
-        *mixed(records),
-    ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,10 +11,7 @@ import pandas as pd
 
 from zoo.errors import counted
 from zoo.report.evaluated_run import EvaluatedRun
-from zoo.report.rows import Row
-from zoo.report.stats.intervals import over_seeds
 from zoo.report.tables.columns import ALWAYS, Column, columns_of
-from zoo.report.tables.text import line as markdown
 from zoo.report.tables.text import plain, tabulated
 
 
@@ -33,9 +29,10 @@ class Table:
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """The values: what ``table.csv`` holds."""
+        """The values: what ``table.csv`` holds; what is unknown is NaN."""
         frame = pd.DataFrame(self.lines, columns=[column.key for column in self.columns])
-        return frame.astype({"rank": "Int64"}) if "rank" in frame else frame
+        types = {key: "float" for key in frame if frame[key].isna().all()}
+        return frame.astype(types | ({"rank": "Int64"} if "rank" in frame else {}))
 
     @cached_property
     def texts(self) -> dict[str, list[str]]:
@@ -80,10 +77,8 @@ class Table:
 
         It needs ``\\usepackage{booktabs}`` and an engine that reads UTF-8.
         """
-        # After \\ a bracket or a star would be an argument of the line break.
-        body = re.sub(r"(?m)^(\s*)(?=[\[*])", r"\1{}", self.text("latex_booktabs"))
         lines = [r"% needs \usepackage{booktabs}", *(f"% {plain(text)}" for text in comments)]
-        return "\n".join([*lines, body, ""])
+        return "\n".join([*lines, self.text("latex_booktabs"), ""])
 
 
 def make_table(run: EvaluatedRun) -> Table:
@@ -91,41 +86,6 @@ def make_table(run: EvaluatedRun) -> Table:
     columns = columns_of(run)
     lines = [{column.key: column.value(row) for column in columns} for row in run.rows]
     return Table(run.rows, columns, lines)
-
-
-def group_table(run: EvaluatedRun) -> tuple[list[str], list[list[str]]]:
-    """Scores per group of test examples, such as ranges of length: heads, and a line for each row.
-
-    A score is the mean over seeds with its 95% t-interval. Without groups there are no lines.
-    """
-    groups = list(dict.fromkeys(name for row in run.rows for name in row.groups))
-    counts = [next((n for row in run.rows if (n := row.examples_of(name))), 0) for name in groups]
-    named = zip(groups, counts, strict=True)
-    heads = ["row", *(f"{name} ({count:,} {run.metric.scored})" for name, count in named)]
-    lines = [
-        [run.short_name(row), *(_group_score(row, name) for name in groups)]
-        for row in run.rows
-        if row.groups
-    ]
-    return heads, lines
-
-
-def group_text(run: EvaluatedRun, style: str = "simple") -> str:
-    """That table under a title; empty without groups."""
-    heads, lines = group_table(run)
-    if not lines:
-        return ""
-    label = (markdown if style == "github" else plain)(run.metric.label)
-    return f"By group of test examples, {label}:\n\n{tabulated(lines, heads, style)}"
-
-
-def _group_score(row: Row, group: str) -> str:
-    interval = over_seeds(list(row.groups.get(group, {}).values()))
-    if interval is None:
-        return ""
-    if row.deterministic:  # the same fit with every seed
-        return row.metric.format(interval.mean)
-    return interval.text(row.metric.digits)
 
 
 def _width(text: str) -> int:
