@@ -94,11 +94,11 @@ def bench(
     label_column: str | None = None,
     token_deletion: float | None = None,
     all_positions: bool | None = None,
+    masked: float | None = None,
+    whole_words: bool | None = None,
     tokens_column: str | None = None,
     tags_column: str | None = None,
     causal: bool | None = None,
-    masked: float | None = None,
-    whole_words: bool | None = None,
     **options: Any,
 ) -> BenchResult:
     """Train and measure every combination: the table, the answer, and where everything is.
@@ -130,8 +130,8 @@ def bench(
     baseline: Baselines, a comma list, all or none. Where texts are cut, one that reads
         texts has a second row, NAME(whole=True), which reads the whole of each text; name
         whole=True or whole=False for one row. Where classes are unbalanced, there is the
-        row majority.  [default: tfidf-logreg; tag: window-logreg; lm: ngram; mlm:
-        neighbour-ngram; seq2seq: none]
+        row majority.  [default: tfidf-logreg; lm: ngram; mlm: neighbour-ngram; seq2seq:
+        none; tag: window-logreg]
     design: Cross all, or change one at a time. factorial: every combination of the parts;
         one-factor: the first part of each option, and one change of it at a time.
         [default: factorial]
@@ -211,8 +211,8 @@ def bench(
         characters.  [classify, lm, mlm only; default: yes]
     group_column: Column of the texts' groups (language, year), in files and Hub data, by
         which scores are reported too; by default there are none.  [classify, tag only]
-    keep_duplicates: Train also on documents that are in the test split.  [classify, tag,
-        lm, mlm only; default: no]
+    keep_duplicates: Train also on documents that are in the test split.  [classify, lm,
+        mlm, tag only; default: no]
     head_hidden: Width of the head's hidden layer; 0: none.  [classify, tag only; default:
         0]
     text_column: Column of the texts; in files and Hub data. Of several, as in title,body,
@@ -223,13 +223,13 @@ def bench(
         default: 0.0]
     all_positions: Compute every position in the last layer, also those that the pool
         ignores.  [classify only; default: no]
+    masked: Share of the word pieces that are masked.  [mlm only; default: 0.3]
+    whole_words: Mask words as a whole, not pieces.  [mlm only; default: no]
     tokens_column: Column of the lists of tokens, in files and Hub data; in a CoNLL file its
         number, the first by default.  [tag only; default: tokens]
     tags_column: Column of the lists of tags, in files and Hub data; in a CoNLL file its
         number, the last by default.  [tag only; default: tags]
     causal: Let a token see only itself and those before it.  [tag only; default: no]
-    masked: Share of the word pieces that are masked.  [mlm only; default: 0.3]
-    whole_words: Mask words as a whole, not pieces.  [mlm only; default: no]
     """
 
 def build(
@@ -335,11 +335,11 @@ def train(
     label_column: str | None = None,
     token_deletion: float | None = None,
     all_positions: bool | None = None,
+    masked: float | None = None,
+    whole_words: bool | None = None,
     tokens_column: str | None = None,
     tags_column: str | None = None,
     causal: bool | None = None,
-    masked: float | None = None,
-    whole_words: bool | None = None,
     **options: Any,
 ) -> TextModel:
     """Train one model as ``zoo.bench`` trains it, and return it, ready to predict or generate.
@@ -425,8 +425,8 @@ def train(
         characters.  [classify, lm, mlm only; default: yes]
     group_column: Column of the texts' groups (language, year), in files and Hub data, by
         which scores are reported too; by default there are none.  [classify, tag only]
-    keep_duplicates: Train also on documents that are in the test split.  [classify, tag,
-        lm, mlm only; default: no]
+    keep_duplicates: Train also on documents that are in the test split.  [classify, lm,
+        mlm, tag only; default: no]
     head_hidden: Width of the head's hidden layer; 0: none.  [classify, tag only; default:
         0]
     text_column: Column of the texts; in files and Hub data. Of several, as in title,body,
@@ -437,11 +437,11 @@ def train(
         default: 0.0]
     all_positions: Compute every position in the last layer, also those that the pool
         ignores.  [classify only; default: no]
+    masked: Share of the word pieces that are masked.  [mlm only; default: 0.3]
+    whole_words: Mask words as a whole, not pieces.  [mlm only; default: no]
     tokens_column: Column of the lists of tokens, in files and Hub data; in a CoNLL file its
         number, the first by default.  [tag only; default: tokens]
     tags_column: Column of the lists of tags, in files and Hub data; in a CoNLL file its
         number, the last by default.  [tag only; default: tags]
     causal: Let a token see only itself and those before it.  [tag only; default: no]
-    masked: Share of the word pieces that are masked.  [mlm only; default: 0.3]
-    whole_words: Mask words as a whole, not pieces.  [mlm only; default: no]
     """

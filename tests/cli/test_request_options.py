@@ -185,7 +185,7 @@ BAD: list[tuple[str, str]] = [
     ("bench --suite gone.toml", "gone.py cannot be read"),
     ("bench --suite broken.toml", "suite broken.toml is not TOML"),
     ("bench --suite task.toml", "suite task.toml: no task 'nope'"),
-    ("bench --suite phases.toml", "--phases 'train,,cost': an empty name between two commas"),
+    ("bench --suite phases.toml", "--phases 'train,,cost': an empty name beside a comma"),
     ("bench --suite where.toml", "no option 'on'"),
     (
         "bench --suite good.toml --set schedule=wrong",
@@ -199,7 +199,7 @@ BAD: list[tuple[str, str]] = [
     ("train --lr x", "--lr 'x': Input should be a valid number"),
     ("bench --design wrong", "'factorial' or 'one-factor'"),
     ("bench --phases wrong", "'train' or 'cost'"),
-    ("bench --phases train,", "--phases 'train,': an empty name after the last comma"),
+    ("bench --phases train,", "--phases 'train,': an empty name beside a comma"),
     ("bench --phases=", "'train' or 'cost'"),
     ("every --on nope", "no executor 'nope'. There is: local, inline"),
     ("bench --on local(x=1)", "executor 'local' has no parameter 'x'"),

@@ -143,7 +143,7 @@ def test_owners_of_one_name_are_told_apart_and_a_builtin_keeps_its_name(site):
     again = "[zoo]\na = zoo_a_twice\nb = zoo_a_twice\n"
     twice = install(site, "zoo-a-twice", GOOD.format(name="twice"), entry_points=again)
     loaded = load(selection=twice)
-    assert "norm 'twice': this distribution has one of that name already" in loaded.warnings[0]
+    assert "norm 'twice': zoo-a-twice 1.0 has one of that name already" in loaded.warnings[0]
 
 
 def test_what_fails_when_it_is_built_names_its_owner(site, good):

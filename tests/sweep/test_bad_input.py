@@ -18,7 +18,7 @@ USAGE = [
     (["--attention", ""], "--attention is empty"),
     (["--attention", ","], "--attention is empty"),
     (["--attention", "fused/naive"], "'fused/naive' is a pattern of 2 components, and the model"),
-    (["--attention", "fused(" * 99], "more than 20 brackets within one another"),
+    (["--attention", "fused(" * 99], "write it as name(param=value)"),
     (["--attention", "fused/nave", "--set", "layers=2"], "did you mean 'naive'?"),
     (["--norm", "layer/"], "a name on both sides of a '/'"),
     (["--pool", "mean/cls"], "a model has one pool, which takes no pattern"),

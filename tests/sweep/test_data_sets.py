@@ -79,7 +79,7 @@ def test_a_file_whose_name_has_a_comma_is_one_data_set(tmp_path):
     ("data", "says"),
     [
         ("order,order", "--data names order twice"),
-        ("order,,newswire", "an empty name between two commas"),
+        ("order,,newswire", "an empty name beside a comma"),
         ([{"epochs": 2}], "expected a name, or a table with a name"),
     ],
 )

@@ -226,7 +226,7 @@ def test_trials_alone_are_a_table_of_rows_that_are_not_trained(records):
     ("options", "says"),
     [
         ({"lr": "1e-3,abc"}, "--lr 'abc'"),
-        ({"lr": "1e-3,,1e-2"}, "an empty name between two commas"),
+        ({"lr": "1e-3,,1e-2"}, "an empty name beside a comma"),
         ({"lr": "1e-3,0"}, "greater than 0"),
         ({"dropout": "0.1,1.5"}, "--set dropout=1.5"),
         ({"lr": "1e-3,1e-2", "validation": 0.1}, "use one of the two"),

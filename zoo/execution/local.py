@@ -32,10 +32,12 @@ from zoo.execution.base import (
 from zoo.execution.machine import use_threads
 from zoo.execution.process import Worker
 from zoo.execution.run_job import JobError, run_job, timeout
+from zoo.registry.declarations import part
 
 
+@part("executor", "local")
 class LocalExecutor(Executor):
-    """Runs jobs in worker processes; see ``zoo.execution.base.Executor``."""
+    """Each job in a process of its own on this machine."""
 
     def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Generator[Event]:
         """Run ``limits.jobs`` jobs at once."""
@@ -47,8 +49,9 @@ class LocalExecutor(Executor):
                     yield from _run_here(job, limits, artifacts)
 
 
+@part("executor", "inline")
 class InlineExecutor(Executor):
-    """Runs jobs in this process, one after another; see ``zoo.execution.base.Executor``."""
+    """Every job in this process, for debuggers and notebooks."""
 
     def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Generator[Event]:
         """Run the jobs in order. Raises ZooError for limits that take other processes."""

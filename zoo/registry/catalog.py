@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from zoo.errors import ZooError, nearest
-from zoo.registry.component import BUILT_IN, Choice, Component, PartSpec, Register
+from zoo.registry.component import BUILT_IN, Choice, Component, PartSpec, PluginError, Register
 from zoo.registry.kinds import AXES, COMMAND, KINDS, to_install
 
 # The page is written from the plug-ins themselves, so that no list of them is kept here.
@@ -21,8 +21,6 @@ OTHERS = (
     "Others come from plug-ins: plugins/README.md in the repository has those of this project, and "
     "'zoo plugins' prints those installed"
 )
-
-DEEPEST = 20  # brackets; each is a call of Python's parser and of ours
 
 
 def layers_text(parts: Sequence[PartSpec | Choice]) -> str:
@@ -37,9 +35,13 @@ class Registry:
         self._components: dict[str, list[Component]] = {k: [] for k in (*KINDS, COMMAND)}
 
     def admit(self, register: Register) -> None:
-        """Add what one plug-in registered."""
-        for component in register.components:
-            self._components[component.kind].append(component)
+        """Add what one plug-in registered. Raises PluginError where a name is taken."""
+        for new in register.components:
+            for old in self._components[new.kind]:
+                if new.name == old.name and (new.kind == COMMAND or new.full_name == old.full_name):
+                    raise PluginError(f"{new}: {old.owner} has one of that name already")
+        for new in register.components:
+            self._components[new.kind].append(new)
 
     @property
     def commands(self) -> dict[str, Component]:
@@ -164,10 +166,7 @@ def split_list(text: str, option: str = "") -> list[str]:
     if not any(items):
         return []
     if "" in items:
-        last = items.index("") == len(items) - 1
-        where = "after the last comma" if last else "between two commas"
-        where = where if items[0] else "before the first comma"
-        raise ZooError(f"{option}'{text}': an empty name {where}")
+        raise ZooError(f"{option}'{text}': an empty name beside a comma")
     return items
 
 
@@ -183,8 +182,6 @@ def _split(text: str, separator: str) -> list[str]:
     pieces, depth = [""], 0
     for token in _TOKEN.findall(text):  # a character, or all between two quotes
         depth += (token in "([{") - (token in ")]}")
-        if depth > DEEPEST:
-            raise ZooError(f"{text[:40]}…: more than {DEEPEST} brackets within one another")
         if token == separator and depth == 0:
             pieces.append("")
         else:
@@ -220,7 +217,7 @@ def _value(must_be: str, node: ast.expr, default: Any) -> Any:
         return node.id
     try:
         value = ast.literal_eval(node)
-    except (ValueError, TypeError):  # TypeError: a list in a set, or as a key
+    except (ValueError, TypeError, RecursionError):  # TypeError: a list in a set, or as a key
         quotes = " in quotes" if isinstance(default, str) else ""
         usual = f"a plain value such as {default!r}{quotes}"
         raise ZooError(f"{must_be} {usual}, not {ast.unparse(node)}") from None

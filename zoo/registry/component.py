@@ -24,6 +24,10 @@ _DOTTED = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
 _LAZY = re.compile(f"{_DOTTED}:{_DOTTED}")
 
 
+class PluginError(Exception):
+    """Why one plug-in cannot be used, in one line."""
+
+
 @dataclass(frozen=True)
 class Owner:
     """Who registered a component: a distribution and its version, or a file and its hash.
@@ -52,6 +56,9 @@ class Component:
     capabilities: frozenset[str] = frozenset()
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
+    def __str__(self) -> str:
+        return f"{self.kind} '{self.name}'"
+
     @property
     def full_name(self) -> str:
         """The unambiguous name: ``distribution:name``."""
@@ -76,16 +83,16 @@ class Component:
         """
         if not isinstance(self.factory, str):
             return self.factory
-        what = f"{self.kind} '{self.name}' of {self.owner}"
+        what = f"{self} of {self.owner}"
         try:
-            found: Any = pkgutil.resolve_name(self.factory)
+            factory: Any = pkgutil.resolve_name(self.factory)
         except Exception as error:
             reason = f"cannot be loaded from '{self.factory}': {one_line(error)}"
             raise ComponentError(f"{what} {reason}") from error
-        if not callable(found):
-            kind = type(found).__name__
+        if not callable(factory):
+            kind = type(factory).__name__
             raise ComponentError(f"{what}: '{self.factory}' is no factory but a {kind}")
-        return cast(Callable[..., Any], found)
+        return cast(Callable[..., Any], factory)
 
     @property
     def module(self) -> str:
@@ -209,7 +216,7 @@ class Register:
         *,
         summary: str,
         source: str = "",
-        capabilities: tuple[str, ...] | frozenset[str] | set[str] | list[str] = (),
+        capabilities: Collection[str] = (),
         parameters: Mapping[str, Any] | None = None,
     ) -> None:
         """Register one component.
@@ -219,15 +226,11 @@ class Register:
         parameters: its own parameters with their defaults, besides what the contract passes.
         Raises ValueError for an unknown kind or capability, or an illegal name or parameter.
         """
-        what, listed = f"{kind} '{name}'", cast(object, capabilities)
+        what = f"{kind} '{name}'"
         if kind not in KINDS:
             raise ValueError(f"no kind {kind!r}{nearest(str(kind), KINDS)}")
-        if isinstance(listed, str) or not isinstance(listed, Collection):
-            raise ValueError(f"capabilities of {what} must be a list of them, not {listed!r}")
-        if not isinstance(parameters, Mapping | None):
-            raise ValueError(f"parameters of {what} must map names to defaults")
-        known = list(CAPABILITIES[kind])  # a list: what is looked for may not be hashable
-        for capability in listed:
+        known = CAPABILITIES[kind]
+        for capability in capabilities:
             if capability not in known:
                 hint = nearest(str(capability), known)
                 raise ValueError(f"{what} declares an unknown capability '{capability}'{hint}")
@@ -243,19 +246,16 @@ class Register:
         self._add(component)
 
     def _add(self, new: Component) -> None:
-        """Add a component or a command; ValueError where its name, factory or texts are illegal."""
-        kind, name, factory = new.kind, new.name, new.factory
-        what, rule = f"{kind} '{name}'", "lower-case letters and digits, joined by single -, _ or ."
-        if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise ValueError(f"illegal {kind} name {name!r}: {rule}")
-        if name == "all":
-            raise ValueError(f"{what} is reserved: it means every {kind}")
-        if not (_LAZY.fullmatch(factory) if isinstance(factory, str) else callable(factory)):
+        """Add a component or a command; ValueError where its name or factory is illegal."""
+        what, rule = str(new), "lower-case letters and digits, joined by single -, _ or ."
+        if not _NAME.fullmatch(new.name):
+            raise ValueError(f"illegal {new.kind} name {new.name!r}: {rule}")
+        if new.name == "all":
+            raise ValueError(f"{what} is reserved: it means every {new.kind}")
+        if not (_LAZY.fullmatch(f) if isinstance(f := new.factory, str) else callable(f)):
             expected = "callable or 'package.module:name'"
-            raise ValueError(f"the factory of {what} must be {expected}, not {factory!r}")
-        if not isinstance(new.summary, str) or not isinstance(new.source, str):
-            raise ValueError(f"summary and source of {what} must be text")
-        if any((c.kind, c.name) == (kind, name) for c in self.components):
+            raise ValueError(f"the factory of {what} must be {expected}, not {f!r}")
+        if what in map(str, self.components):
             raise ValueError(f"{what} is registered twice")
         summary, source = (" ".join(text.split()) for text in (new.summary, new.source))
         self.components.append(replace(new, summary=summary, source=source))

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from zoo.registry.component import Register, find_module
+from zoo.registry.component import PluginError, Register, find_module
 from zoo.registry.kinds import COMMAND, KINDS, PASSED
 
 T = TypeVar("T", bound=Callable[..., Any])
@@ -44,10 +44,6 @@ def part(
     beside those of its base class, and those of the base class that it has not. All are literals.
     """
     return lambda factory: factory
-
-
-class DeclarationError(Exception):
-    """A declaration that cannot be read; the message names its file and line."""
 
 
 @dataclass(frozen=True)
@@ -74,21 +70,21 @@ class Source:
         return next((node for node in nodes if node.name == name), None)
 
     def literal(self, node: ast.expr | None, what: str) -> Any:
-        """The value of a literal. Raises DeclarationError for anything else."""
+        """The value of a literal. Raises PluginError for anything else."""
         try:
             return None if node is None else ast.literal_eval(node)
         except (ValueError, TypeError):
             raise self.error(node, f"{what} must be a literal: the file is not run") from None
 
-    def error(self, node: ast.AST | None, reason: str) -> DeclarationError:
+    def error(self, node: ast.AST | None, reason: str) -> PluginError:
         """An error with file and line."""
-        return DeclarationError(f"{self.file}:{getattr(node, 'lineno', 1)}: {reason}")
+        return PluginError(f"{self.file}:{getattr(node, 'lineno', 1)}: {reason}")
 
 
 def register_parts(register: Register, module: str) -> None:
     """Register what a module, or all modules of a package, declare.
 
-    Raises DeclarationError, naming file and line, where a declaration cannot be read.
+    Raises PluginError, naming file and line, where a declaration cannot be read.
     """
     for source in _sources(module):
         for node in source.tree.body:
@@ -122,12 +118,12 @@ def _sources(module: str) -> Iterator[Source]:
 
 @functools.cache
 def read(module: str, file: Path) -> Source:
-    """A module's code. Raises DeclarationError where it is no Python."""
+    """A module's code. Raises PluginError where it is no Python."""
     try:
         return Source(module, file, ast.parse(file.read_bytes()))
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", 1)
-        raise DeclarationError(f"{file}:{line}: {type(error).__name__}: {error}") from None
+        raise PluginError(f"{file}:{line}: {type(error).__name__}: {error}") from None
 
 
 def _register(

@@ -12,15 +12,9 @@ from pathlib import Path
 from zoo import __version__
 from zoo.errors import ZooError, nearest
 from zoo.registry import BUILT_IN, Owner, Register, Registry
+from zoo.registry.component import PluginError
 from zoo.registry.kinds import COMMAND
-from zoo.registry.plugins import (
-    Installed,
-    PluginError,
-    import_file,
-    installed,
-    normal,
-    read_plugin,
-)
+from zoo.registry.plugins import Installed, import_file, installed, normal, read_plugin
 
 DEFAULT_PLUGINS = ("zoo.components", "zoo.data", "zoo.tasks", "zoo.execution", "zoo.cli")
 
@@ -71,7 +65,7 @@ def load(files: Sequence[str | Path] = (), selection: str | None = None) -> Zoo:
             try:
                 if plugin.error:
                     raise PluginError(plugin.error)
-                _admit(registry, read_plugin(plugin.value, plugin.owner))
+                registry.admit(read_plugin(plugin.value, plugin.owner))
                 status = "ok"
             except PluginError as failure:
                 status, error = "failed", str(failure)
@@ -123,24 +117,9 @@ def _load_file(registry: Registry, path: Path) -> PluginRow:
         if commands := [c.name for c in register.components if c.kind == COMMAND]:
             # The file is read when the command is running already.
             raise PluginError(f"command '{commands[0]}': only a package can add commands")
-        _admit(registry, register)
+        registry.admit(register)
     except OSError as error:
         raise ZooError(f"plug-in file {path} cannot be read: {error.strerror}") from error
     except PluginError as error:
         raise ZooError(f"plug-in file {path} cannot be used: {error}") from error
     return PluginRow(path.stem, path.name, digest)
-
-
-def _admit(registry: Registry, register: Register) -> None:
-    """Admit what a plug-in registers; PluginError where a name is taken already."""
-    for new in register.components:
-        if new.kind == COMMAND:
-            same = registry.commands.get(new.name)
-            taken = "" if same is None else f"{same.owner} has one of that name"
-        else:
-            names = {component.full_name for component in registry.components(new.kind)}
-            taken = "this distribution has one of that name already"
-            taken = taken if new.full_name in names else ""
-        if taken:
-            raise PluginError(f"{new.kind} '{new.name}': {taken}")
-    registry.admit(register)

@@ -10,7 +10,7 @@ import pkgutil
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 
@@ -18,8 +18,8 @@ import pluggy
 
 from zoo.errors import one_line
 from zoo.registry import hookspecs
-from zoo.registry.component import Owner, Register, find_module
-from zoo.registry.declarations import DeclarationError, register_parts
+from zoo.registry.component import Owner, PluginError, Register, find_module
+from zoo.registry.declarations import register_parts
 
 GROUP = "zoo"
 UNKNOWN = "unknown"  # the name of a distribution whose metadata has none
@@ -53,24 +53,18 @@ def installed() -> list[Installed]:
     """
     plugins: dict[str, list[Installed]] = {}
     for distribution in importlib.metadata.distributions():
+        owner: Owner | None = None
         try:
             if not _IN_GROUP.search(distribution.read_text("entry_points.txt") or ""):
                 continue
-        except (OSError, UnicodeDecodeError):
-            continue
-        owner = Owner(UNKNOWN, "0")
-        try:
             owner = Owner(distribution.name or UNKNOWN, distribution.version or "0")
-            entries = [entry for entry in distribution.entry_points if entry.group == GROUP]
+            entries = distribution.entry_points.select(group=GROUP)
+            own = [Installed(e.name, replace(owner, module=e.module), e.value) for e in entries]
         except Exception as error:  # noqa: BLE001 - its metadata may be broken in any way
+            if owner is None:
+                continue
             reason = f"its metadata cannot be read: {one_line(error)}"
             own = [Installed(owner.distribution, owner, error=reason)]
-        else:
-            own = [
-                Installed(entry.name, Owner(owner.distribution, owner.version, module), entry.value)
-                for entry in entries
-                for module in [entry.value.partition(":")[0]]
-            ]
         # A distribution found twice on the path: Python imports the first.
         plugins.setdefault(normal(owner.distribution), own)
     return [p for _, own in sorted(plugins.items()) for p in sorted(own, key=lambda p: p.name)]
@@ -87,10 +81,6 @@ def version_of(distribution: str) -> str | None:
 def normal(name: str) -> str:
     """A distribution's normalised name: ``Zoo_Demo`` becomes ``zoo-demo``."""
     return re.sub(r"[-_.]+", "-", name).lower()
-
-
-class PluginError(Exception):
-    """Why one plug-in cannot be used, in one line."""
 
 
 def read_plugin(value: str, owner: Owner) -> Register:
@@ -153,10 +143,8 @@ def _plugin_errors() -> Iterator[None]:
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             yield
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, PluginError):
         raise
-    except DeclarationError as error:
-        raise PluginError(str(error)) from error
     except BaseException as error:
         raise PluginError(described(error)) from error
 

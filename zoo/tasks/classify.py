@@ -14,6 +14,7 @@ from zoo.config.settings import Fraction
 from zoo.data.sources.load_data import load_corpus
 from zoo.data.sources.row_reader import LabelledTexts, ScoringNotice
 from zoo.registry import Choice, Registry
+from zoo.registry.declarations import part
 from zoo.tasks.base import Evaluation, Loaded, TaskSetup
 from zoo.tasks.encoder_task import (
     EVALUATION_BATCH,
@@ -61,8 +62,12 @@ class ClassifyOptions(EncoderOptions, Reading):
     )
 
 
+@part("task", "classify", source="Devlin et al. 2019, section 4.1")
 class Classify(EncoderTask):
-    """One class per text; the baselines are classifiers that are not transformers."""
+    """One of several classes for a text: encoder, pool and head.
+
+    The baselines are classifiers that are not transformers.
+    """
 
     options = ClassifyOptions
     reads = ("text-labels",)

@@ -30,6 +30,7 @@ from zoo.data.sources.row_reader import LabelledTexts, ScoringNotice
 from zoo.data.tokenizer import byte_lengths
 from zoo.errors import ZooError
 from zoo.registry import Choice, Registry
+from zoo.registry.declarations import part
 from zoo.tasks.base import Estimator, Evaluation, Loaded, Task, TaskOptions, TaskSetup, loaded
 
 if TYPE_CHECKING:
@@ -94,8 +95,12 @@ class PlainTextTask(Task):
         return super().sample_scores(model, ids)[:, :SAMPLE_SCORES]
 
 
+@part("task", "lm", source="Radford et al. 2018, section 3.1")
 class LanguageModelling(PlainTextTask):
-    """The next token of a text; the baseline is an interpolated n-gram model."""
+    """The next token of a text: a causal decoder, scored in bits per byte.
+
+    The baseline is an interpolated n-gram model.
+    """
 
     needs: ClassVar = {"attention": frozenset({"causal", "padding"})}
     metrics = ("bits_per_byte", "nats_per_token")

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from zoo.config.metric_description import MetricDescription
+from zoo.registry.declarations import part
 from zoo.tasks.base import Metric
 
 Outputs = Mapping[str, Any]
@@ -23,6 +24,7 @@ _surprise = functools.partial(
 )
 
 
+@part("metric", "accuracy")
 def accuracy() -> Metric:
     """The share of examples whose predicted class is the true one."""
     return Metric(
@@ -31,6 +33,7 @@ def accuracy() -> Metric:
     )
 
 
+@part("metric", "macro_f1")
 def macro_f1() -> Metric:
     """The mean over the classes of F1 = 2PR / (P + R); 0 for a class never predicted.
 
@@ -53,6 +56,7 @@ def _macro_f1(outputs: Outputs) -> float:
     )
 
 
+@part("metric", "bits_per_byte")
 def bits_per_byte() -> Metric:
     """Negative log2-likelihood of all scored tokens, over the bytes that they stand for."""
     return Metric(
@@ -61,6 +65,7 @@ def bits_per_byte() -> Metric:
     )
 
 
+@part("metric", "nats_per_token")
 def nats_per_token() -> Metric:
     """Mean negative log-likelihood of a token."""
     return Metric(
@@ -69,6 +74,7 @@ def nats_per_token() -> Metric:
     )
 
 
+@part("metric", "exact_match")
 def exact_match() -> Metric:
     """The share of pairs whose target is generated letter by letter, greedily."""
     return Metric(
@@ -77,6 +83,7 @@ def exact_match() -> Metric:
     )
 
 
+@part("metric", "token_accuracy")
 def token_accuracy() -> Metric:
     """The share of scored tokens that are right.
 
@@ -89,6 +96,7 @@ def token_accuracy() -> Metric:
     )
 
 
+@part("metric", "span_f1")
 def span_f1() -> Metric:
     """F1 of whole spans (Tjong Kim Sang and De Meulder, CoNLL-2003, section 4).
 

@@ -31,6 +31,7 @@ from zoo.data.token_arrays import TokenArrays
 from zoo.data.tokenizer import FIRST_PIECE, Vocabulary
 from zoo.errors import ZooError
 from zoo.registry import Choice
+from zoo.registry.declarations import part
 from zoo.tasks.base import Estimator, Evaluation, TaskSetup
 from zoo.tasks.encoder_task import Rows, without_copies
 from zoo.tasks.lm import (
@@ -62,8 +63,12 @@ class MaskedOptions(PlainTextOptions):
     whole_words: bool = Field(default=False, description="Mask words as a whole, not pieces.")
 
 
+@part("task", "mlm", source="Devlin et al. 2019, section 3.1")
 class MaskedLanguageModelling(PlainTextTask):
-    """The masked tokens of a text; the baseline counts what stands between two neighbours."""
+    """Masked tokens of a text: an encoder, scored in bits per byte of the masked text.
+
+    The baseline counts what stands between two neighbours.
+    """
 
     options = MaskedOptions
     needs: ClassVar = {"attention": frozenset({"padding"})}

@@ -19,6 +19,7 @@ from zoo.data.encoding import END, PAD, START, decode_target, encode_pairs
 from zoo.data.sources.load_data import DEFAULT_PAIRS, load_pairs
 from zoo.errors import ZooError
 from zoo.registry import Registry
+from zoo.registry.declarations import part
 from zoo.tasks.base import Evaluation, Loaded, Task, TaskOptions, TaskSetup, loaded
 from zoo.tasks.lm import SAMPLE_SCORES
 
@@ -39,8 +40,9 @@ class SequenceToSequenceOptions(TaskOptions, TextReading):
     data_fields = tuple(TextReading.model_fields)
 
 
+@part("task", "seq2seq", source="Vaswani et al. 2017")
 class SequenceToSequence(Task):
-    """Targets from sources."""
+    """One text from another: encoder and decoder with cross-attention."""
 
     options = SequenceToSequenceOptions
     reads = ("pairs",)

@@ -14,6 +14,7 @@ from zoo.data.sources.load_data import load_data
 from zoo.data.sources.row_reader import TaggedTexts
 from zoo.errors import ZooError
 from zoo.registry import Choice, Registry
+from zoo.registry.declarations import part
 from zoo.tasks.base import Evaluation, Loaded, TaskSetup
 from zoo.tasks.encoder_task import (
     EVALUATION_BATCH,
@@ -54,8 +55,12 @@ class TagOptions(EncoderOptions):
     )
 
 
+@part("task", "tag", source="Devlin et al. 2019, section 5.3")
 class Tag(EncoderTask):
-    """One tag per token; those that are -100 are neither trained on nor scored."""
+    """One of several tags for every token of a text: encoder and head.
+
+    Tags that are -100 are neither trained on nor scored.
+    """
 
     options = TagOptions
     column = "tags"
