@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refused import refusal, refused
 
-from zoo.registry import BUILT_IN, KINDS, Owner, Register, Registry
+from zoo.registry import KINDS, Owner, Register, Registry
 from zoo.registry.catalog import layers_text, split_list, split_pattern
 
 DEFAULTS: dict[str, Any] = {
@@ -90,7 +90,7 @@ def test_choices_are_read_back_as_they_are_written(several, random):
         ("part(flag=True, count=2)", "part(count=2, flag=True)", {"count": 2, "flag": True}),
         ("part(rate=3)", "part(rate=3.0)", {"rate": 3.0}),
         ("part(mode=',,')", "part(mode=',,')", {"mode": ",,"}),
-        ("elsewhere:part", "part", {}),
+        ("elsewhere:part(2)", "part(count=2)", {"count": 2}),
     ],
 )
 def test_parameters_are_given_by_name_or_in_declared_order(text, name, built):
@@ -209,27 +209,6 @@ def test_all_is_every_component_of_the_kind(registry):
     names = [str(choice) for choice in registry.choices("norm", " all ")]
     assert names == [component.name for component in registry.components("norm")]
     assert {"layer", "layer-plain", "layer-std", "rms", "none"} <= set(names)  # of the tutorials
-
-
-@pytest.mark.parametrize("order", [("red", "blue"), ("blue", "red")])
-def test_a_name_of_two_owners_is_ambiguous_and_each_can_be_named_in_full(order):
-    registry = registry_of(*((owner, "part") for owner in order))
-    message = refusal(lambda: registry.choose("ffn", "part(count=2)"))
-    assert message == f"ffn 'part' is ambiguous; say which: {order[0]}:part, {order[1]}:part"
-    for owner in order:
-        choice = registry.choose("ffn", f"{owner}:part(count=2)")
-        assert choice.component.owner.distribution == owner
-        assert str(choice) == f"{owner}:part(count=2)"
-        assert choice.build() == {"count": 2}
-    assert {str(c) for c in registry.choices("ffn", "all")} == {"red:part", "blue:part"}
-
-
-@pytest.mark.parametrize("order", [(BUILT_IN, "red"), ("red", BUILT_IN)])
-def test_a_built_in_keeps_its_bare_name_whoever_else_uses_it_and_whenever(order):
-    registry = registry_of(*((owner, "part") for owner in order))
-    for name, owner in (("part", BUILT_IN), ("red:part", "red"), (f"{BUILT_IN}:part", BUILT_IN)):
-        assert registry.get("ffn", name).owner.distribution == owner
-    assert set(registry.labels("ffn")) == {"part", "red:part"}
 
 
 def test_what_reads_texts_can_be_told_to_read_whole_ones_and_never_sees_it():

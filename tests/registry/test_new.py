@@ -140,32 +140,6 @@ def test_the_line_from_the_readme_trains_it(installed, written, tmp_path, kind):
     assert any(f"my-{kind}" in f"{r.name} {r.task} {r.config['data']}" for r in records)
 
 
-TASK = """
-from zoo import part
-from zoo.tasks.classify import Classify
-
-
-@part("task", "fair")
-class Fair(Classify):
-    '''Classification by its worst class.'''
-
-    metrics = ("my-metric", "accuracy")
-"""
-
-
-def test_a_task_that_names_the_metric_has_it_in_its_table(installed, tmp_path):
-    (tmp_path / "fair.py").write_text(TASK)
-    plugin = ["--plugin", str(tmp_path / "fair.py"), "--task", "fair", "--baseline", "majority"]
-    data = ["--data", "newswire(train=100, test=30)", "--phases", "train"]
-    out = str(tmp_path / "run")
-    done = installed.zoo("bench", *plugin, *SMALL, *data, "--out", out, plugins=ALL)
-
-    assert done.returncode == 0, done.stderr
-    records = {record.name: record for record in RecordFile(tmp_path / "run").read()}
-    assert records["majority"].metrics["my_metric"] == 0.0  # it never gives any other class
-    assert {r.metric_descriptions[0].label for r in records.values()} == {"my metric"}
-
-
 @pytest.mark.parametrize(
     ("kind", "name", "expected"),
     [

@@ -138,8 +138,11 @@ def test_owners_of_one_name_are_told_apart_and_a_builtin_keeps_its_name(site):
     labels = registry.labels("norm")
     assert {"zoo-a-x:shared", "zoo-a-y:shared", "rms", "zoo-a-rms:rms"} <= set(labels)
     refused("ambiguous; say which: zoo-a-x:shared, zoo-a-y:shared", registry.get, "norm", "shared")
-    assert registry.get("norm", "rms").owner.distribution == "encoder-zoo"
-    assert registry.get("norm", "zoo-a-y:shared").owner.distribution == "zoo-a-y"
+    for name in ("rms", "encoder-zoo:rms"):
+        assert registry.get("norm", name).owner.distribution == "encoder-zoo"
+    named = registry.choose("norm", "zoo-a-y:shared(size=4)")
+    assert named.component.owner.distribution == "zoo-a-y"
+    assert str(named) == "zoo-a-y:shared(size=4)"
     again = "[zoo]\na = zoo_a_twice\nb = zoo_a_twice\n"
     twice = install(site, "zoo-a-twice", GOOD.format(name="twice"), entry_points=again)
     loaded = load(selection=twice)

@@ -119,13 +119,3 @@ def test_a_lazy_factory_is_called_with_the_contracts_arguments_and_the_given_one
     # A factory of C code has no signature, and so nothing is offered to it.
     built = registry.choose("attention", "mine").build(heads=2, offered={"layer_index": 3})
     assert built == {"heads": 2}
-
-
-def test_the_source_file_is_known_without_importing_it(registry):
-    file = registry.get("pe", "rope").file()
-    assert file.endswith("zoo/components/pe/rope.py")
-    (own,), (missing,) = (
-        register_with(**changes).components for changes in ({"factory": part}, {})
-    )
-    assert own.file() == __file__
-    assert missing.file() is None

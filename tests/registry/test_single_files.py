@@ -61,16 +61,6 @@ def test_its_owner_is_the_file_and_its_version_the_hash_of_its_contents(corpus_f
     assert (row.name, row.distribution, row.version) == ("my-corpus", "my-corpus.py", digest[:12])
 
 
-def test_its_data_set_and_baseline_can_be_used(corpus_file):
-    registry = load([corpus_file]).registry
-
-    corpus = registry.choose("data", "pets(repeat=2)").build()
-    assert (len(corpus.train.texts), corpus.label_names) == (32, ["pets", "shares"])
-    majority = registry.choose("baseline", "one-label").build()
-    majority.fit(corpus.train.texts, [1] * 32)
-    assert majority.predict(["a", "b"]) == [1, 1]
-
-
 def test_every_command_takes_it(corpus_file):
     plugin = ["--plugin", str(corpus_file)]
 
@@ -120,12 +110,3 @@ def test_a_missing_file_a_folder_and_what_is_no_python_are_refused(tmp_path):
         (text, "its name must end in .py"),
     ]:
         refused(message, load, [path])
-
-
-def test_two_files_of_one_name_cannot_register_the_same_component(tmp_path):
-    paths = [tmp_path / folder / "mine.py" for folder in "ab"]
-    for path in paths:
-        path.parent.mkdir()
-        path.write_text(CORPUS + f"# {path.parent.name}\n")
-
-    refused("has one of that name already", load, paths)

@@ -33,12 +33,6 @@ class ModuleCode:
     code: str
     content: str
 
-    @classmethod
-    def here(cls, distribution: str, name: str) -> ModuleCode:
-        """That of a distribution's module as it is here."""
-        hashes = (module_hash(distribution, name, as_bytes=each) for each in (False, True))
-        return cls(name, *hashes)
-
 
 @dataclass(frozen=True)
 class CodeVersion:
@@ -56,7 +50,7 @@ class CodeVersion:
 
 def zoo_code(parts: Iterable[str]) -> CodeVersion:
     """The version of these folders and files of the zoo's own code."""
-    modules = tuple(ModuleCode.here(BUILT_IN, name) for name in parts)
+    modules = tuple(_module(BUILT_IN, name) for name in parts)
     return CodeVersion(BUILT_IN, zoo.__version__, modules)
 
 
@@ -72,7 +66,7 @@ def plugin_code(choices: Iterable[Choice]) -> list[CodeVersion]:
             names = {_outermost(name) for name in (owner.module, choice.component.module) if name}
             found.setdefault((owner.distribution, owner.version), set()).update(names - {"zoo"})
     return [
-        CodeVersion(name, version, tuple(ModuleCode.here(name, each) for each in sorted(modules)))
+        CodeVersion(name, version, tuple(_module(name, each) for each in sorted(modules)))
         for (name, version), modules in found.items()
     ]
 
@@ -80,6 +74,10 @@ def plugin_code(choices: Iterable[Choice]) -> list[CodeVersion]:
 def plugin_hashes(choices: Iterable[Choice]) -> dict[str, str]:
     """Distribution to ``version hash`` of every third-party component among the choices."""
     return {code.distribution: f"{code.version} {code.hash}" for code in plugin_code(choices)}
+
+
+def _module(distribution: str, name: str) -> ModuleCode:
+    return ModuleCode(name, *(module_hash(distribution, name, as_bytes=b) for b in (False, True)))
 
 
 def module_hash(distribution: str, name: str, *, as_bytes: bool = False) -> str:
