@@ -97,8 +97,8 @@ def plugin(tmp_path, monkeypatch) -> list[str]:
 
 
 def tracker_of_the_page() -> str:
-    """The tracker that docs/tracking.md shows, as code."""
-    page = (Path(__file__).parents[1] / "docs" / "tracking.md").read_text("utf-8")
+    """The tracker that docs/comparing.md shows, as code."""
+    page = (Path(__file__).parents[1] / "docs" / "comparing.md").read_text("utf-8")
     (code,) = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
     return str(code)
 

@@ -1,4 +1,4 @@
-"""The commands of docs/pretraining.md do what the page says, in its order."""
+"""The commands of the pretraining in docs/tasks.md do what the page says, in its order."""
 
 import re
 import shlex
@@ -10,7 +10,8 @@ from zoo.cli import main
 from zoo.config.flags import SETTINGS, flag
 from zoo.config.settings import Pretraining
 
-PAGE = (Path(__file__).parents[2] / "docs" / "pretraining.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "tasks.md").read_text(encoding="utf-8")
+PAGE = PAGE.partition("## Masked language models")[2].partition("## From texts")[0]
 DATA = "newswire(train=60,test=30)"
 TINY = (
     "--set dim=16,heads=2,ffn_dim=32,layers=1,vocab_size=300,batch_size=32 --max-length 16 "

@@ -22,7 +22,8 @@ from zoo.components.tokens import Tokens
 from zoo.inference.saved_model import load
 from zoo.models.text_model import TextClassifier, TextModel, TextTagger
 
-PAGE = (Path(__file__).parents[3] / "docs" / "export.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "transformers.md").read_text("utf-8")
+PAGE = PAGE.partition("## ONNX and torch.export")[2]
 CODE = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 PACKAGE = str(Path(zoo.__file__).parent).encode()  # a path of this machine
 Run = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]

@@ -1,4 +1,4 @@
-"""Which components can be exported: all but those that docs/export.md names."""
+"""Which components can be exported: all but those that docs/transformers.md names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from zoo.registry.loading import built_ins
 from zoo.registry.plugins import read_plugin
 
 ROOT = Path(__file__).parents[3]
-PAGE = (ROOT / "docs" / "export.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "transformers.md").read_text("utf-8")
 PLUGINS = ("zoo-efficient", "zoo-modern")
 SIZES = Sizes(dim=16, layers=1, heads=2, ffn_dim=32, max_length=24, vocab_size=60)
 ENCODINGS = ("none", "sin", "learned", "rope", "alibi")
