@@ -121,8 +121,20 @@ def remove_left(folder: Path) -> None:
         if _lock(path).is_file():  # a copy under another name has none
             with contextlib.suppress(OSError, NotImplementedError, Timeout):
                 with FileLock(_lock(path), blocking=False):
-                    pass
-                shutil.rmtree(path)
+                    left = _is_locked(_lock(path))
+                if left:
+                    shutil.rmtree(path)
+
+
+def _is_locked(file: Path) -> bool:
+    """Whether a lock on the file keeps others out; on some file systems every lock succeeds."""
+    from filelock import FileLock, Timeout
+
+    try:
+        with FileLock(file, blocking=False):
+            return False
+    except Timeout:
+        return True
 
 
 def _lock(directory: Path) -> Path:
