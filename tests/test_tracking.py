@@ -19,7 +19,7 @@ from zoo.execution.base import Ended, JobSetup, Result, TrainJob
 from zoo.registry import PartSpec
 from zoo.registry.loading import load
 from zoo.sweep.records import RecordFile
-from zoo.sweep.tracked_progress import TrackedProgress, find_trackers
+from zoo.tracking import TrackedProgress
 
 OPTIONS = {**QUICK, "epochs": 2}
 BENCH = ["bench", *flags({**OPTIONS, "pe": "rope,sin"}), "--on", "inline"]
@@ -172,7 +172,7 @@ def test_trackers_finish_before_costs_are_measured_and_a_failure_is_shown_as_one
     request = Request()
     setup = JobSetup("classify", {}, request.sizes, request.training, Execution(device="cpu"))
     job = TrainJob(setup, "rope", "rope", model={"pe": (PartSpec("rope", {}),)}, seed=4)
-    progress = TrackedProgress(Notices(), find_trackers("lines", load(["trackers.py"])))
+    progress = TrackedProgress(Notices(), "lines", load(["trackers.py"]))
     execution = {"precision": "fp32", "compile": False}
     progress.begins(tmp_path / "out", {"data": {"name": "order"}, "execution": execution})
     progress.phase("train", 1)

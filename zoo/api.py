@@ -21,7 +21,7 @@ from zoo.sweep.options import with_options
 from zoo.sweep.plan import make_plan
 from zoo.sweep.prepare import open_executor, prepare_run
 from zoo.sweep.progress import Progress, for_python
-from zoo.sweep.tracked_progress import TrackedProgress, find_trackers
+from zoo.tracking import TrackedProgress
 
 if TYPE_CHECKING:
     from torch import nn
@@ -83,8 +83,7 @@ def bench(
     options |= {"attention": attention, "pe": pe, "task": task, "seeds": seeds, "suite": suite}
     options |= {"data": stored(data, options), "plugins": _files(plugins)}
     requests = build_requests(options, loaded.registry)
-    trackers = find_trackers(track, loaded)
-    with contextlib.closing(TrackedProgress(for_python(progress), trackers)) as shown:
+    with contextlib.closing(TrackedProgress(for_python(progress), track, loaded)) as shown:
         done = run_bench(
             requests,
             loaded,
@@ -173,12 +172,11 @@ def train_model(
         of_run = find_run_row(Path(run) if isinstance(run, str | Path) else run.directory, row)
     zoo = _load([*(of_run.plugins if of_run else ()), *options["plugins"]], suite)
     executor = zoo.registry.choose("executor", on)
-    trackers = find_trackers(track, zoo)
     if of_run is None:
         request = build_request(options, zoo.registry, ignored=COMPARING)
     else:
         request = of_run.request(options, zoo.registry)
-    with contextlib.closing(TrackedProgress(progress, trackers)) as shown:
+    with contextlib.closing(TrackedProgress(progress, track, zoo)) as shown:
         model, place = train_one(
             request,
             zoo,

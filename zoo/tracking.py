@@ -1,8 +1,9 @@
-"""The contract of a tracker, and the thread that one works in. No torch here."""
+"""Trackers: each training is shown to them once it has ended. No torch here."""
 
 from __future__ import annotations
 
 import contextlib
+import math
 import queue
 import threading
 import time
@@ -12,9 +13,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from zoo.config.metric_description import MetricDescription
+from zoo.execution.base import Ended, Event, Result, TrainJob
 from zoo.registry import Choice
+from zoo.registry.catalog import split_list
+from zoo.registry.cell import model_name, names_of
 from zoo.registry.kinds import to_install
+from zoo.registry.loading import Zoo
 from zoo.registry.plugins import described
+from zoo.sweep.progress import Progress
 
 PATIENCE = 60.0  # seconds that a tracker may take for one run
 
@@ -56,11 +63,10 @@ class TrackerThread:
     """A tracker in a thread of this process. One that fails, or takes too long, does no more."""
 
     def __init__(self, choice: Choice) -> None:
-        self.name = str(choice)
-        self._choice = choice
+        self.choice = choice
         self._failure: str | None = None
         self._begun: float | None = None  # when it began what it does now
-        self._work: queue.SimpleQueue[TrackedRun | threading.Event] = queue.SimpleQueue()
+        self._runs: queue.Queue[TrackedRun] = queue.Queue()
         # A daemon: the process does not wait for a tracker that hangs.
         threading.Thread(target=self._show_all, daemon=True).start()
 
@@ -73,32 +79,117 @@ class TrackerThread:
 
     def show(self, run: TrackedRun) -> None:
         """Have it show a run, after those before; returns at once."""
-        self._work.put(run)
+        self._runs.put(run)
 
     def wait(self) -> None:
         """Wait until it has shown every run, or has failed."""
-        done = threading.Event()
-        self._work.put(done)
-        while self.failure is None and not done.wait(0.05):
-            pass
+        while self._runs.unfinished_tasks and self.failure is None:
+            time.sleep(0.02)
 
     def _show_all(self) -> None:
         """Run in the thread: show what comes until the tracker fails."""
         tracker: Tracker | None = None
         try:
             while True:
-                work = self._work.get()
-                if isinstance(work, threading.Event):
-                    work.set()
-                    continue
+                run = self._runs.get()
                 self._begun = time.monotonic()
                 with contextlib.suppress(OSError):  # a tracker that writes no files needs none
-                    work.directory.mkdir(parents=True, exist_ok=True)
-                tracker = tracker or self._choice.build()
-                tracker.show(work)
+                    run.directory.mkdir(parents=True, exist_ok=True)
+                tracker = tracker or self.choice.build()
+                tracker.show(run)
                 self._begun = None
+                self._runs.task_done()
         except ModuleNotFoundError as error:
-            install = to_install("tracker", self._choice.component.name)
+            install = to_install("tracker", self.choice.component.name)
             self._failure = f"{error.name} is not installed{install and f': {install}'}"
         except BaseException as error:  # noqa: BLE001 - it may even call sys.exit
             self._failure = described(error)
+
+
+class TrackedProgress(Progress):
+    """Shows everything in another progress, and each training that has ended to trackers.
+
+    names: a comma list of trackers; None: none. A tracker that fails is left out from then on, with
+    one warning. Before costs are measured the trackers finish. Raises ZooError for a name that no
+    tracker has.
+    """
+
+    def __init__(self, shown: Progress, names: str | None, zoo: Zoo) -> None:
+        self.shown, self.phase_name = shown, ""
+        self.directory, self.config = Path(), dict[str, Any]()
+        texts = [] if names is None else split_list(names, "--track ") or [""]
+        choices = [zoo.registry.choose("tracker", text) for text in texts]
+        different = {str(choice): choice for choice in choices}
+        self.trackers = {name: TrackerThread(choice) for name, choice in different.items()}
+
+    def notice(self, text: str) -> None:
+        self.shown.notice(text)
+
+    def begins(self, directory: Path, config: Mapping[str, Any]) -> None:
+        self.directory, self.config = directory.absolute(), dict(config)
+        self.shown.begins(directory, config)
+
+    def phase(self, name: str, total: int) -> None:
+        self.phase_name = name
+        if name == "cost" and total:
+            self._leave_out(wait=True)
+        self.shown.phase(name, total)
+
+    def event(self, event: Event, metrics: Sequence[MetricDescription] = ()) -> None:
+        self.shown.event(event, metrics)
+        if isinstance(event, Ended) and isinstance(event.job, TrainJob):
+            run = self._run(event.job, event.result)
+            for tracker in self.trackers.values():
+                tracker.show(run)
+        self._leave_out()
+
+    def close(self) -> None:
+        try:
+            self._leave_out(wait=True)
+        finally:
+            self.shown.close()
+
+    def _run(self, job: TrainJob, result: Result) -> TrackedRun:
+        config = {
+            "phase": self.phase_name,
+            "task": job.setup.task,
+            **job.setup.task_options,
+            "data": self.config["data"]["name"],
+            **names_of(job.model),
+            "seed": job.seed,
+            **job.setup.sizes.model_dump(),
+            **job.setup.training.model_dump(),
+            **self.config["execution"],
+            "device": job.setup.execution.device,
+        }
+        return TrackedRun(
+            name=f"{model_name(job.model)} seed {job.seed}",
+            group=self.directory.name,
+            directory=self.directory,
+            config=config,
+            status=result.status,
+            curve=[numbers(entry, without="number") for entry in result.curve],
+            values=numbers(result.metrics),
+        )
+
+    def _leave_out(self, *, wait: bool = False) -> None:
+        """Leave out trackers that failed, with a line each. wait: until all have shown all."""
+        for name, tracker in list(self.trackers.items()):
+            if wait:
+                tracker.wait()
+            if tracker.failure:
+                del self.trackers[name]
+                self.shown.notice(
+                    f"warning: tracker '{name}' is left out: {tracker.failure}; the run goes on "
+                    "without it"
+                )
+
+
+def numbers(values: Mapping[str, Any], without: str = "") -> dict[str, float]:
+    """Those of these values that are one finite number each. without: a name that is left out."""
+    return {
+        name: float(value)
+        for name, value in values.items()
+        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        if name != without
+    }

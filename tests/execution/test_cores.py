@@ -51,7 +51,7 @@ def test_the_limit_of_a_container_counts(own, files, expected, tmp_path):
 
 def test_without_control_groups_all_cores_count(tmp_path):
     assert own_cores(tmp_path) == 8
-    assert limits_note(tmp_path) == ""
+    assert limits_note(tmp_path) is None
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_omp_num_threads_limits_each_job(value, alone, four_jobs, tmp_path, monk
     monkeypatch.setenv("OMP_NUM_THREADS", value)
     assert default_threads(1, tmp_path) == alone
     assert default_threads(4, tmp_path) == four_jobs
-    assert ("OMP_NUM_THREADS gives each job at most" in limits_note(tmp_path)) is (alone < 8)
+    assert (limits_note(tmp_path) is not None) is (alone < 8)
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ def bench(
     from zoo.inference.requests import build_requests
     from zoo.report.write import answer_text, report_data, report_text, write_report
     from zoo.sweep.progress import Silent, for_stream
-    from zoo.sweep.tracked_progress import TrackedProgress, find_trackers
+    from zoo.tracking import TrackedProgress
 
     if seed and options["seeds"] is not None:
         raise ZooError("--seeds counts seeds from 0, --seed names them: use one of the two")
@@ -93,7 +93,7 @@ def bench(
         options["seeds"] = tuple(dict.fromkeys(seed))
     loaded = load_zoo()
     executor = loaded.registry.choose("executor", on)
-    trackers = find_trackers(track, loaded)
+    progress = TrackedProgress(Silent() if quiet else for_stream(sys.stderr), track, loaded)
     requests = build_requests(options, loaded.registry)
     if requests[0].lengths and not plan_only:
         if track or len(requests) > 1:
@@ -102,11 +102,7 @@ def bench(
     if plan_only:
         _print_plans(requests, loaded, executor, as_json=as_json)
         return 0
-    shown = Silent() if quiet else for_stream(sys.stderr)
-    with (
-        contextlib.closing(TrackedProgress(shown, trackers)) as progress,
-        resumable(lambda: progress.directory, fresh),
-    ):
+    with contextlib.closing(progress), resumable(lambda: progress.directory, fresh):
         done = run_bench(
             requests,
             loaded,

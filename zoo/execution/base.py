@@ -236,14 +236,14 @@ Event = Started | Progress | Ended | Notice
 class Node:
     """A machine of a cluster. id: unique. name: for people. cores, gpus: that jobs may use.
 
-    problem: why it is given no jobs; empty where none is known.
+    problem: why it is given no jobs; None where nothing is known.
     """
 
     id: str
     name: str
     cores: int
     gpus: int = 0
-    problem: str = ""
+    problem: str | None = None
 
 
 class Artifacts:

@@ -106,15 +106,15 @@ def default_jobs(trainings: int, root: Path = ROOT) -> int:
     return max(1, min(trainings, own_cores(root) // default_threads(trainings, root)))
 
 
-def limits_note(root: Path = ROOT) -> str:
-    """What leaves jobs fewer cores than this machine offers; empty where nothing does."""
+def limits_note(root: Path = ROOT) -> str | None:
+    """What leaves jobs fewer cores than this machine offers; None where nothing does."""
     allowed, own, asked = allowed_cores(), own_cores(root), _omp_threads()
     parts = []
     if own < allowed:
         parts.append(f"the container's limit leaves {own} of {allowed} cores")
     if asked is not None and asked < own:
         parts.append(f"OMP_NUM_THREADS gives each job at most {asked} of {own}")
-    return f"{'; '.join(parts)} (--threads changes it)" if parts else ""
+    return f"{'; '.join(parts)} (--threads changes it)" if parts else None
 
 
 def _omp_threads() -> int | None:

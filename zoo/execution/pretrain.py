@@ -21,7 +21,7 @@ from zoo.data.masked_batches import MaskedSplit, Masking
 from zoo.data.tokenizer import Vocabulary
 from zoo.errors import DivergedError, ZooError
 from zoo.execution.base import Step, TrainJob
-from zoo.execution.epochs import run_epoch
+from zoo.execution.epochs import run_epochs
 from zoo.models.architectures import MaskedLanguageModel, masked_head
 from zoo.models.seeding import seeded
 from zoo.models.stack import Encoder
@@ -85,16 +85,11 @@ def _train(
         update={**changes, "label_smoothing": 0.0, "validation": 0.0}
     )
     trainer = Trainer(model, split, masked_loss, training, runtime, job.seed)
-    curve = checkpoint.restore(directory / CHECKPOINT, trainer)
     total = own.pretrain_epochs + setup.training.epochs
-    while not trainer.finished:
-        try:
-            epoch = yield from run_epoch(trainer, trainer.epoch, total)
-        except DivergedError as error:
-            raise DivergedError(f"{error} of the pretraining") from error
-        curve.append(epoch.entry)
-        checkpoint.save(directory / CHECKPOINT, trainer, curve)
-        yield Step(epoch.number, total, epoch.loss)
+    try:
+        curve = yield from run_epochs(trainer, directory / CHECKPOINT, 0, total)
+    except DivergedError as error:
+        raise DivergedError(f"{error} of the pretraining") from error
     metrics = {
         "pretrain_seconds": sum(each["seconds"] for each in curve),
         "pretraining": {

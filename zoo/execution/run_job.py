@@ -91,12 +91,12 @@ def require_same_code(versions: Iterable[CodeVersion]) -> None:
             )
 
 
-def _change(distribution: str, module: ModuleCode) -> str:
-    """How a module differs here; empty where it does the same."""
+def _change(distribution: str, module: ModuleCode) -> str | None:
+    """How a module differs here; None where it does the same."""
     if module_hash(distribution, module.name, as_bytes=True) == module.content:
-        return ""
+        return None
     here = module_hash(distribution, module.name)
-    return "" if here == module.code else f"{module.name} (hash {here}, expected {module.code})"
+    return None if here == module.code else f"{module.name} (hash {here}, expected {module.code})"
 
 
 class JobError(Exception):

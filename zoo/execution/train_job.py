@@ -12,7 +12,7 @@ import numpy as np
 
 from zoo.errors import ComponentError, RefusedError, ZooError
 from zoo.execution.base import WEIGHTS, InspectJob, Limits, Result, Step, TrainJob
-from zoo.execution.epochs import run_epoch
+from zoo.execution.epochs import run_epochs
 from zoo.execution.machine import environment, use_threads
 from zoo.execution.open_setup import build_model, find_baseline, find_estimator, open_setup
 from zoo.models.seeding import derive
@@ -73,23 +73,23 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
         training, scored = task.splits(setup, runtime.device)
     loss = functools.partial(task.loss, setup)
     trainer = Trainer(model, training, loss, setup.training, runtime, job.seed)
-    curve = checkpoint.restore(directory / CHECKPOINT, trainer)
     evaluate_seconds = 0.0
     scores: dict[str, Any] = {"scored": ""}
-    while not trainer.finished:
-        done, total = epochs_before + trainer.epoch, epochs_before + setup.training.epochs
-        epoch = yield from run_epoch(trainer, done, total)
-        curve.append(epoch.entry)
-        if scored is not None and (trainer.finished or setup.training.validation):
-            start = time.perf_counter()
-            evaluation = task.evaluate(setup, model, scored, runtime)
-            evaluate_seconds = time.perf_counter() - start
-            scores = _metrics(setup, evaluation)
-            if setup.training.validation:
-                curve[-1] |= _on_validation(setup, scores)
-        if not trainer.finished:
-            checkpoint.save(directory / CHECKPOINT, trainer, curve)
-        yield Step(epochs_before + epoch.number, total, epoch.loss)
+
+    def evaluate() -> dict[str, float]:
+        """Score the model where that is asked for; the part that the curve has."""
+        nonlocal evaluate_seconds, scores
+        validation = bool(setup.training.validation)
+        if scored is None or not (trainer.finished or validation):
+            return {}
+        start = time.perf_counter()
+        evaluation = task.evaluate(setup, model, scored, runtime)
+        evaluate_seconds = time.perf_counter() - start
+        scores = _metrics(setup, evaluation)
+        return _on_validation(setup, scores) if validation else {}
+
+    total = epochs_before + setup.training.epochs
+    curve = yield from run_epochs(trainer, directory / CHECKPOINT, epochs_before, total, evaluate)
     outputs: dict[str, Any] = {}
     if job.save_weights:
         outputs = sample_outputs(

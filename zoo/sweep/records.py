@@ -139,12 +139,6 @@ class RecordFile:
             whole = enumerate((line for line in file if line.endswith(b"\n")), start=1)
             return [_parse(line, f"{self.path}:{n}") for n, line in whole]
 
-    def first(self) -> Record | None:
-        """The first record; None where there is none that can be read."""
-        with contextlib.suppress(OSError, ZooError), self.path.open("rb") as file:
-            return _parse(file.readline(), str(self.path))
-        return None
-
     def append(self, record: Record) -> None:
         """Append one record and flush it to disk.
 

@@ -78,7 +78,7 @@ class Cluster:
                 continue
             if not name or name == about["NodeManagerAddress"]:
                 name = about["NodeManagerHostname"]
-            gpus, problem = int(resources.get("GPU", 0)), self.problems.get(about["NodeID"], "")
+            gpus, problem = int(resources.get("GPU", 0)), self.problems.get(about["NodeID"])
             nodes.append(Node(about["NodeID"], name, cores, gpus, problem))
         self._known |= {node.id: node for node in nodes}
         return nodes
