@@ -27,17 +27,11 @@ def part(**keywords: Any) -> dict[str, Any]:
     return keywords
 
 
-def registry_of(*owned: tuple[str, str]) -> Registry:
-    """A registry of ffns, given as (distribution, name), each with the parameters above."""
-    registry = Registry()
-    for distribution, name in owned:
-        register = Register(Owner(distribution, "1.0"))
-        register("ffn", name, part, summary="a part", parameters=DEFAULTS)
-        registry.admit(register)
-    return registry
-
-
-ONE = registry_of(("elsewhere", "part"), ("elsewhere", "other"))
+REGISTER = Register(Owner("elsewhere", "1.0"))
+for name in ("part", "other"):
+    REGISTER("ffn", name, part, summary="a part", parameters=DEFAULTS)
+ONE = Registry()
+ONE.admit(REGISTER)
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 plain = st.recursive(
