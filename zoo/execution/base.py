@@ -288,7 +288,7 @@ class Artifacts:
 
 
 class Executor(ABC):
-    """Runs jobs. Registered as ``register("executor", name, factory, ...)``; opened once a run.
+    """Runs jobs. Declared with ``@part("executor", name)``; opened once a run.
 
     Its parameters, as in ``--on "ray(address=10.0.0.1:6379)"``, say where jobs run and never what
     they are: no record and no suite has them.

@@ -1,6 +1,6 @@
 """The contract of a task: what is learned, from which data, and how the result is scored.
 
-A task is registered like any component: ``register("task", "tag", "package.module:Tag", ...)``.
+A task is declared like any component: ``@part("task", "tag")`` above its class.
 Planning and reporting import it, so its module must not import torch; methods that need torch
 import it themselves.
 """
