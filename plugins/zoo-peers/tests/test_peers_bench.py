@@ -45,7 +45,7 @@ def test_the_cost_of_every_peer_can_be_measured(
         setup = prepare_run(request, loaded, executor, Silent()).setup
     for name in PEERS:
         member = CostMember({"baseline": (PartSpec(name, {}),)})
-        known = cost_steps.prepare(setup, 0, member, None)
+        known = cost_steps.prepare(setup, 0, member)
         assert known["params"] > 0
         assert known["flops_per_token"] > 0
         assert known["kernels"]
