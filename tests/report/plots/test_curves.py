@@ -1,6 +1,4 @@
-"""Curves of training: rows with the same results are one line, and so are seeds with a band."""
-
-import re
+"""Curves of training, and of costs by length."""
 
 import numpy as np
 import pytest
@@ -23,18 +21,6 @@ def curves_of(records):
 @pytest.fixture(scope="module")
 def records():
     return large_run(cells=3, seeds=2, failures=False)
-
-
-def test_rows_with_the_same_results_are_one_line_that_names_them(records):
-    twins = {tuple(r.cell.values()): r.cell for r in records if r.cell}
-    first, twin, *_ = twins.values()
-    same = [r for r in records if r.kind != "train" or r.cell != twin]
-    same += [
-        r.model_copy(update={"cell": twin}) for r in same if r.kind == "train" and r.cell == first
-    ]
-    plot = curves_of(same)
-    assert "Rows with the same results have one line." in plot.about
-    assert re.search(">(layer = rms|rms = layer)<", plot.svg)
 
 
 def test_a_curve_has_the_epochs_that_all_seeds_have():

@@ -6,9 +6,8 @@ import pytest
 from example import run
 from factory import ACCURACY, BITS_PER_BYTE, cell, name
 
-from zoo.report.plots.front import Point, _stairs, _styles, front_plots
-from zoo.report.plots.plot import HUES, MARKERS, styled
-from zoo.report.rows import Row
+from zoo.report.plots.front import Point, _stairs, front_plots
+from zoo.report.plots.plot import styled
 from zoo.report.run_report import RunReport
 
 
@@ -28,25 +27,6 @@ def test_the_front_is_what_no_other_point_beats_on_both(metric, more, front):
     assert [point.number for point in _stairs(points, metric, more)] == front
 
 
-def test_the_first_axis_has_the_colour_and_the_second_the_marker():
-    row = Row("", {"attention": "naive", "pe": "sin"}, "")
-    style, columns = _styles({"attention": ("fused", "naive"), "pe": ("rope", "sin")})
-    assert style(row) == (HUES[1], MARKERS[1])
-    heads = [[line.get_label() for line in column] for column in columns]
-    assert heads == [["attention", "fused", "naive"], ["pe", "rope", "sin"]]
-    # More choices than colours: both show the first axis.
-    many = ("fused", *(f"a{n}" for n in range(len(HUES) - 1)), "naive")
-    style, columns = _styles({"attention": many, "pe": ("rope", "sin")})
-    assert style(row) == (HUES[0], MARKERS[1])
-    assert len(columns) == 1
-    # More than both can show: the plot would be as high as its legend.
-    hundreds = tuple(f"a{n}" for n in range(300))
-    style, columns = _styles({"attention": hundreds, "pe": ("rope", "sin")})
-    assert [len(column) for column in columns] == [3]
-    style, columns = _styles({})
-    assert (style(row), columns) == ((HUES[0], MARKERS[0]), [])
-
-
 def plots_of(records):
     with styled():
         return {plot.name: plot for plot in front_plots(RunReport(records))}
@@ -64,9 +44,7 @@ def test_speeds_are_ratios_to_the_reference_where_there_are_ratios():
     assert plot.about.startswith(
         "Filled, and joined by the dashed line, is the front of the means: rope, none."
     )
-    assert "horizontal, of the ratio in the same blocks." in plot.about
     assert "peak memory in training, MiB (left is better)" in texts_of(memory)
-    assert memory.about.startswith("Best in both means, significant or not: rope.")
     assert memory.about.endswith("memory is measured once, so it has none.")
     few = [r for r in run() if r.cell in ({}, cell(pe="sin")) or r.kind == "train"]
     assert plots_of(few) == {}, "one cell with a speed is no front"

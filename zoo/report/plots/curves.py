@@ -20,8 +20,7 @@ from zoo.report.tables.text import plain
 from zoo.sweep.records import Record
 
 NAMED = 6  # cells in colour; the others are grey
-HEIGHT, LINE = 2.1, 0.17  # inches: of a panel, and of a line of the legend
-NAME, LONGEST = 22, 46  # characters of a name in the legend, and of one that stands for several
+HEIGHT, NAME = 2.1, 22  # inches of a panel; characters of a name in the legend
 LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 SHOWN = {"loss": "loss, nats", "accuracy": "accuracy, share right"}  # what may be in a curve
 TITLES = ("training step", "inference step", "training memory", "inference memory")
@@ -36,45 +35,36 @@ def epoch_plots(run: RunReport) -> list[Plot]:
     if not shown or max(len(c["number"][0]) for c in curves.values()) < 2:
         return []
     # The reference and the best, in the order of the table.
-    chosen = sorted(curves, key=lambda n: (run.rows[n].name != run.reference, n))[:NAMED]
-    # Rows with the same results lie on each other: the first stands for all.
-    first = {row.name: group[0].name for group in run.verdicts.equal_rows() for row in group}
-    alike: dict[str, list[int]] = {}
-    for n in sorted(chosen):
-        alike.setdefault(first.get(run.rows[n].name, run.rows[n].name), []).append(n)
-    order = {n: place for place, group in enumerate(alike.values()) for n in group}
-    names = [
-        plain(" = ".join(run.short_name(run.rows[n], NAME) for n in group), LONGEST)
-        for group in alike.values()
-    ]
-    columns = 2 if max(map(len, names)) <= NAME else 1
-    height = HEIGHT * len(shown) + LINE * (len(names) / columns + 1)
-    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    chosen = sorted(sorted(curves, key=lambda n: (run.rows[n].name != run.reference, n))[:NAMED])
+    styles: dict[int, dict[str, Any]] = {n: {"color": RULE, "linewidth": 0.7} for n in curves}
+    for n, hue, dashes in zip(chosen, HUES, LINES, strict=False):
+        styles[n] = {"color": hue, "linestyle": dashes, "linewidth": 1.5}
+    figure = Figure(figsize=(WIDTH, HEIGHT * len(shown) + 0.7), layout="constrained")
     panels = figure.subplots(len(shown), squeeze=False, sharex=True)[:, 0]
     marks = {}
     for place, (key, axes) in enumerate(zip(shown, panels, strict=True)):
-        values = np.concatenate([c[key].ravel() for c in curves.values() if key in c])
-        for number in sorted(curves, key=lambda n: (n in order, n)):
-            if key in curves[number]:
-                gid = f"row-{number}-{place}"
-                marks[gid] = run.describe(number)
-                _draw_curve(axes, curves[number], key, order.get(number), gid)
+        drawn = sorted((n for n in curves if key in curves[n]), key=lambda n: (n in chosen, n))
+        for n in drawn:
+            epochs, values = curves[n]["number"][0], curves[n][key]
+            marks[gid := f"row-{n}-{place}"] = run.describe(n)
+            axes.plot(epochs, values.mean(axis=0), gid=gid, **styles[n])
+            if n in chosen and len(values) > 1:
+                low, high = values.min(axis=0), values.max(axis=0)
+                band = {"color": styles[n]["color"], "alpha": 0.18, "linewidth": 0}
+                axes.fill_between(epochs, low, high, **band)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.set_ylabel(SHOWN[key])
+        values = np.concatenate([curves[n][key].ravel() for n in drawn])
         if key == "loss" and values.min() > 0 and values.max() / values.min() > 10:
             _log_scale(axes)
-        axes.set_ylabel(SHOWN[key])
     panels[-1].set_xlabel("epoch")
-    handles = [
-        Line2D([], [], color=HUES[place], linestyle=LINES[place], linewidth=1.5)
-        for place in range(len(names))
-    ]
-    figure.legend(handles, names, loc="outside lower center", ncols=columns)
+    handles = [Line2D([], [], **styles[n]) for n in chosen]
+    names = [plain(run.short_name(run.rows[n]), NAME) for n in chosen]
+    figure.legend(handles, names, loc="outside lower center", ncols=2)
     about = (
         "Lines: mean over seeds on the training split, during training and so with dropout. The "
         "shaded band is from the lowest to the highest seed."
     )
-    if len(alike) < len(chosen):
-        about += " Rows with the same results have one line."
     if rest := len(curves) - len(chosen):
         about += f" The reference and the best are in colour; the other {rest} are grey."
     title = f"{' and '.join(shown).capitalize()} per epoch"
@@ -90,15 +80,6 @@ def _curve(row: Row) -> Curve:
     keys = [k for k in ("number", *SHOWN) if all(k in step for curve in steps for step in curve)]
     values = {k: np.array([[s[k] for s in curve[:epochs]] for curve in steps]) for k in keys}
     return values if "number" in values else {}
-
-
-def _draw_curve(axes: Axes, curve: Curve, key: str, order: int | None, gid: str) -> None:
-    hue, style, width = (RULE, "-", 0.7) if order is None else (HUES[order], LINES[order], 1.5)
-    epochs, values = curve["number"][0], curve[key]
-    if order is not None and len(values) > 1:
-        low, high = values.min(axis=0), values.max(axis=0)
-        axes.fill_between(epochs, low, high, color=hue, alpha=0.18, linewidth=0)
-    axes.plot(epochs, values.mean(axis=0), color=hue, linestyle=style, linewidth=width, gid=gid)
 
 
 def _log_scale(axes: Axes) -> None:
