@@ -139,32 +139,6 @@ def test_a_metric_may_be_called_like_another_column():
             assert float(cells["peak_memory_mib"]["key"]) == values["peak_memory_mib"]
 
 
-def cells_of(made, key):
-    """Row name to its cell in a column."""
-    place = list(made.table.texts).index(key)
-    return {line["details"]["name"]: line["cells"][place] for line in lines_of(made)}
-
-
-def test_whiskers_are_on_the_scale_of_the_cells(report):
-    scores = {name: one["whisker"] for name, one in cells_of(report, "accuracy_mean").items()}
-    low, high = report.lines[3]["accuracy_low"], report.lines[1]["accuracy_high"]
-    middle = 100 * (report.lines[1]["accuracy_mean"] - low) / (high - low)
-    assert scores["rope"][1:] == pytest.approx([middle, 100], abs=0.06)
-    assert scores["none"][0] == 0
-    assert scores["words"] is None, "without an interval there is none"
-
-
-def test_a_ratio_is_a_number_and_its_interval_is_shown_by_a_pointer(report):
-    cells, line = cells_of(report, "train_ratio"), report.lines[3]
-    assert cells["none"]["text"] == f"{line['train_ratio']:.2f}"
-    ends = line["train_ratio_low"], line["train_ratio_high"]
-    assert cells["none"]["title"] == "{:.2f} to {:.2f}".format(*ends)
-    assert f"× train {cells['none']['text']}" in report.describe(3)
-    assert cells["sin"]["text"].startswith("~")
-    assert {cells[name]["title"] for name in ("rope", "words")} == {""}
-    assert {one["whisker"] for one in cells.values()} == {None}
-
-
 def test_tinted_rows_are_those_that_differ_from_the_best_cell(report):
     classes = {line["details"]["name"]: line["tint"] for line in lines_of(report)}
     assert classes == {"rope": "", "sin": "", "none": "worse", "words": "better"}

@@ -1,6 +1,6 @@
 """What the page shows, as plain values: the table and the details of each row.
 
-Each cell of the table has what it shows, what it sorts by, and an interval to draw.
+Each cell of the table has what it shows and what it sorts by.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from zoo.report.rows import NOT_TRAINED, Row, class_scores
 from zoo.report.run_report import RunReport
 from zoo.report.tables.columns import Column
-from zoo.report.tables.text import ends
 
 LONGEST = 120  # characters of a row's name
 WORDS = 24  # characters from which on a cell is a text that may be broken
@@ -24,21 +23,17 @@ CLASSES = 10  # that a row has details of; with more classes, those with the low
 def lines_of(run: RunReport) -> list[dict[str, Any]]:
     """The rows of the table that the page shows, in its order.
 
-    ``key`` of a cell: what it sorts by, "" if empty. ``title``: what is shown where a pointer rests
-    on it. ``tint``: better or worse, where a row differs significantly from the best cell.
+    ``key`` of a cell: what it sorts by, "" if empty. ``tint``: better or worse, where a row differs
+    significantly from the best cell.
     """
-    score, whiskers = f"{run.metric.name}_mean", _whiskers(run)
     best = next(iter(run.verdicts.tied()), "")
     tints = {1: "better", -1: "worse"}
 
     def cell(number: int, column: Column) -> dict[str, Any]:
-        key, line = column.key, run.lines[number]
-        text, value = run.table.texts[key][number], line[key]
+        text, value = run.table.texts[column.key][number], run.lines[number][column.key]
         return {
             "text": text,
             "key": "" if value is None else repr(float(value)) if column.better else text,
-            "title": ends(line.get(f"{key}_low"), line.get(f"{key}_high")),
-            "whisker": whiskers[number] if key == score else None,
             "look": "number" if column.better else "wide" if len(text) > WORDS else "",
         }
 
@@ -50,30 +45,6 @@ def lines_of(run: RunReport) -> list[dict[str, Any]]:
             "details": _details(run, number),
         }
         for number in run.drawn
-    ]
-
-
-def _whiskers(run: RunReport) -> list[list[float] | None]:
-    """Low, middle and high score of each row, in percent of one scale; None without an interval.
-
-    The scale is that of the cells: a baseline that is far off is drawn at the edge.
-    """
-    parts = [f"{run.metric.name}_{part}" for part in ("low", "mean", "high")]
-    intervals = [[line[part] for part in parts] for line in run.lines]
-    cells = [
-        interval
-        for interval, row in zip(intervals, run.rows, strict=True)
-        if None not in interval and not row.baseline
-    ]
-    if not cells:
-        return [None] * len(intervals)
-    least, most = min(low for low, _, _ in cells), max(high for _, _, high in cells)
-    scale = 100 / ((most - least) or 1.0)
-    return [
-        None
-        if None in interval
-        else [round(min(100.0, max(0.0, scale * (end - least))), 1) for end in interval]
-        for interval in intervals
     ]
 
 
@@ -113,23 +84,16 @@ def _by_class(confusions: NDArray[np.int_], names: list[str]) -> dict[str, Any]:
     scores = class_scores(confusions).mean(axis=0)  # (classes, 3)
     shown = sorted(np.argsort(scores[:, 2], kind="stable")[:CLASSES])
     examples = total.sum(axis=1)
+    shares = (total / np.maximum(1, examples)[:, None]).round(2)
+    numbers = [
+        [*(f"{v:.3f}" for v in scores[i]), f"{examples[i] / len(confusions):g}"] for i in shown
+    ]
     return {
         "few": count > CLASSES,
-        "classes": [
-            (
-                labels[i],
-                *(f"{value:.3f}" for value in scores[i]),
-                f"{examples[i] / len(confusions):g}",
-            )
-            for i in shown
-        ],
+        "classes": [(labels[i], *texts) for i, texts in zip(shown, numbers, strict=True)],
         "predicted": [labels[j] for j in shown],
         "confusion": [
-            (
-                labels[i],
-                [(int(total[i, j]), round(total[i, j] / max(1, examples[i]), 2)) for j in shown],
-            )
-            for i in shown
+            (labels[i], [(int(total[i, j]), float(shares[i, j])) for j in shown]) for i in shown
         ],
     }
 
