@@ -13,7 +13,7 @@ import pandas as pd
 
 from zoo.config.metric_description import MetricDescription
 from zoo.errors import ZooError, nearest
-from zoo.report.rows import Row, varying_axes
+from zoo.report.rows import varying_axes
 from zoo.report.run_report import RunReport
 from zoo.report.stats.effects import Effect
 from zoo.sweep.complete import read_run
@@ -60,32 +60,29 @@ class DataSet:
     @cached_property
     def scores(self) -> dict[str, Score]:
         """Row name to its score."""
-        lines, metric = self.run.lines, self.metric
-        means = [line[f"{metric.name}_mean"] for line in lines]
-        ends = [mean for mean in means if mean is not None] or [0.0, 1.0]
-        if self.run.chance is not None and self.run.best_possible is not None:
-            ends = [self.run.chance, self.run.best_possible]
-        low, high = min(map(metric.better, ends)), max(map(metric.better, ends))
-
-        def level(mean: float) -> float:
-            share = (metric.better(mean) - low) / (high - low) if high > low else 1.0
-            return min(1.0, max(0.0, share))
-
-        return {
-            row.name: Score(
+        run, better = self.run, self.metric.better
+        means = [line[f"{self.metric.name}_mean"] for line in run.lines]
+        ends = [mean for mean in means if mean is not None]
+        if run.chance is not None and run.best_possible is not None:
+            ends = [run.chance, run.best_possible]
+        low, high = min(map(better, ends), default=0.0), max(map(better, ends), default=0.0)
+        scores = {}
+        for row, line, mean in zip(run.rows, run.lines, means, strict=True):
+            # One value for each training; a deterministic fit is one, whatever the seeds.
+            values = {row.trained[seed].seed: value for seed, value in row.values.items()}
+            level = None
+            if mean is not None:
+                level = (better(mean) - low) / (high - low) if high > low else 1.0
+                level = min(1.0, max(0.0, level))
+            scores[row.name] = Score(
                 mean,
                 line["status"],
                 best=None if line["rank"] is None else line["rank"] == 1,
-                solved=None if self.run.goal is None else self.run.solved(self.values(row)),
+                solved=None if run.goal is None else run.solved(list(values.values())),
                 trained=line["seeds"],
-                level=None if mean is None else level(mean),
+                level=level,
             )
-            for row, line, mean in zip(self.run.rows, lines, means, strict=True)
-        }
-
-    def values(self, row: Row) -> list[float]:
-        """One score for each training; a deterministic fit is one, whatever the seeds."""
-        return list({row.trained[seed].seed: v for seed, v in row.values.items()}.values())
+        return scores
 
     @cached_property
     def cells(self) -> dict[str, Score]:
@@ -95,11 +92,12 @@ class DataSet:
     @property
     def baseline_leads(self) -> bool:
         """Whether the mean of a baseline is as high as that of every cell."""
-        means: dict[bool, list[float]] = {True: [], False: []}
-        for row in self.run.rows:
-            if (mean := self.scores[row.name].mean) is not None:
-                means[bool(row.baseline)].append(self.metric.better(mean))
-        return all(means.values()) and max(means[True]) >= max(means[False])
+        scored = {
+            n: self.metric.better(s.mean) for n, s in self.scores.items() if s.mean is not None
+        }
+        cells = [mean for name, mean in scored.items() if name in self.cells]
+        baselines = [mean for name, mean in scored.items() if name not in self.cells]
+        return bool(cells and baselines) and max(baselines) >= max(cells)
 
 
 class Profile:

@@ -105,8 +105,7 @@ def profile_answer(profile: Profile) -> list[str]:
         answer += [
             f"Cells differ on {len(apart)} of {counted(len(ranked), 'data set')}: "
             f"{listed([data.name for data in apart], NAMED)}.",
-            f"Most often the best there, or not distinguished from it: {listed(names, NAMED)} "
-            f"(on {count} of {counted(len(apart), 'data set')}).",
+            f"Most often the best there, or tied with it: {listed(names, NAMED)} (on {count}).",
         ]
     if ahead := [data.name for data in data_sets if data.baseline_leads]:
         answer.append(f"A baseline scores as high as every cell on {listed(ahead, NAMED)}.")
