@@ -4,7 +4,7 @@ import math
 
 import pytest
 from compared import SIN, change, measured, only_row
-from factory import MACHINE, cell, compare, cost_record, name
+from factory import MACHINE, cell, compare, cost_record, name, with_config
 from scipy import stats
 
 from zoo.report.run_report import RunReport
@@ -84,4 +84,16 @@ def test_memory_that_was_measured_differently_is_not_compared(generator):
             one.metrics["memory_how"] = how
     found = change(compare(before, after), "memory", pe="sin")
     assert (found.value, found.verdict) == (None, None)
-    assert found.why == "measured differently: all that is held against freed memory returned"
+    assert found.why == "measured differently"
+
+
+def test_where_settings_differ_speeds_are_not_compared_because_the_reference_differs_too(generator):
+    """The setting makes both cells half as fast: their ratio to each other has not changed."""
+    after = with_config(measured(generator, drift=0.5), "training", batching="random")
+    comparison = compare(measured(generator), after)
+    for metric in ("train speed", "inference speed"):
+        found = change(comparison, metric, pe="sin")
+        assert (found.value, found.verdict) == (None, None)
+    assert change(comparison, "memory", pe="sin").verdict == "tie"
+    assert only_row(comparison, pe="sin").why == ""
+    assert "Speeds are not compared: the reference cell differs" in comparison.costs

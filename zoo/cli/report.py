@@ -122,13 +122,6 @@ def _reports(
 )
 @metric_option
 @click.option(
-    "--may-differ",
-    metavar="NAMES",
-    default="",
-    help="Settings that differ on purpose, because their effect is what is compared: "
-    "batching,epochs. Any other that differs makes a row not comparable.",
-)
-@click.option(
     "--fail-on",
     type=click.Choice(["worse", "change"]),
     help="Exit with 1 if a row got worse, failed, or is skipped now (rows missing from B and "
@@ -142,7 +135,6 @@ def compare(
     after: Path,
     reference: str,
     metric: str,
-    may_differ: str,
     fail_on: str | None,
     markdown: bool,
     as_json: bool,
@@ -152,7 +144,7 @@ def compare(
     \b
     zoo compare runs/monday runs/tuesday
     zoo compare results/bbc-news/cpu/grid runs/mine --fail-on worse
-    zoo compare runs/by-length runs/random --may-differ batching
+    zoo compare runs/by-length runs/random
     """
     from zoo.report.compare_runs import compare as compare_runs
     from zoo.report.compare_runs import failure_reason
@@ -162,16 +154,10 @@ def compare(
 
     if markdown and as_json:
         raise ZooError("--markdown and --json: use one of the two")
-    if reference and may_differ:
-        raise ZooError(
-            "--reference and --may-differ: use one of the two; speeds are not compared where "
-            "settings differ"
-        )
-    settings = tuple(filter(None, map(str.strip, may_differ.split(","))))
     compared = []
     for first, second in _pairs(before, after):
         one, other = (RunReport(read_run(side), metric=metric) for side in (first, second))
-        comparison = compare_runs(one, other, reference, settings)
+        comparison = compare_runs(one, other, reference)
         compared.append((comparison, str(first), str(second)))
     if as_json:
         data = [comparison_data(*comparison) for comparison in compared]

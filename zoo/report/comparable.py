@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from zoo.config.settings import MACHINE_FIELDS, machine_of
@@ -53,13 +53,8 @@ def refuse_differing(records: Sequence[Record], directories: Sequence[object]) -
         )
 
 
-def why_not_comparable(
-    before: Record, after: Record, may_differ: Collection[str] = ()
-) -> str | None:
-    """Why two records cannot be compared; None where they can.
-
-    may_differ: settings that differ on purpose, because their effect is what is compared.
-    """
+def why_not_comparable(before: Record, after: Record) -> str | None:
+    """Why two records cannot be compared: other data, or another split; None where they can."""
     data, others = before.config["data"], after.config["data"]
     if data["fingerprint"] != others["fingerprint"]:
         names = [f"{of['name']} ({of['fingerprint'][:12]})" for of in (data, others)]
@@ -77,12 +72,7 @@ def why_not_comparable(
         return f"other test split: {splits[0]} against {splits[1]}"
     if data.get("train") != others.get("train"):
         return f"other training split: {data.get('train')} {scored} against {others.get('train')}"
-    differ = [
-        f"{name} {earlier!r} against {later!r}"
-        for name, (earlier, later) in changed_settings(before, after).items()
-        if name not in may_differ
-    ]
-    return f"other settings: {', '.join(differ)}" if differ else None
+    return None
 
 
 def changed_settings(one: Record, other: Record) -> dict[str, tuple[Any, Any]]:

@@ -10,7 +10,7 @@ runs is equal and does not count as a test.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,12 +19,13 @@ import numpy as np
 from zoo.config.metric_description import MetricDescription
 from zoo.errors import ZooError, counted, listed
 from zoo.report.comparable import changed_settings, environment_of, why_not_comparable
-from zoo.report.compare_costs import REFERENCE, REFERENCE_DIFFERS, Change, CostChanges, Verdict
+from zoo.report.compare_costs import REFERENCE, SETTINGS, Change, CostChanges, Verdict
 from zoo.report.rows import Row
 from zoo.report.run_report import RunReport
-from zoo.report.stats.intervals import ALPHA, ENOUGH, ROUNDING, Interval
+from zoo.report.stats.intervals import ENOUGH, ROUNDING, Interval
 from zoo.report.stats.paired import Difference, holm, pairs_of, tested
 from zoo.report.stats.scores import scores_of
+from zoo.sweep.records import Record
 
 NOT_COMPARABLE = "not comparable"
 UNSCORED = "not scored"  # in either run
@@ -41,15 +42,19 @@ class ComparedRow:
     verdict: str
     why: str
 
+    def change(self, quantity: str) -> Change:
+        """The change of a quantity; one of nothing where it is not known."""
+        return next((c for c in self.changes if c.metric == quantity), Change(quantity))
+
 
 @dataclass(frozen=True)
 class Comparison:
     """Two runs. added, gone: rows of one of them only, or that only one of them could run.
 
     metric: the one rows are compared by. reference: the cell that speed ratios are to, "" for
-    none; costs: how costs were compared; environment: versions and machine, where they differ.
-    settings: those that differ on purpose, with their values in both runs.
-    tests: how many tests the verdicts are corrected for.
+    none; costs: how costs were compared. environment, settings: versions and machine, and settings
+    of rows, where they differ: the values before and after. tests: how many tests the verdicts are
+    corrected for.
     """
 
     metric: MetricDescription
@@ -58,30 +63,18 @@ class Comparison:
     gone: dict[str, str]
     reference: str
     costs: str | None
-    environment: dict[str, tuple[str, str]]
-    settings: dict[str, tuple[Any, Any]]
+    environment: dict[str, list[tuple[Any, Any]]]
+    settings: dict[str, list[tuple[Any, Any]]]
     tests: int
 
 
-def compare(
-    before: RunReport, after: RunReport, reference: str = "", may_differ: Collection[str] = ()
-) -> Comparison:
+def compare(before: RunReport, after: RunReport, reference: str = "") -> Comparison:
     """Compare two runs; ZooError where they have no row, or not their task, in common.
 
-    reference: the cell that speeds are ratios to. may_differ: settings whose effect is what is
-    compared, such as batching; any other that differs makes a row not comparable. ZooError where
-    one of them is the same in both runs.
+    reference: the cell that speeds are ratios to.
     """
     old, new = ({row.name: row for row in run.recorded_rows} for run in (before, after))
     _refuse_unlike(before, after)
-    changed = changed_settings(before.records[-1], after.records[-1])
-    for name in may_differ:
-        if name not in changed:
-            raise ZooError(
-                f"--may-differ {name}: not a setting in which the runs differ. They differ in: "
-                f"{', '.join(changed) or 'none'}"
-            )
-    costs = CostChanges(old, new, reference, may_differ)
     added = {name: "" for name in new if name not in old}
     gone = {name: "" for name in old if name not in new}
     pairs: list[tuple[Row, Row]] = []
@@ -93,20 +86,21 @@ def compare(
             gone[name] = f"skipped: {other.failed[0].reason}"
         else:
             pairs.append((one, other))
-    differences = _differences(pairs, may_differ)
-    ratios = [costs.of(*pair) for pair in pairs]
-    p_values = [None if isinstance(d, str) or d.equal else d.p for d in differences]
-    p_values += [change.p for of_row in ratios for change in of_row]
+    settings: dict[str, list[tuple[Any, Any]]] = {}
+    for twins in (twins for pair in pairs for twins in _twins(*pair)):
+        for name, values in changed_settings(*twins).items():
+            if values not in (known := settings.setdefault(name, [])):
+                known.append(values)
+    costs = CostChanges(old, new, reference, same_settings=not settings)
+    scores = _score_changes((before, after), pairs)
+    changes = [[score, *costs.of(*pair)] for score, pair in zip(scores, pairs, strict=True)]
+    p_values = [change.p for of_row in changes for change in of_row]
     adjusted = iter(holm(p_values))
-    scores = [
-        _score_change((before, after), pair, difference, next(adjusted))
-        for pair, difference in zip(pairs, differences, strict=True)
-    ]
     rows = []
-    for (one, other), score, of_row in zip(pairs, scores, ratios, strict=True):
-        changes = [score, *(_judged(change, next(adjusted)) for change in of_row)]
-        verdict, why = _lost_or_recovered(one, other) or _overall(changes)
-        rows.append(ComparedRow(other.name, other.cell, other.baseline, changes, verdict, why))
+    for (one, other), of_row in zip(pairs, changes, strict=True):
+        judged = [change.judged(next(adjusted)) for change in of_row]
+        verdict, why = _lost_or_recovered(one, other) or _overall(judged)
+        rows.append(ComparedRow(other.name, other.cell, other.baseline, judged, verdict, why))
     left, right = environment_of(before.records), environment_of(after.records)
     environment = {n: (left.get(n, ""), right.get(n, "")) for n in [*left, *right]}
     return Comparison(
@@ -116,27 +110,32 @@ def compare(
         gone=gone,
         reference=costs.reference,
         costs=costs.how(),
-        environment={name: pair for name, pair in environment.items() if pair[0] != pair[1]},
-        settings={name: changed[name] for name in may_differ},
+        environment={name: [pair] for name, pair in environment.items() if pair[0] != pair[1]},
+        settings=settings,
         tests=sum(p is not None for p in p_values),
     )
 
 
+def _twins(one: Row, other: Row) -> list[tuple[Record, Record]]:
+    """The trainings with the same seed, and the measurements of cost, of one row in both runs."""
+    twins = [(one.trained[s], other.trained[s]) for s in one.trained if s in other.trained]
+    return [*twins, *([(one.measured, other.measured)] if one.measured and other.measured else [])]
+
+
 def _refuse_unlike(before: RunReport, after: RunReport) -> None:
     """Raise ZooError for runs without a row, a task or a metric in common."""
-    names = [[row.name for row in run.recorded_rows] for run in (before, after)]
-    if not set(names[0]) & set(names[1]):
+    old, new = ([row.name for row in run.recorded_rows] for run in (before, after))
+    if not set(old) & set(new):
         raise ZooError(
-            f"no cell in common: one run has {listed(names[0], 3)}, the other {listed(names[1], 3)}"
+            f"no cell in common: one run has {listed(old, 3)}, the other {listed(new, 3)}"
         )
-    for what, again, ours, theirs in (
-        ("of the task", "of", before.records[-1].task, after.records[-1].task),
-        ("ranked by", "by", before.metric.label, after.metric.label),
-    ):
-        if ours != theirs:
-            raise ZooError(
-                f"one run is {what} {ours}, the other {again} {theirs}: there is nothing to compare"
-            )
+    tasks = [run.records[-1].task for run in (before, after)]
+    if tasks[0] != tasks[1]:
+        raise ZooError(f"one run is of the task {tasks[0]}, the other of {tasks[1]}")
+    if before.metric.label != after.metric.label:
+        raise ZooError(
+            f"one run is ranked by {before.metric.label}, the other by {after.metric.label}"
+        )
 
 
 def failure_reason(comparison: Comparison, fail_on: str) -> str | None:
@@ -158,36 +157,48 @@ def failure_reason(comparison: Comparison, fail_on: str) -> str | None:
     return ", ".join(f"{what}: {count}" for what, count in counts.items() if count) or None
 
 
-def _why_untested(one: Row, other: Row, may_differ: Collection[str]) -> str | None:
+def _why_untested(one: Row, other: Row) -> str | None:
     """Why the metric of a row cannot be compared; None where it can."""
     if not one.values or not other.values:
         return "not scored in both" if one.values or other.values else UNSCORED
     if one.failed or other.failed:
         return "a seed failed, and the others are those that went well"
-    seeds = sorted(set(one.values) & set(other.values))
-    if not seeds:
+    if not (twins := [(one.trained[s], other.trained[s]) for s in one.values if s in other.values]):
         return "no seed in common"
-    trained = ((one.trained[seed], other.trained[seed]) for seed in seeds)
-    whys = (why_not_comparable(*pair, may_differ) for pair in trained)
-    return next(filter(None, whys), None)
+    return next(filter(None, (why_not_comparable(*pair) for pair in twins)), None)
 
 
-def _differences(
-    pairs: Sequence[tuple[Row, Row]], may_differ: Collection[str]
-) -> list[Difference | str]:
-    """After minus before of each row, tested as one family; why not where it cannot be compared."""
-    whys = [_why_untested(*pair, may_differ) for pair in pairs]
+def _score_changes(
+    runs: tuple[RunReport, RunReport], pairs: Sequence[tuple[Row, Row]]
+) -> list[Change]:
+    """The metric of each row, after minus before over the seeds of both; tested as one family."""
+    whys = [_why_untested(*pair) for pair in pairs]
     comparable = [pair for pair, why in zip(pairs, whys, strict=True) if why is None]
-    if not comparable:
-        return [why or "" for why in whys]
     count = len(comparable)
-    scores = scores_of([pair[side] for side in (0, 1) for pair in comparable])
-    tests = tested(scores, pairs_of(np.arange(2 * count).reshape(2, -1)[::-1].T, 2 * count))
-    differences = (
-        replace(test, equal=_same_results(*pair))
-        for test, pair in zip(tests, comparable, strict=True)
-    )
-    return [next(differences) if why is None else why for why in whys]
+    tests: Iterator[Difference] = iter(())
+    if comparable:
+        scores = scores_of([pair[side] for side in (0, 1) for pair in comparable])
+        places = np.arange(2 * count).reshape(2, -1)[::-1].T
+        tests = iter(tested(scores, pairs_of(places, 2 * count)))
+    changes = []
+    for pair, why in zip(pairs, whys, strict=True):
+        before, after = (_interval(run, row) for run, row in zip(runs, pair, strict=True))
+        change = Change(runs[1].metric.label, why=why, before=before, after=after)
+        changes.append(change if why else _tested(change, next(tests), pair, runs[1].metric))
+    return changes
+
+
+def _tested(
+    change: Change, difference: Difference, rows: tuple[Row, Row], metric: MetricDescription
+) -> Change:
+    change = replace(change, value=difference.mean, low=difference.low, high=difference.high)
+    if _same_results(*rows):
+        return replace(change, adjusted=1.0, verdict="tie")
+    if difference.p is None:
+        seeds = counted(len(set(rows[0].values) & set(rows[1].values)), "seed")
+        return replace(change, why=f"{seeds} in common, {ENOUGH} are needed")
+    verdict: Verdict = "better" if metric.better(difference.mean) > 0 else "worse"
+    return replace(change, p=difference.p, floor=difference.guarded(0.0), verdict=verdict)
 
 
 def _same_results(one: Row, other: Row) -> bool:
@@ -199,52 +210,17 @@ def _same_results(one: Row, other: Row) -> bool:
     )
 
 
-def _score_change(
-    runs: tuple[RunReport, RunReport],
-    rows: tuple[Row, Row],
-    difference: Difference | str,
-    adjusted: float | None,
-) -> Change:
-    """The change of the metric over the seeds that both have. adjusted: its corrected p-value."""
-    metric = runs[1].metric
-    before, after = (_interval(run, row) for run, row in zip(runs, rows, strict=True))
-    change = Change(metric.label, before=before, after=after)
-    if isinstance(difference, str):
-        return replace(change, why=None if difference == UNSCORED else difference)
-    change = replace(change, value=difference.mean, low=difference.low, high=difference.high)
-    if difference.equal:
-        return replace(change, adjusted=1.0, verdict="tie")
-    if adjusted is None:
-        seeds = counted(len(set(rows[0].values) & set(rows[1].values)), "seed")
-        return replace(change, why=f"{seeds} in common, {ENOUGH} are needed")
-    adjusted = difference.guarded(adjusted)
-    verdict: Verdict = "better" if metric.better(difference.mean) > 0 else "worse"
-    verdict = "tie" if adjusted >= ALPHA else verdict
-    return replace(change, p=difference.p, adjusted=adjusted, verdict=verdict)
-
-
 def _interval(run: RunReport, row: Row) -> Interval | None:
     """The mean over seeds with its interval, which a deterministic fit has not."""
     interval = run.verdicts.intervals.get(row.name)
     return Interval(interval.mean) if interval and row.deterministic else interval
 
 
-def _judged(change: Change, adjusted: float | None) -> Change:
-    """A ratio of speeds with its verdict, where it was tested; memory has its own."""
-    if adjusted is None or change.value is None:
-        return change
-    verdict: Verdict = "better" if change.value > 1 else "worse"
-    verdict = "tie" if change.close or adjusted >= ALPHA else verdict
-    return replace(change, adjusted=adjusted, verdict=verdict)
-
-
 def _lost_or_recovered(one: Row, other: Row) -> tuple[str, str] | None:
     """The verdict where training or cost measurement succeeded in one run only; else None."""
-    lost, recovered = _failed_alone(other, one), _failed_alone(one, other)
-    if lost and recovered:
-        return "mixed", f"now: {lost}; before: {recovered}"
-    if lost:
+    if lost := _failed_alone(other, one):
         return "worse", lost
+    recovered = _failed_alone(one, other)
     return ("better", f"before: {recovered}") if recovered else None
 
 
@@ -252,8 +228,9 @@ def _failed_alone(row: Row, beside: Row) -> str | None:
     """How a row failed in what went well in the other run; None where it did not."""
     if (bad := row.bad) is None:
         return None
-    well = beside.measured if bad.kind == "cost" else beside.trained and not beside.failed
-    where = "cost" if bad.kind == "cost" else f"seed {bad.seed}"
+    cost = bad.kind == "cost"
+    well = beside.measured if cost else beside.trained and not beside.failed
+    where = "cost" if cost else f"seed {bad.seed}"
     return f"{bad.status} ({where}): {bad.reason}" if well else None
 
 
@@ -267,10 +244,9 @@ def _overall(changes: Sequence[Change]) -> tuple[str, str]:
         return "mixed", f"worse {worse}; better {better}"
     if worse or better:
         return "worse" if worse else "better", worse or better
-    unknown = [change for change in changes if change.why and change.verdict is None]
+    unknown = [change for change in changes if change.why]
     if not ties:
         return NOT_COMPARABLE, "; ".join(dict.fromkeys(str(change.why) for change in unknown))
-    # What could not be compared is stated with a tie, or it would pass for one. The notes say of
-    # the whole table what the reference is.
-    known = (REFERENCE, REFERENCE_DIFFERS)
+    # What could not be compared is stated with a tie, or it would pass for one.
+    known = (REFERENCE, SETTINGS, UNSCORED)
     return "tie", "; ".join(f"{c.metric}: {c.why}" for c in unknown if c.why not in known)
