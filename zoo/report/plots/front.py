@@ -85,8 +85,9 @@ def _front_plot(run: RunReport, plot: str, column: str, label: str, cost: str) -
     axes.set(xlabel=textwrap.fill(across, ACROSS), ylabel=run.metric_label + worth)
     _label(axes, points, stairs, run, more)
     names = ", ".join(run.short_name(run.rows[p.number]) for p in stairs[:NAMED])
+    joined = ", and joined by the dashed line," if stairs[1:] else ""
     about = (
-        f"Filled, and joined by the dashed line, is the front of the means: {names}. Bars are 95% "
+        f"Filled{joined} is the front of the means: {names}. Bars are 95% "
         f"intervals{'' if more else '; memory is measured once, so it has none'}. {run.drawn_note}"
     )
     title = f"{plain(run.metric.label).capitalize()} against {cost}"
