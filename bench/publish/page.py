@@ -16,8 +16,8 @@ from zoo.config.metric_description import MetricDescription
 from zoo.errors import counted
 from zoo.report.rows import class_scores
 from zoo.report.run_report import RunReport
+from zoo.report.stats.effects import sentence
 from zoo.report.stats.intervals import Interval
-from zoo.report.tables.effects_text import sentence
 from zoo.report.tables.text import bullets, code, escaped, line
 from zoo.report.write import NAMES, PLOTS
 from zoo.sweep.keys import stale_rows

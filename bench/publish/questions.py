@@ -13,8 +13,7 @@ from zoo.errors import counted, listed
 from zoo.report.profile import Profile
 from zoo.report.rows import Row
 from zoo.report.run_report import RunReport
-from zoo.report.stats.effects import Effect
-from zoo.report.tables.effects_text import sentence
+from zoo.report.stats.effects import Effect, sentence
 from zoo.report.tables.text import code
 
 TITLE = "Ten questions"

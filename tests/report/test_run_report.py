@@ -11,7 +11,7 @@ from factory import cell, name, simulated, train_record
 
 from zoo.report.compare_runs import compare
 from zoo.report.run_report import RunReport
-from zoo.report.tables.effects_text import sentence
+from zoo.report.stats.effects import sentence
 from zoo.sweep.complete import read_run
 
 ROOT = Path(__file__).parents[2]

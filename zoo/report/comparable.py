@@ -26,7 +26,8 @@ def differing_settings(records: Sequence[Record]) -> dict[str, list[str]]:
     values: dict[str, dict[str, None]] = {}
     for record in records:
         fingerprint = str(record.config.get("data", {}).get("fingerprint", ""))[:12]
-        settings = {"data.fingerprint": fingerprint} | settings_of(record.config)
+        settings = {"task": record.task, "data.fingerprint": fingerprint}
+        settings |= settings_of(record.config)
         if record.cell:
             settings["axes"] = " ".join(record.cell)
         if record.kind == "cost" and record.status == "ok":
@@ -40,11 +41,6 @@ def differing_settings(records: Sequence[Record]) -> dict[str, list[str]]:
 def refuse_differing(records: Sequence[Record], directories: Sequence[object]) -> None:
     """Raise ZooError if records of several directories cannot be in one table."""
     names = " and ".join(str(directory) for directory in directories)
-    tasks = list(dict.fromkeys(record.task for record in records))
-    if len(tasks) > 1:
-        raise ZooError(
-            f"{names} are of different tasks ({', '.join(tasks)}): report each separately"
-        )
     if different := differing_settings(records):
         listed = "; ".join(f"{name}: {', '.join(values)}" for name, values in different.items())
         raise ZooError(

@@ -15,7 +15,7 @@ from factory import (
 from rates import at_least, at_most, at_rate
 
 from zoo.report.run_report import RunReport
-from zoo.report.tables.effects_text import sentence
+from zoo.report.stats.effects import sentence
 
 AXES = {"attention": ["fused", "naive"], "pe": ["rope", "sin", "none"]}
 SQUARE = {"attention": ["fused", "naive"], "pe": ["rope", "sin"]}

@@ -61,7 +61,6 @@ def test_accuracy_has_its_interval_over_seeds_and_separately_the_test_sets_error
 
 
 def test_a_ratio_is_a_number_with_a_mark_where_it_is_not_told_apart_from_1(table):
-    assert list(table["train_tie"][["sin", "none"]]) == [True, False]
     assert table["train_ratio"]["rope"] == 1
     assert table["train_ratio_low"]["none"] < 2 < table["train_ratio_high"]["none"]
     few = [cost_record(cell(pe=pe), [s] * 3, REFERENCE, [1.0] * 3)

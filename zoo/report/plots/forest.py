@@ -7,9 +7,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from zoo.report.plots.plot import HUES, MUTED, PAPER, WIDTH, Plot, finish
-from zoo.report.stats.effects import Effect, Effects
+from zoo.report.stats.effects import Effect, Effects, sentence
 from zoo.report.stats.ratios import memory_verdict
-from zoo.report.tables.effects_text import sentence
 from zoo.report.tables.text import plain
 
 LINE, FRAME = 0.36, 0.65  # inches: of an effect, and of an axis with its label

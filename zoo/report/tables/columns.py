@@ -139,7 +139,6 @@ def _scores(run: EvaluatedRun) -> list[Column]:
             part("mean"),
             lambda row: run.score_text(row.name),
         ),
-        _hidden(f"{name}_std", "The standard deviation over seeds.", part("sd")),
         _hidden(f"{name}_low", "The lower end of the 95% interval of the mean.", part("low")),
         _hidden(f"{name}_high", "The upper end of that interval.", part("high")),
         _hidden(f"{name}_sampling_error", "How far another test set may be off.", error),
@@ -195,10 +194,6 @@ def _speeds(run: EvaluatedRun) -> list[Column]:
         def part(which: str) -> Value:
             return lambda row: getattr(ratio(row.name), which, None)
 
-        def tie(row: Row) -> bool | None:
-            verdict = part("verdict")(row)
-            return None if verdict is None else verdict == 0
-
         def text(row: Row) -> str:
             known = ratio(row.name)
             if known is None or row.name == reference:
@@ -226,7 +221,6 @@ def _speeds(run: EvaluatedRun) -> list[Column]:
             ),
             _hidden(f"{key}_low", "The lower end of the 95% interval of the ratio.", part("low")),
             _hidden(f"{key}_high", "The upper end of that interval.", part("high")),
-            _hidden(f"{phase}_tie", "Whether the ratio is not told apart from 1.", tie),
         ]
 
     def contended(row: Row) -> bool | None:

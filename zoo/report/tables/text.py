@@ -37,11 +37,6 @@ def from_to(low: int, high: int) -> str:
     return f"{low}" if low == high else f"{low} to {high}"
 
 
-def percent(share: float) -> str:
-    """A share as ``11%`` or ``1.3%``."""
-    return f"{share:.0%}" if share >= 0.1 else f"{share:.1%}"
-
-
 def ratio_text(value: float | None, apart: object) -> str:
     """A ratio as ``1.25``, or ``~1.02`` where it is not told apart from 1; empty where unknown."""
     return "" if value is None else f"{'' if apart else '~'}{value:.2f}"
