@@ -3,14 +3,10 @@
     python -m bench.power reach --out power           # runs all tests: which reach which line
     python -m bench.power draw --out power            # 300 faults, on lines that tests reach
     python -m bench.power run --out power --part 1/2  # each fault against the tests that reach it
-    python -m bench.power rest --out power            # what is left, together against all tests
     python -m bench.power table --out power
 
 A fault is one change of one expression or statement. ``run`` tries the tests that reach its line,
-those first that reach few other lines, up to a limit. ``rest`` puts all faults that no test caught
-yet into one copy and runs every test; a test that fails there is run against each fault that it
-reaches. So a fault that is left was before every test. Each command goes on where it was stopped.
-
+those first that reach few other lines, up to a limit. Each command goes on where it was stopped.
 """
 
 from __future__ import annotations
@@ -34,7 +30,7 @@ from tabulate import tabulate
 
 ROOT = Path(__file__).parents[1]
 TESTS = ("tests", "plugins")
-NEAREST = 60  # tests that a fault is tried against at first
+NEAREST = 60  # tests that a fault is tried against
 LIMIT = 300.0  # seconds of one run of tests; a fault that makes tests hang is caught
 OPPOSITE: dict[type[ast.AST], type[ast.AST]] = {
     ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE,
@@ -183,19 +179,6 @@ def run(out: Path, part: int, parts: int) -> None:
                 _note(out / f"run-{part}-of-{parts}.jsonl", number, fault, caught)
 
 
-def rest(out: Path) -> None:
-    """Put what no test caught into one copy, run every test there, and find whom each failed at."""
-    reached, faults = Reached(out / "reached"), _faults(out)
-    left = {n: faults[n] for n, by in _caught(out).items() if by is None}
-    with tempfile.TemporaryDirectory() as place:
-        tree = _copied(Path(place))
-        failed = _failures(tree, list(left.values()), _suites(), first=False)
-        for number, fault in left.items():
-            tests = [test for test in reached.of(fault) if test in failed]
-            caught = _first_failure(tree, fault, tests) if tests else None
-            _note(out / "run-rest.jsonl", number, fault, caught)
-
-
 def table(out: Path) -> str:
     """Faults and those caught, by kind and by folder."""
     faults, caught = _faults(out), _caught(out)
@@ -232,33 +215,20 @@ def _copied(place: Path) -> Path:
 
 
 def _first_failure(tree: Path, fault: Fault, tests: Sequence[str]) -> str | None:
-    suites = [[t for t in tests if t.startswith(folder)] for folder in TESTS]
-    return next(iter(_failures(tree, [fault], suites, first=True)), None)
-
-
-def _failures(
-    tree: Path, faults: Sequence[Fault], suites: Sequence[Sequence[str]], *, first: bool
-) -> list[str]:
-    """The tests that fail with the faults in a tree; ``the run`` where pytest itself does."""
-    texts = {fault.file: (tree / fault.file).read_bytes() for fault in faults}
-    reached = dict.fromkeys(texts, sys.maxsize)  # from the end of each file
-    for fault in sorted(faults, key=lambda f: -f.start):
-        if fault.end <= reached[fault.file]:  # one inside another is left out
-            file = tree / fault.file
-            file.write_bytes(fault.applied(file.read_bytes()))
-            reached[fault.file] = fault.start
-    failed: list[str] = []
+    """The first test that fails with the fault in a tree; ``the run`` where pytest itself does."""
+    file = tree / fault.file
+    text = file.read_bytes()
+    file.write_bytes(fault.applied(text))
     try:
-        for tests in suites:
-            if tests and not (first and failed):
-                options = ["-x", "-n0"] if first else []
-                failed += _pytest(tree, [*options, *tests], LIMIT if first else None)
+        for folder in TESTS:
+            own = [test for test in tests if test.startswith(folder)]
+            if own and (failed := _pytest(tree, ["-x", "-n0", *own], LIMIT)):
+                return failed[0]
     except subprocess.TimeoutExpired:
-        failed.append("the run")
+        return "the run"
     finally:
-        for name, text in texts.items():
-            (tree / name).write_bytes(text)
-    return failed
+        file.write_bytes(text)
+    return None
 
 
 def _pytest(tree: Path, arguments: Sequence[str], limit: float | None) -> list[str]:
@@ -308,7 +278,7 @@ def _note(file: Path, number: int, fault: Fault, caught: str | None) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.power", description=__doc__)
-    parser.add_argument("command", choices=["reach", "draw", "run", "rest", "table"])
+    parser.add_argument("command", choices=["reach", "draw", "run", "table"])
     parser.add_argument("--out", type=Path, required=True, help="folder of all that is noted")
     parser.add_argument("--faults", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
@@ -324,8 +294,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
             draw(out, options.faults, options.seed)
         case "run":
             run(out, part, parts)
-        case "rest":
-            rest(out)
         case "table":
             print(table(out))
 
