@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import re
-import textwrap
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from bench.docs.catalog import catalog, install_command
 from bench.docs.evidence import results_section
 from bench.docs.pictures import Picture, pictures
+from bench.docs.place import ROOT
 from bench.publish.markdown import grid, link
 from zoo.registry import AXES, BUILT_IN, CAPABILITIES, KINDS, Component
 from zoo.report.tables.text import code, escaped, line
@@ -77,13 +75,13 @@ def _page(component: Component, drawn: list[Picture]) -> str:
         f"**Source:** {_linked(component.source)}" if component.source else "",
         f"    {install}" if install else "",
         f"    {_command(component)}",
+        f"**Code:** {_code(component)}",
         *(picture.markdown for picture in drawn),
     ]
     sections = {
         "Parameters": _parameters(component),
         "Capabilities": _capabilities(component),
         "Results": results_section(component, UP),
-        "Code": _code(component),
     }
     for title, text in sections.items():
         if text:
@@ -156,24 +154,10 @@ def _capabilities(component: Component) -> str:
 
 
 def _code(component: Component) -> str:
-    """The source of the class or function, without its docstring."""
-    try:
-        source = textwrap.dedent(inspect.getsource(component.resolve()))
-    except (OSError, TypeError):
-        return ""
-    file = component.file()
-    name = "/".join(Path(file).parts[-len(component.module.split(".")) :]) if file else ""
-    shown = textwrap.indent(f"```python\n{_without_docstring(source).rstrip()}\n```", "    ")
-    return f'??? note "{name}"\n\n{shown}'
-
-
-def _without_docstring(source: str) -> str:
-    tree = ast.parse(source).body[0]
-    assert isinstance(tree, ast.ClassDef | ast.FunctionDef)
-    if ast.get_docstring(tree) is None or len(tree.body) < 2:
-        return source
-    lines, docstring = source.splitlines(), tree.body[0]
-    return "\n".join(lines[: docstring.lineno - 1] + lines[docstring.end_lineno :])
+    """The name of the file in this repository."""
+    module = f"{component.module.replace('.', '/')}.py"
+    files = [ROOT / module, *ROOT.glob(f"plugins/*/{module}")]
+    return next((f"`{f.relative_to(ROOT).as_posix()}`" for f in files if f.exists()), "")
 
 
 def components_overview() -> str:
