@@ -55,7 +55,7 @@ X_ROTARY = PeerModel(
 )
 
 
-class MissingError(Exception):
+class MissingError(ZooError):
     """A library or data set is missing; the message says how to get it."""
 
 
@@ -67,7 +67,7 @@ def model_pair(peer: PeerModel, shape: Shape) -> tuple[nn.Module, nn.Module]:
     """The zoo's model and the library's, with equal weights, on the CPU in float32.
 
     The library's model comes from plugins/zoo-peers, from this checkout if it is not installed.
-    Raises MissingError without the library, UnequalError where the two differ.
+    Raises MissingError without the library.
     """
     if importlib.util.find_spec(peer.module) is None:
         raise MissingError(f"needs {peer.module}: pip install -c constraints.txt --group peers")
@@ -92,31 +92,16 @@ def model_pair(peer: PeerModel, shape: Shape) -> tuple[nn.Module, nn.Module]:
         raise MissingError(one_line(error)) from error
     ours = twin(theirs, **common, attention="fused")
     for model in (ours, theirs):
-        model.eval()  # no dropout while they are compared
-    check_equal_models(peer, ours, theirs, sizes.vocab_size, min(shape.length, 128))
+        model.eval()
     return ours, theirs
 
 
-def check_equal_models(
-    peer: PeerModel, ours: nn.Module, theirs: nn.Module, vocab_size: int, length: int
-) -> None:
-    """Raise UnequalError unless logits and gradients are equal, with and without padding."""
-    draw = torch.Generator().manual_seed(1)
-    ids = torch.randint(1, vocab_size, (3, length), generator=draw)
-    positions = torch.arange(length)
-    attention_mask = positions < torch.tensor([[length], [length // 2], [max(1, length // 3)]])
-    targets = torch.tensor([0, 1, 2])
-    for tokens in (Tokens(None, positions), Tokens(attention_mask, positions)):
-        check_equal_gradients(peer, ours, theirs, (ids, tokens, targets))
-
-
 def check_equal_gradients(
-    peer: PeerModel, ours: nn.Module, theirs: nn.Module, batch: Batch, where: str = ""
+    peer: PeerModel, ours: nn.Module, theirs: nn.Module, batch: Batch
 ) -> None:
     """Raise UnequalError unless both give the same logits and gradients, in fp32 without dropout.
 
     Both models are where the batch is, in evaluation mode, and are left without gradients.
-    where: added to the message, such as `` on a timed batch``.
     """
     from zoo_peers.twin import ties
 
@@ -126,7 +111,7 @@ def check_equal_gradients(
         model.zero_grad()
         scores.append(model(ids, tokens))
         F.cross_entropy(scores[-1], targets).backward()
-    check_equal(f"logits of {peer.name}{where}", *scores)
+    check_equal(f"logits of {peer.name} on a timed batch", *scores)
     pairs = []
     for tie in ties(theirs, ours):  # type: ignore[arg-type]
         assert tie.ours.grad is not None
@@ -135,7 +120,7 @@ def check_equal_gradients(
     largest = max(float(gradient.abs().max()) for _, gradient in pairs)
     for own, other in pairs:
         tolerance = min(TOLERANCE, GRADIENT_TOLERANCE * largest)
-        check_equal(f"gradients of {peer.name}{where}", own, other, tolerance)
+        check_equal(f"gradients of {peer.name} on a timed batch", own, other, tolerance)
     for model in (ours, theirs):
         model.zero_grad()
 
@@ -152,8 +137,8 @@ def check_equal_on_batch(
 ) -> None:
     """Raise UnequalError unless both give the same for a batch that will be timed.
 
-    Logits on the device and at the precision of the timing, where other kernels and fast paths may
-    run than in ``model_pair`` on the CPU; gradients there in fp32. Moves the models to the device.
+    Logits on the device and at the precision of the timing; logits and gradients there in fp32,
+    of the batch as it is and with its texts padded. Moves the models to the device.
     """
     check_equal(
         f"logits of {peer.name} on a timed batch",
@@ -161,4 +146,17 @@ def check_equal_on_batch(
         logits(theirs, batch, runtime),
         LOGITS_TOLERANCE[runtime.precision],
     )
-    check_equal_gradients(peer, ours, theirs, batch, " on a timed batch")
+    for one in (batch, _padded(batch)):
+        check_equal_gradients(peer, ours, theirs, one)
+
+
+def _padded(batch: Batch) -> Batch:
+    """The batch with its texts cut to lengths from half of the whole to all of it."""
+    ids, tokens, labels = batch
+    count, length = ids.shape
+    lengths = torch.linspace(length // 2, length, count, device=ids.device).round()
+    positions = tokens.positions
+    attention_mask = torch.arange(length, device=ids.device) < lengths[:, None]
+    if tokens.attention_mask is not None:
+        attention_mask &= tokens.attention_mask
+    return ids, Tokens(attention_mask, positions), labels

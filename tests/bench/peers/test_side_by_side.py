@@ -93,14 +93,26 @@ def test_flops_equal_those_that_torch_counts():
 def test_models_with_different_weights_are_unequal():
     peer = model_pairs.TORCH
     ours, theirs = model_pairs.model_pair(peer, options.TINY)
-    vocab_size = options.TINY.sizes.vocab_size
-    model_pairs.check_equal_models(peer, ours, theirs, vocab_size, 16)
+    (batch,) = random_batches(options.TINY, RUNTIME.device, 1)
+    model_pairs.check_equal_on_batch(peer, ours, theirs, batch, RUNTIME)
     with torch.no_grad():
         theirs.head[1].bias[0] += 1e-3
-    with pytest.raises(model_pairs.UnequalError, match=r"logits of nn\.TransformerEncoder differ"):
-        model_pairs.check_equal_models(peer, ours, theirs, vocab_size, 16)
+    with pytest.raises(model_pairs.UnequalError, match=r"logits of nn\.TransformerEncoder "):
+        model_pairs.check_equal_on_batch(peer, ours, theirs, batch, RUNTIME)
     with pytest.raises(model_pairs.UnequalError):
         model_pairs.check_equal("x", torch.tensor([float("nan")]), torch.tensor([0.0]))
+
+
+def test_models_that_differ_on_padded_texts_alone_are_unequal(monkeypatch):
+    from zoo_peers.encoders import TorchEncoder
+
+    whole = TorchEncoder.forward
+    unmasked = lambda self, ids, tokens: whole(self, ids, Tokens(None, tokens.positions))  # noqa: E731
+    monkeypatch.setattr(TorchEncoder, "forward", unmasked)
+    ours, theirs = model_pairs.model_pair(model_pairs.TORCH, options.TINY)
+    (batch,) = random_batches(options.TINY, RUNTIME.device, 1)
+    with pytest.raises(model_pairs.UnequalError, match="logits"):
+        model_pairs.check_equal_on_batch(model_pairs.TORCH, ours, theirs, batch, RUNTIME)
 
 
 def test_a_missing_library_is_a_skipped_comparison(monkeypatch, capsys, tmp_path):
@@ -141,14 +153,12 @@ def test_equal_work_is_all_positions_without_dropout_on_the_same_batches(monkeyp
 
 
 @pytest.mark.parametrize("wrong", ["logits", "gradients"])
-def test_models_that_differ_only_on_a_timed_batch_are_not_timed(monkeypatch, capsys, wrong):
+def test_models_that_differ_on_a_timed_batch_are_not_timed(monkeypatch, capsys, wrong):
     from zoo_peers.encoders import TorchEncoder
 
     whole = TorchEncoder.forward
 
-    def changed(self, ids, tokens):  # right only for the 3 texts that the first check uses
-        if len(ids) == 3:
-            return whole(self, ids, tokens)
+    def changed(self, ids, tokens):
         if wrong == "logits":
             return whole(self, ids[:, :4], Tokens(None, tokens.positions[:4]))
         logits = whole(self, ids, tokens)
