@@ -14,7 +14,6 @@ from bench.publish.markdown import grid, link
 from bench.publish.published import Figure, Published, PublishedDifference, published_differences
 from zoo.config.metric_description import MetricDescription
 from zoo.errors import counted
-from zoo.report.rows import class_scores
 from zoo.report.run_report import RunReport
 from zoo.report.stats.effects import sentence
 from zoo.report.stats.intervals import Interval
@@ -70,7 +69,7 @@ def page(run: Run) -> str:
     if published and published.notes and not run.figures:
         parts += ["## Notes", bullets([line(note) for note in published.notes])]
     parts += _plots(run.directory)
-    parts += [*_classes(report), _commit(used)]
+    parts.append(_commit(used))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -191,28 +190,6 @@ def _plots(directory: Path) -> list[str]:
         title, about = (line(root.findtext(f"{SVG}{tag}", "")) for tag in ("title", "desc"))
         shown.append(f"### {title}\n\n![{title}]({PLOTS}/{file.name})\n\n{about}")
     return ["## Plots", *shown] if shown else []
-
-
-def _classes(report: RunReport) -> list[str]:
-    """F1 of every row by class, the mean over seeds, and how many texts a class has."""
-    of_rows = [(row, c) for row in report.rows if (c := row.confusions) is not None]
-    if not of_rows:
-        return []
-    first, confusions = of_rows[0]
-    support = confusions.sum(axis=2).mean(axis=0)
-    labels = first.labels or [str(number) for number in range(len(support))]
-    # (seeds, classes, precision, recall and F1) of each row, averaged over seeds
-    f1 = {row.name: class_scores(c).mean(axis=0)[:, 2] for row, c in of_rows}
-    heads = [f"{line(label)} ({n:g})" for label, n in zip(labels, support, strict=True)]
-    rows = [
-        {"row": code(report.short_name(row))}
-        | {head: f"{value:.3f}" for head, value in zip(heads, f1[row.name], strict=True)}
-        for row, _ in of_rows
-    ]
-    about = (
-        f"F1, mean over seeds. In brackets: {report.metric.scored} of the class that are scored."
-    )
-    return ["## By class", about, grid(rows)]
 
 
 def _shown(value: Interval | float | None, digits: int) -> str:
