@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import psutil
@@ -24,7 +23,6 @@ from small_runs import (
     seconds_of_first_epoch,
 )
 
-from zoo.execution import process
 from zoo.execution.base import (
     Ended,
     Event,
@@ -162,24 +160,6 @@ def test_what_runs_out_of_memory_beside_others_is_run_again_alone(
         last = events[-1]
         assert isinstance(last, Ended)
         assert last.job.key == "0"
-
-
-def test_a_job_that_is_lost_with_the_server_of_its_process_ends_so_and_the_next_one_runs(
-    small, tmp_path
-):
-    jobs = [
-        TrainJob(prepared({**small, "epochs": epochs}).setup, name, name, cell())
-        for name, epochs in {"long": 1000, "short": 1}.items()
-    ]
-    statuses = {}
-    for event in LocalExecutor().run(jobs, limits=Limits(), directory=tmp_path):
-        if isinstance(event, Ended):
-            statuses[event.job.name] = event.result.status
-        elif isinstance(event, Progress) and not statuses:
-            server = psutil.Process(process._servers[os.getpid()]._process.pid)
-            for each in (server, *server.children()):
-                each.kill()
-    assert statuses == {"long": "lost", "short": "ok"}
 
 
 def test_jobs_of_an_executor_that_is_closed_early_stop(small, tmp_path):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 import torch
-from small_runs import SIZES, flags
+from small_runs import QUICK, SIZES, flags
 
 from zoo.cli import main
 
@@ -47,6 +48,13 @@ USAGE = [
     (["--threads", "1000000"], "--threads 1000000: Input should be less than or equal to 1024"),
     (["--jobs", "2"], "--on inline runs one job at a time"),
     (["--set", "timeout=2"], "--on inline cannot stop a job"),
+]
+MISSING = [
+    ("--data nope.csv", "no data 'nope.csv', and no such file or directory"),
+    ("--data some/nope.csv", "no file or directory 'some/nope.csv'"),
+    ("--data nope.tsv --task seq2seq", "no pairs 'nope.tsv', and no such file"),
+    ("--data nope.txt --task lm", "no data 'nope.txt'"),
+    ("--data newswire --test nope.csv", "--test nope.csv: no such file"),
 ]
 # Of a task: options of another one, or without effect, and data that it does not read.
 TASKS = [
@@ -90,30 +98,23 @@ def no_run(tmp_path, capsys) -> Callable[..., str]:
     return run
 
 
-@pytest.mark.parametrize(("arguments", "says"), USAGE, ids=lambda v: " ".join(v) if v else "")
-def test_one_line_says_what_is_wrong_and_what_would_be_right(arguments, says, small, no_run):
-    assert says in no_run(*flags(small), *arguments)
+def rejected() -> Iterator[Any]:
+    """Arguments of ``zoo bench``, and what the line says."""
+    quick = flags({**QUICK, "data": "newswire(train=24,test=8)"})
+    for arguments, says in USAGE:
+        yield pytest.param([*quick, *arguments], says, id=" ".join(arguments))
+    for task, options, says in TASKS:
+        named = "--data" in options or task in ("seq2seq", "clasify")
+        data = [] if named else ["--data", "newswire"]
+        words = ["--task", task, *flags(SIZES), *data, *options]
+        yield pytest.param(words, says, id=" ".join([task, *options]))
+    for options, says in MISSING:
+        yield pytest.param([*options.split(), "--plan"], says, id=options)
 
 
-@pytest.mark.parametrize(("task", "options", "says"), TASKS, ids=str)
-def test_an_option_that_would_have_no_effect_is_refused(task, options, says, no_run):
-    data = [] if "--data" in options or task in ("seq2seq", "clasify") else ["--data", "newswire"]
-    arguments = ["--task", task, *flags(SIZES), *data, *options]
+@pytest.mark.parametrize(("arguments", "says"), list(rejected()))
+def test_one_line_says_what_is_wrong_and_what_would_be_right(arguments, says, no_run):
     assert says in no_run(*arguments)
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        ("--data nope.csv", "no data 'nope.csv', and no such file or directory"),
-        ("--data some/nope.csv", "no file or directory 'some/nope.csv'"),
-        ("--data nope.tsv --task seq2seq", "no pairs 'nope.tsv', and no such file"),
-        ("--data nope.txt --task lm", "no data 'nope.txt'"),
-        ("--data newswire --test nope.csv", "--test nope.csv: no such file"),
-    ],
-)
-def test_a_plan_of_data_that_do_not_exist_is_refused(options, says, no_run):
-    assert says in no_run(*options.split(), "--plan")
 
 
 def test_a_plan_reads_a_small_file_and_says_what_is_wrong_with_it(

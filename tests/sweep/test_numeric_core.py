@@ -69,10 +69,10 @@ if __name__ == "__main__":
             worker.call("program:carry_out", here)
 """
 SMALL = {"data": "newswire(train=24,test=8)", "epochs": 1, "attention": "notes", "baseline": "none"}
+PRETRAIN = {"init": "pretrain", "pretrain_epochs": 1, "validation": 0.2}
 JOBS: dict[str, tuple[Kind, Mapping[str, Any]]] = {
-    "classify": ("train", {**CLASSIFY, **SMALL, "validation": 0.2}),
     "tag": ("train", {**QUICK, "task": "tag", "data": "recall(train=30,test=10,pairs=4,values=3)"}),
-    "pretrained": ("train", {**CLASSIFY, **SMALL, "init": "pretrain", "pretrain_epochs": 1}),
+    "pretrained": ("train", {**CLASSIFY, **SMALL, **PRETRAIN}),
     "baseline": ("train", {**CLASSIFY, "data": SMALL["data"]}),
     "cost": ("cost", {**CLASSIFY, **SMALL}),
 }

@@ -37,7 +37,7 @@ def record(seed: int = 0, **rest: object) -> Record:
     return Record.model_validate({**fields, **rest})
 
 
-@settings(max_examples=30, deadline=None, derandomize=True, database=None)
+@settings(max_examples=10, deadline=None, derandomize=True, database=None)
 @given(st.lists(st.text(), max_size=5), st.floats(allow_nan=False, allow_infinity=False))
 def test_records_are_read_back_as_they_were_written(tmp_path_factory, reasons, value):
     file = RecordFile(tmp_path_factory.mktemp("records"))
