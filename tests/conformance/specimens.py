@@ -1,9 +1,12 @@
-"""Components written to be wrong in one way each, with the check that must catch them."""
+"""Components that are wrong in one way each, with the check that must catch them."""
 
 from __future__ import annotations
 
+import ast
+import functools
 import inspect
 import re
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,3 +88,55 @@ def _keywords(factory: Callable[..., Any]) -> dict[str, Any]:
         and parameter.default is not parameter.empty
         and name not in ("dropout", "cross", "projection")
     }
+
+
+WRITTEN = tempfile.TemporaryDirectory(prefix="zoo-mutations-")
+TABLE = Path(__file__).with_name("mutations.txt")
+_KIND = re.compile(r"# (\w+)((?: [\w-]+)*)")
+_ENTRY = re.compile(r"(\w+)\(([\w.]+)((?: [+=-][\w,-]*)*) ?(\{.*\})?\) ([\w-]+): (.+)")
+_METHOD = re.compile(r"    (\w+)\(([^()]*)\):(?: (.+))?")
+
+
+@functools.cache
+def mutations() -> dict[str, Path]:
+    """For each kind a plug-in file with the parts of the table, written for this process."""
+    sources: dict[str, list[str]] = {}
+    lines = TABLE.read_text(encoding="utf-8").splitlines()
+    for line in lines[lines.index("# ---") + 1 :]:
+        if kind := _KIND.fullmatch(line):
+            name, usual = kind[1], kind[2].split()
+            head = ["from bases import *", "from specimens import Specimens, registering"]
+            head += [f"mutations = Specimens({name!r})", "zoo_register = registering(mutations)"]
+            source = sources.setdefault(name, head)
+        elif entry := _ENTRY.fullmatch(line):
+            source += _class_lines(entry, usual)
+        elif method := _METHOD.fullmatch(line):
+            arguments = ", ".join(filter(None, ("self", method[2])))
+            returned = f" return {method[3]}" if method[3] else ""
+            source.append(f"    def {method[1]}({arguments}):{returned}")
+        elif line.startswith("    "):
+            source.append(line)
+        elif line:
+            raise ValueError(f"{TABLE.name} has a line that cannot be read: {line}")
+    files = {kind: Path(WRITTEN.name) / f"{kind}.py" for kind in sources}
+    for kind, source in sources.items():
+        files[kind].write_text("\n".join(source) + "\n", encoding="utf-8")
+    return files
+
+
+def _class_lines(entry: re.Match[str], usual: Sequence[str]) -> list[str]:
+    name, base, changes, parameters, check, says = entry.groups()
+    declared = {*usual}
+    for change in changes.split():
+        named = change[1:].split(",")
+        if change[0] == "=":
+            declared = {*filter(None, named)}
+        else:
+            declared = declared | {*named} if change[0] == "+" else declared - {*named}
+    more = f", parameters={ast.literal_eval(parameters)!r}" if parameters else ""
+    declares = f"only={tuple(sorted(declared))!r}{more}"
+    return [
+        f"@mutations.caught_by({check!r}, {says!r}, {declares})",
+        f"class {name}({base}):",
+        '    """Wrong on purpose."""',
+    ]

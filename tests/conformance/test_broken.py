@@ -6,13 +6,13 @@ import re
 from pathlib import Path
 
 import pytest
-from specimens import run_check
+from specimens import mutations, run_check
 
 from zoo.conformance import checks_of
 from zoo.registry import KINDS, Choice
 from zoo.registry.loading import load
 
-FILES = sorted((Path(__file__).parent / "broken").glob("*.py"))
+FILES = [*sorted((Path(__file__).parent / "broken").glob("*.py")), *mutations().values()]
 ZOO = load(files=FILES)
 OWNERS = {path.name for path in FILES}
 BROKEN = [

@@ -5,17 +5,16 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from refused import refused
+from specimens import mutations
 
 from zoo.conformance import checks_of
 from zoo.errors import ZooError
 from zoo.testing import ComponentChecks, component_checks, parametrize_with_checks
 
-HERE = Path(__file__).parent
-POOLS = HERE / "broken" / "pools.py"
+POOLS = mutations()["pool"]
 BROKEN = "pool/mean-over-padding"
 
 
@@ -40,7 +39,7 @@ def test_it_fails_with_the_numbers_owner_claim_and_command_of_each_failed_check(
     with pytest.raises(pytest.fail.Exception) as failure:
         checks()
     message = str(failure.value)
-    assert "pool/mean-over-padding (pools.py " in message
+    assert "pool/mean-over-padding (pool.py " in message
     assert "1 of 4 checks failed" in message
     assert "padding-invariance: 6 tokens" in message
     assert "off by" in message
@@ -106,7 +105,7 @@ def test_one_components_expected_failure_says_nothing_of_another():
 
 def test_a_file_alone_means_all_that_it_registers():
     checks = [check for of_one in component_checks(plugin=POOLS) for check in of_one.checks]
-    assert {check.choice.component.owner.distribution for check in checks} == {"pools.py"}
+    assert {check.choice.component.owner.distribution for check in checks} == {"pool.py"}
 
 
 def test_importing_it_imports_neither_torch_nor_pytest():

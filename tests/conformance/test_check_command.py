@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
+from specimens import mutations
 
 from zoo.cli import main
 
-HERE = Path(__file__).parent
-POOLS = str(HERE / "broken" / "pools.py")
+POOLS = str(mutations()["pool"])
 
 
 def test_a_sound_component_ends_with_its_counts_and_status_0(capsys):
@@ -28,7 +27,7 @@ def test_a_broken_one_is_printed_with_claim_owner_and_command_and_status_1(capsy
     printed = capsys.readouterr().out
     assert "  failed  empty-documents: output: 16 of 32 entries are not finite\n" in printed
     assert "must hold: A text of padding only gives finite outputs" in printed
-    assert "owner:     pools.py " in printed
+    assert "owner:     pool.py " in printed
     assert "repeat:    zoo check pool/divides-by-nothing --only empty-documents --plugin" in printed
 
 
@@ -37,7 +36,7 @@ def test_a_plugin_alone_means_all_that_it_registers(capsys):
     printed = capsys.readouterr().out
     assert "pool/mean-over-padding" in printed
     assert "encoder-zoo" not in printed
-    assert printed.splitlines()[-1] == "8 components: 0 passed, 1 failed, 7 skipped"
+    assert printed.splitlines()[-1] == "12 components: 0 passed, 1 failed, 11 skipped"
 
 
 def test_json_holds_every_result_and_the_counts(capsys):
@@ -51,7 +50,7 @@ def test_json_holds_every_result_and_the_counts(capsys):
     assert broken["check"] == "first"
     assert broken["status"] == "failed"
     assert broken["message"] == "reads = None instead of slice(0, 1)"
-    assert broken["owner"].startswith("pools.py ")
+    assert broken["owner"].startswith("pool.py ")
     assert broken["claim"].startswith("With `first`, `reads` is the first position")
     assert broken["repeat"].startswith("zoo check pool/first-in-name-alone --only first")
 
@@ -59,7 +58,7 @@ def test_json_holds_every_result_and_the_counts(capsys):
 def test_what_follows_from_a_failure_is_one_line_and_counts(capsys):
     names = ("dropout-scale", "causality", "padding-invariance", "both-padded")
     only = [word for name in names for word in ("--only", name)]
-    scores = str(HERE / "broken" / "attention_scores.py")
+    scores = str(mutations()["attention"])
     assert main(["check", "attention/mask-ignored", "--plugin", scores, *only]) == 1
     printed = capsys.readouterr().out
     assert "likely cause: the mask is ignored\n" in printed

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 import shlex
-from pathlib import Path
 
 import pytest
 import torch
-from specimens import run_check
+from specimens import mutations, run_check
 
 from zoo.cli import main
 from zoo.conformance import checks_of, counts, run_checks, select_choices
 from zoo.registry import KINDS
 from zoo.registry.loading import load
 
-HERE = Path(__file__).parent
-POOLS = str(HERE / "broken" / "pools.py")
+POOLS = str(mutations()["pool"])
 
 
 def one(name: str, *files: str):
@@ -29,7 +27,7 @@ def test_a_failure_has_the_numbers_the_owner_and_the_command_that_repeats_it(cap
     assert result.status == "failed"
     assert "off by" in result.message
     assert "is allowed" in result.message
-    assert result.owner.startswith("pools.py ")
+    assert result.owner.startswith("pool.py ")
     words = shlex.split(result.repeat)
     assert words[:2] == ["zoo", "check"]
     assert main(words[1:]) == 1
