@@ -120,9 +120,10 @@ def train(
     save: a new directory for the model; by default it is not written. from_: the directory of a
     run, or what ``zoo.bench`` returned: trains the row that its answer names, or the one called
     ``row`` (``"fused+sin"``), with the settings that it had, on all the data, those it was scored
-    on included; nothing is left to score it. Options given here win over the row's. all_data: train
-    any model so. seed: of initial weights, dropout and the order of the batches. attention, pe,
-    task, data, suite, on, track, plugins, progress and options are as for ``zoo.bench``.
+    on included; nothing is left to score it. Another option may only say where the data are and
+    how to execute. all_data: train any model so. seed: of initial weights, dropout and the order of
+    the batches. attention, pe, task, data, suite, on, track, plugins, progress and options are as
+    for ``zoo.bench``.
 
     Raises ZooError for bad usage or data, and
     ``zoo.inference.train.TrainingFailedError`` where the training itself fails.
@@ -261,7 +262,7 @@ def run_bench(
     from zoo.report.write import scores_text, write_tables
 
     if requests[0].lengths:
-        raise ZooError("max_length: several lengths are for 'zoo bench' on the command line")
+        raise ZooError("max_length: 'zoo bench --max-length 64,256' measures several lengths")
     refuse_unwritable(out or Path("runs"))
     metric, several = requests[0].metric, len(requests) > 1
     for request in requests if several else ():

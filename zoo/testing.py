@@ -14,7 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from zoo.conformance import CheckResult, CheckSettings, consequences, select_choices
+from zoo.conformance import (
+    CheckResult,
+    CheckSettings,
+    consequences,
+    consequences_line,
+    result_lines,
+    select_choices,
+)
 from zoo.conformance.check import ComponentCheck, checks_for
 
 __all__ = ["ComponentCheck", "ComponentChecks", "component_checks", "parametrize_with_checks"]
@@ -42,29 +49,22 @@ class ComponentChecks:
         """
         import pytest
 
-        found: dict[str, list[CheckResult]] = {}
+        results: dict[str, list[CheckResult]] = {}
         for check in self.checks:
             result = check.run()
-            found.setdefault(result.status, []).append(result)
-        if failed := found.get("failed"):
+            results.setdefault(result.status, []).append(result)
+        if failed := results.get("failed"):
             title = f"{self.component} ({failed[0].owner}): {len(failed)} of {len(self.checks)}"
             others = consequences(failed)
-            lines = [f"{title} checks failed", *(_told(r) for r in failed if r not in others)]
-            if others:
-                names = ", ".join(result.check for result in others)
-                lines.append(f"{len(others)} of them probably for the same reason: {names}")
+            lines = [f"{title} checks failed"]
+            lines += ["\n  ".join(result_lines(r)) for r in failed if r not in others]
+            lines += filter(None, [consequences_line(failed)])
             pytest.fail("\n".join(lines), pytrace=False)
-        if xfailed := found.get("xfailed"):
+        if xfailed := results.get("xfailed"):
             pytest.xfail("; ".join(f"{result.check}: {result.message}" for result in xfailed))
-        if "passed" not in found:
-            reasons = (f"{result.check}: {result.message}" for result in found.get("skipped", ()))
+        if "passed" not in results:
+            reasons = (f"{result.check}: {result.message}" for result in results.get("skipped", ()))
             pytest.skip(f"nothing was checked; {'; '.join(reasons)}")
-
-
-def _told(result: CheckResult) -> str:
-    return (
-        f"{result.check}: {result.message}\n  must hold: {result.claim}\n  repeat: {result.repeat}"
-    )
 
 
 def component_checks(
@@ -93,12 +93,12 @@ def component_checks(
     distributions = (distribution,) if isinstance(distribution, str) else tuple(distribution)
     choices = select_choices(zoo, components, files=not components, distributions=distributions)
     names = tuple(map(str, files))
-    found: dict[str, list[ComponentCheck]] = {}
+    by_component: dict[str, list[ComponentCheck]] = {}
     options: dict[str, Any] = {"expected": expected_failures, "settings": settings}
     for check in checks_for(choices, files=names, only=only, without=without, **options):
         if check.expected or check.why_skipped is None:
-            found.setdefault(check.component, []).append(check)
-    return [ComponentChecks(component, tuple(checks)) for component, checks in found.items()]
+            by_component.setdefault(check.component, []).append(check)
+    return [ComponentChecks(component, tuple(checks)) for component, checks in by_component.items()]
 
 
 def parametrize_with_checks(*components: str, **options: Any) -> Callable[[T], T]:

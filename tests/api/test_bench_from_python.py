@@ -112,6 +112,10 @@ def test_a_failure_is_a_row_and_progress_is_told_of_every_job(plugins, folder):
         ({"on": "nope"}, "no executor 'nope'"),
         ({"attention": []}, "--attention is empty"),
         ({"plugins": "missing.py"}, "missing.py cannot be read"),
+        (
+            {"max_length": [16, 32], "phases": "cost", "data": None},
+            "max_length: 'zoo bench --max-length 64,256'",
+        ),
     ],
     ids=str,
 )

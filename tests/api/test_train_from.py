@@ -50,18 +50,6 @@ def test_the_row_of_the_answer_has_its_settings_and_all_the_data(run, tmp_path, 
     assert model.predict(["the goal of the team"])[0].label in model.labels
 
 
-def test_the_score_of_another_model_is_not_said_of_this_one(run, corpus, tmp_path, said):
-    data = Path(shutil.copytree(corpus, tmp_path / "corpus"))
-    with (data / "train.csv").open("a") as file:
-        file.write("one more goal,sport\n")
-    arguments = ["train", "--from", run, "--on", "inline", "--save", tmp_path / "model"]
-    other = ["--attention", "naive", "--epochs", "1", "--set", "ffn_dim=48", "--data", data]
-    told = said(*arguments, *other).out
-    assert "The run's score is not this model's" in told
-    assert "which differs in: cell, data, ffn_dim, epochs\n" in told
-    assert "In the run" not in told
-
-
 def test_nothing_is_said_of_splits_where_all_the_data_are_trained_on(tmp_path, said):
     rows = [f"sentence {n % 12} about goals,sport" for n in range(20)]
     rows += [f"sentence {n} about banks,market" for n in range(4)]
@@ -76,12 +64,11 @@ def test_nothing_is_said_of_splits_where_all_the_data_are_trained_on(tmp_path, s
     assert (first, last.startswith("train 1/1")) == ("train: 1 to run", True)
 
 
-def test_another_row_from_python_with_an_option_over_its_own(run):
+def test_another_row_from_python_with_another_seed(run):
     report = RunReport(RecordFile(run).read())
     (other,) = [row for row in report.rows if row.cell and row is not report.best]
-    model = zoo.train(from_=run, row=f"fused+{other.cell['pe']}", epochs=1, on="inline", seed=5)
+    model = zoo.train(from_=run, row=f"fused+{other.cell['pe']}", on="inline", seed=5)
     assert (model.card.cell, model.card.seed) == (other.name, 5)
-    assert model.card.training.epochs == 1
     assert model.card.training.lr == other.trained[0].config["training"]["lr"]
 
 
@@ -95,7 +82,7 @@ def test_a_setting_that_was_a_default_once_is_that_of_the_record(run, tmp_path):
     known = row.record.config["training"]["batch_size"]
     assert "batch_size" not in row.record.command
     assert known != Training().batch_size
-    assert zoo.train(from_=old, on="inline", epochs=1).card.training.batch_size == known
+    assert zoo.train(from_=old, on="inline").card.training.batch_size == known
 
 
 def test_what_bench_returned_can_be_trained_from_where_its_data_have_not_changed(corpus, tmp_path):
@@ -120,7 +107,10 @@ def test_what_bench_returned_can_be_trained_from_where_its_data_have_not_changed
         (["--from", "nowhere"], "nowhere"),
         (["--row", "fused"], "say which with --from"),
         (["--from", "RUN", "--suite", "diagnostics"], "use one of them"),
-        (["--from", "RUN", "--validation", "0.2"], "--validation has no effect where all the data"),
+        (
+            ["--from", "RUN", "--epochs", "9", "--attention", "naive", "--set", "ffn_dim=48"],
+            "--attention and --set ffn_dim and --epochs: --from trains with the settings that",
+        ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -153,11 +143,7 @@ def test_a_saved_encoder_must_be_the_one_that_the_run_began_with(corpus, tmp_pat
     assert model.card.pretraining.model_dump() == record.config["pretraining"]
     shutil.rmtree(encoder)
     train(encoder, {**masked, "seed": 1})
-    with pytest.raises(zoo.ZooError, match=r"is not what the run began with .* has changed since"):
-        zoo.train(from_=out, on="inline")
-    assert zoo.train(from_=out, init=str(encoder), on="inline").card.pretraining.init.startswith(
-        "enc ("
-    )
+    refused("is not what the run began with .* has changed since", zoo.train, from_=out)
 
 
 def rows_of(split: Any) -> Counter[tuple[int, ...]]:

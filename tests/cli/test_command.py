@@ -80,10 +80,6 @@ def test_version(said):
         (["--vresion"], "zoo: error: no option '--vresion'; did you mean --version?"),
         (["list", "--jsn"], "zoo list: error: no option '--jsn'; did you mean --json?"),
         (["list", "--qqq"], "zoo list: error: no option '--qqq'; --help lists them"),
-        (
-            ["predict", "m", "--jsonl"],
-            "zoo predict: error: no option '--jsonl'; it is --format jsonl",
-        ),
         (["list", "pee"], "zoo list: error: no kind 'pee'; did you mean 'pe'? There is: attention"),
         (["info"], "zoo info: error: Missing argument 'KIND/NAME'."),
         (["info", "pe/roep"], "zoo info: error: no pe 'roep'; did you mean 'rope'? There is: "),

@@ -97,21 +97,9 @@ def test_every_check_can_be_listed_with_its_claim(capsys):
     assert listed["pe"]["rotation-norm"] == "Rotating preserves the norm of every query and key."
 
 
-def test_an_expected_failure_is_no_failure_and_its_reason_is_printed(capsys):
-    arguments = ["check", "pool/divides-by-nothing", "--plugin", POOLS, "--only", "empty-documents"]
-    for key in ("empty-documents", "pool/divides-by-nothing:empty-documents"):
-        assert main([*arguments, "--expect", f"{key}=no text is empty"]) == 0
-        printed = capsys.readouterr().out
-        assert "  xfailed empty-documents: no text is empty [output: 16 of 32 entries" in printed
-        assert printed.endswith("0 passed, 0 failed, 0 skipped, 1 xfailed\n")
-
-
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["pool/mean", "--expect", "reads"], "needs a check and a reason: --expect CHECK=WHY"),
-        (["pool/mean", "--expect", "reads= "], "needs a check and a reason"),
-        (["pool/mean", "--expect", "raeds=x"], "did you mean 'reads'?"),
         ([], "nothing to check; name components as kind/name, or say all"),
         (["fused"], "'fused' is no component; write it as kind/name"),
         (["pool/"], "'pool/' is no component; write it as kind/name"),

@@ -29,7 +29,7 @@ def rows(said) -> Callable[..., list[dict[str, Any]]]:
     """What ``zoo predict`` prints as JSON lines."""
 
     def run(*words: object) -> list[dict[str, Any]]:
-        printed = said("predict", *words, "--format", "jsonl").out
+        printed = said("predict", *words, "--json").out
         return [json.loads(line) for line in printed.splitlines()]
 
     return run

@@ -94,7 +94,7 @@ def test_evaluate_reads_it_with_the_same_options(saved, folder, said, answer):
 
 
 def test_predict_reads_it_with_the_same_options(saved, folder, said):
-    source = ["predict", saved, "--input", folder / "other.csv", "--format", "jsonl"]
+    source = ["predict", saved, "--input", folder / "other.csv", "--json"]
     printed = said(*source, *READING)
     rows = [json.loads(line) for line in printed.out.splitlines()]
     assert len(rows) == 10
@@ -108,12 +108,12 @@ def test_predict_reads_it_with_the_same_options(saved, folder, said):
 def test_predict_leaves_broken_rows_out_where_asked(saved, tmp_path, capsys):
     path = tmp_path / "texts.csv.gz"
     path.write_bytes(gzip.compress(b"id,text\n1,goal\n2,\n3,bank,more\n4,bond\n"))
-    words = ["predict", str(saved), "--input", str(path), "--format", "csv"]
+    words = ["predict", str(saved), "--input", str(path), "--json"]
     assert main(words) == 2
     said = capsys.readouterr().err
     assert "'text' is empty" in said
     assert "line 4: 3 fields, where its header has 2" in said
     assert main([*words, "--drop-bad-rows"]) == 0
     printed = capsys.readouterr()
-    assert len(printed.out.splitlines()) == 3
+    assert len(printed.out.splitlines()) == 2
     assert printed.err.count("left out") == 2

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import random
 from pathlib import Path
@@ -103,19 +101,12 @@ def test_of_conll_u_the_words_are_tagged(saved, tmp_path, said):
     assert [line.split()[0] for line in lines] == ["Anna", "left", "Rome"]
 
 
-def test_csv_and_json_lines_hold_the_same_tags(saved, tagger, said, rows):
+def test_json_lines_hold_the_tags(saved, tagger, rows):
     texts = ["Anna left Rome", "Ben left"]
     expected = tagger.predict(texts)
-    table = csv.DictReader(io.StringIO(said("predict", saved, *texts, "--format", "csv").out))
-    assert [(row["text"], row["token"], row["tag"]) for row in table] == [
-        (str(number), token, tag)
-        for number, found in enumerate(expected, start=1)
-        for token, tag in zip(found.tokens, found.tags, strict=True)
-    ]
     lines = rows(saved, *texts)
     assert [line["tags"] for line in lines] == [found.tags for found in expected]
     assert [line["tokens"] for line in lines] == [found.tokens for found in expected]
-    assert json.loads(said("predict", saved, *texts, "--format", "json").out) == lines
 
 
 def test_its_scores_are_those_of_scikit_learn_and_of_its_training(

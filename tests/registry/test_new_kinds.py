@@ -115,7 +115,7 @@ def test_train_and_predict(site):
     assert "error 0." in printed
     assert executed(site.folder.parent)[before:] == ["inspect", "train"]
     texts = ["the cup of the cup and a cup", "it was said to the of and"]
-    lines = ok(site, "predict", str(model), "--format", "jsonl", *texts).splitlines()
+    lines = ok(site, "predict", str(model), "--json", *texts).splitlines()
     many, none = (float(json.loads(line)["label"]) for line in lines)
     assert many > none + 1
     assert "probability" not in ok(site, "predict", str(model), texts[0])

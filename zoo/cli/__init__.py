@@ -204,7 +204,7 @@ def _worded(error: click.ClickException, arguments: Sequence[str]) -> str:
     for param in params:
         if isinstance(param, SetOption):
             known |= {name: f"--set {name}=…" for name in param.settings}
-        if isinstance(param.type, click.Choice):  # a value of an option, as in --jsonl
+        if isinstance(param.type, click.Choice):  # a value of an option, as in --onnx
             for choice in param.type.choices:
                 known.setdefault(choice, f"{param.opts[0]} {choice}")
     every = "--help-all" if "help_all" in known else "--help"

@@ -22,11 +22,13 @@ from zoo.conformance import (
     CheckSettings,
     checks_of,
     consequences,
+    consequences_line,
     counts,
+    result_lines,
     run_checks,
     select_choices,
 )
-from zoo.errors import ZooError, counted
+from zoo.errors import counted
 from zoo.registry import KINDS
 
 
@@ -34,13 +36,6 @@ from zoo.registry import KINDS
 @click.argument("components", metavar="[KIND/NAME]...", nargs=-1)
 @plugin_option
 @click.option("--only", metavar="CHECK", multiple=True, help="Run this check; may be given again.")
-@click.option(
-    "--expect",
-    "expected",
-    metavar="CHECK=WHY",
-    multiple=True,
-    help="This check must fail, for the reason given; CHECK or KIND/NAME:CHECK.",
-)
 @click.option("--seed", type=SEED, default=0, show_default=True)
 @click.option(
     "--compile",
@@ -56,7 +51,6 @@ def check(
     components: tuple[str, ...],
     plugins: tuple[str, ...],
     only: tuple[str, ...],
-    expected: tuple[str, ...],
     seed: int,
     backend: str,
     listing: bool,
@@ -72,38 +66,23 @@ def check(
     zoo check all
     zoo check --list
 
-    Exit status 1 if a check failed, or if all were skipped: skipped is not passed. One that is
-    expected to fail counts as ``xfailed`` when it does, and as failed when it does not.
+    Exit status 1 if a check failed, or if all were skipped: skipped is not passed.
     """
     if listing:
         return _list(as_json)
     zoo = load_zoo(plugins)
     chosen = select_choices(zoo, components, files=not components)
     settings = CheckSettings(seed=seed, compile_backend=backend)
-    reasons = _reasons(expected)
-    results = run_checks(chosen, only=only, files=plugins, settings=settings, expected=reasons)
+    results = run_checks(chosen, only=only, files=plugins, settings=settings)
     done = list(results) if as_json else _print(results)
-    found = counts(done)
+    totals = counts(done)
     if as_json:
-        print_json({"results": [asdict(result) for result in done], "counts": found})
+        print_json({"results": [asdict(result) for result in done], "counts": totals})
     else:
         tested = len({result.component for result in done})
-        summary = ", ".join(f"{count} {status}" for status, count in found.items())
+        summary = ", ".join(f"{count} {status}" for status, count in totals.items())
         click.echo(f"\n{counted(tested, 'component')}: {summary}")
-    return 1 if found["failed"] or not (found["passed"] or found.get("xfailed")) else 0
-
-
-def _reasons(expected: Iterable[str]) -> dict[str, str]:
-    """Check to the reason why it fails; ZooError where one is written otherwise."""
-    reasons = {}
-    for text in expected:
-        # A component's parameters have '=' too: the check's name follows its last colon.
-        head, colon, tail = text.partition("):") if "):" in text else ("", "", text)
-        name, equals, why = tail.partition("=")
-        if not equals or not name.strip() or not why.strip():
-            raise ZooError(f"--expect '{text}' needs a check and a reason: --expect CHECK=WHY")
-        reasons[f"{head}{colon}{name.strip()}"] = why.strip()
-    return reasons
+    return 1 if totals["failed"] or not totals["passed"] else 0
 
 
 def _print(results: Iterable[CheckResult]) -> list[CheckResult]:
@@ -117,23 +96,18 @@ def _print(results: Iterable[CheckResult]) -> list[CheckResult]:
                 click.echo(f"  {result.owner}")
             own.append(result)
             if result not in consequences(own):
-                _print_one(result)
+                first, *more = result_lines(result)
+                _echo(result.status, first)
+                for line in more:
+                    click.echo(f"          {printable(line)}")
         done += own
-        if others := [result.check for result in consequences(own)]:
-            status = click.style(f"{'failed':<8}", **STYLES["failed"])
-            many = f"{len(others)} others, probably" if len(others) > 1 else "one more, probably"
-            click.echo(f"  {status}{many} for the same reason: {', '.join(others)}")
+        if same_reason := consequences_line(own):
+            _echo("failed", same_reason)
     return done
 
 
-def _print_one(result: CheckResult) -> None:
-    status = click.style(f"{result.status:<8}", **STYLES[result.status])
-    note = f": {printable(result.message)}" if result.message else ""
-    click.echo(f"  {status}{result.check}{note}")
-    if result.status == "failed":
-        click.echo(f"          must hold: {result.claim}")
-        click.echo(f"          owner:     {result.owner}")
-        click.echo(f"          repeat:    {result.repeat}")
+def _echo(status: str, text: str) -> None:
+    click.echo(f"  {click.style(f'{status:<8}', **STYLES[status])}{printable(text)}")
 
 
 def _list(as_json: bool) -> int:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import json
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
@@ -36,20 +33,17 @@ DIGITS = 6  # of a probability; float32 knows no more
 @model_options
 @click.argument("texts", metavar="[TEXT]...", nargs=-1)
 @click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "csv", "jsonl", "json"]),
-    default="table",
-    show_default=True,
-    help="How to print: csv, jsonl and json (one array) hold the probability of every class, or of "
-    "each tag.",
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print a line of JSON for every text, with the probability of every class or tag.",
 )
-def predict(saved: SavedModel, texts: tuple[str, ...], source: Source, form: str) -> None:
+def predict(saved: SavedModel, texts: tuple[str, ...], source: Source, as_json: bool) -> None:
     """Print what the model predicts for every text: the class, a tag for each token, or its masks.
 
     \b
     zoo predict model "the striker scored twice" "shares fell"
-    zoo predict model --input articles.csv --text-column title,body --format jsonl
+    zoo predict model --input articles.csv --text-column title,body --json
     zoo predict model --input train.csv --no-header --text-column 2,3
     cat lines.txt | zoo predict model
     zoo predict tagger --input sentences.conll
@@ -87,7 +81,13 @@ def predict(saved: SavedModel, texts: tuple[str, ...], source: Source, form: str
             yield answer
 
     layout: Any = _TagLayout() if is_tagger else _TextLayout()
-    _print(answers(), _FillLayout() if isinstance(model, MaskFiller) else layout, form)
+    if isinstance(model, MaskFiller):
+        layout = _FillLayout()
+    for number, answer in enumerate(answers(), start=1):
+        if as_json:
+            print_json(layout.json(answer), indent=None)
+        else:
+            layout.echo(number, answer)
     report_limits(counts["cut"], counts["unknown"], counts["texts"], model.max_length)
 
 
@@ -197,28 +197,6 @@ def _conll_texts(source: Source, path: Path) -> Iterator[list[str]]:
     return with_notices(table.frame["tokens"].tolist(), problems.notices)
 
 
-def _print(answers: Iterable[Any], layout: Any, form: str) -> None:
-    """Print each answer as it comes, as a table, CSV, JSON lines or one JSON array."""
-    numbered = enumerate(answers, start=1)
-    if form == "csv":
-        writer = None
-        for row in (row for number, answer in numbered for row in layout.rows(number, answer)):
-            if writer is None:
-                writer = csv.DictWriter(sys.stdout, [*row], lineterminator="\n")
-                writer.writeheader()
-            writer.writerow(row)
-        return
-    for number, answer in numbered:
-        if form == "table":
-            layout.echo(number, answer)
-            continue
-        between = "" if form == "jsonl" else "[" if number == 1 else ",\n"
-        line = json.dumps(layout.json(answer), ensure_ascii=False)
-        click.echo(f"{between}{line}", nl=form == "jsonl")
-    if form == "json":
-        click.echo("]")
-
-
 class _TextLayout:
     """A line for every text."""
 
@@ -232,11 +210,6 @@ class _TextLayout:
         share = "" if p.probability is None else f"  {p.probability:>11.3f}"
         note = "  (every token is unknown to the model)" if p.all_unknown else ""
         click.echo(f"{p.label:<{self.width}}{share}  {printable(p.text)}{note}")
-
-    def rows(self, number: int, p: Prediction) -> Iterator[dict[str, Any]]:
-        row = self.json(p)
-        shares = row.pop("probabilities")
-        yield row | {f"p({label})": share for label, share in shares.items()}
 
     def json(self, p: Prediction) -> dict[str, Any]:
         most = None if p.probability is None else round(p.probability, DIGITS)
@@ -258,11 +231,6 @@ class _TagLayout:
         for token, tag, share in zip(tokens, p.tags, p.probabilities, strict=True):
             click.echo(f"{token:<{widths[0]}}  {tag:<{widths[1]}}  {share:>11.3f}")
 
-    def rows(self, number: int, p: TaggedText) -> Iterator[dict[str, Any]]:
-        for token, tag, share in zip(p.tokens, p.tags, p.probabilities, strict=True):
-            probability = round(share, DIGITS)
-            yield {"text": number, "token": token, "tag": tag, "probability": probability}
-
     def json(self, p: TaggedText) -> dict[str, Any]:
         shares = [round(share, DIGITS) for share in p.probabilities]
         about = {"tokens": p.tokens, "tags": p.tags, "probabilities": shares}
@@ -277,11 +245,6 @@ class _FillLayout:
         for mask, pieces in enumerate(p.masks, start=1):
             shown = ", ".join(f"{printable(piece)} {share:.3f}" for piece, share in pieces)
             click.echo(f"  mask {mask}: {shown}")
-
-    def rows(self, number: int, p: FilledText) -> Iterator[dict[str, Any]]:
-        for mask, pieces in enumerate(self.json(p)["masks"], start=1):
-            for piece, share in pieces.items():
-                yield {"text": number, "mask": mask, "piece": piece, "probability": share}
 
     def json(self, p: FilledText) -> dict[str, Any]:
         masks = [{piece: round(share, DIGITS) for piece, share in pieces} for pieces in p.masks]

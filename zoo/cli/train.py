@@ -127,9 +127,7 @@ def train(
     else:
         score = f"trained on all the data of {card.data['name']}, nothing is left to score it"
     click.echo(f"{card.cell}, seed {card.seed}: {score}; {cost}")
-    if of_run and (other := of_run.differences(card)):
-        click.echo(f"The run's score is not this model's, which differs in: {', '.join(other)}")
-    elif of_run:
+    if of_run and of_run.fingerprint == card.data["fingerprint"]:
         click.echo(f"In the run: {of_run.about}")
     click.echo(f"Model: {place}")
     return 0

@@ -11,7 +11,9 @@ from zoo.conformance.check import (
     CheckResult,
     checks_of,
     consequences,
+    consequences_line,
     counts,
+    result_lines,
     run_checks,
     select_choices,
 )
@@ -22,7 +24,9 @@ __all__ = [
     "CheckSettings",
     "checks_of",
     "consequences",
+    "consequences_line",
     "counts",
+    "result_lines",
     "run_checks",
     "select_choices",
 ]

@@ -301,6 +301,22 @@ def consequences(results: Iterable[CheckResult]) -> list[CheckResult]:
     return found
 
 
+def result_lines(result: CheckResult) -> list[str]:
+    """A result in lines; of a failure with the claim, the owner and the command that repeats it."""
+    lines = [f"{result.check}: {result.message}" if result.message else result.check]
+    if result.status == "failed":
+        lines += [f"must hold: {result.claim}", f"owner:     {result.owner}"]
+        lines += [f"repeat:    {result.repeat}"]
+    return lines
+
+
+def consequences_line(results: Iterable[CheckResult]) -> str | None:
+    """A line on the failures that follow others; None where there are none."""
+    names = [result.check for result in consequences(results)]
+    many = f"{len(names)} others" if len(names) > 1 else "one more"
+    return f"{many}, probably for the same reason: {', '.join(names)}" if names else None
+
+
 def counts(results: Iterable[CheckResult]) -> dict[str, int]:
     """Status to number of results."""
     counter = Counter(result.status for result in results)

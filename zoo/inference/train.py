@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zoo.config.flags import flag
 from zoo.config.request import PARTS, Request
-from zoo.config.settings import NO_PRETRAINING
 from zoo.errors import ZooError, nearest
 from zoo.execution.base import WEIGHTS, Job, Result, TrainJob
 from zoo.files import scratch_directory
@@ -201,22 +201,6 @@ class RunRow:
         """The single-file plug-ins that it was trained with."""
         return list(values_in(self.record.command, "--plugin"))
 
-    def differences(self, card: Card) -> list[str]:
-        """What of a model is not as in the row: ``task``, ``cell``, ``data``, names of settings.
-
-        The seed does not count, nor does a share held out for validation.
-        """
-        config = {"pretraining": NO_PRETRAINING.model_dump(), **self.record.config}
-        found = {
-            "task": card.task != self.record.task,
-            "cell": card.cell != self.record.name,
-            "data": card.data["fingerprint"] != self.fingerprint,
-        }
-        for part in ("task_options", "sizes", "training", "execution", "pretraining"):
-            own = card.model_dump()[part]
-            found |= {name: own.get(name) != value for name, value in config.get(part, {}).items()}
-        return [name for name, other in found.items() if other and name != "validation"]
-
     def options(self, registry: Registry) -> dict[str, Any]:
         """The options of its training that are not the task's defaults, the chosen ones included.
 
@@ -239,23 +223,39 @@ class RunRow:
         return options | ({"plugins": self.plugins} if self.plugins else {})
 
     def request(self, given: Mapping[str, Any], registry: Registry) -> Request:
-        """The request that trains it again; options given win over its own.
+        """The request that trains it again; given: where its data are, and how to execute it.
 
-        Raises ZooError as ``make_requests`` does, and where the saved encoder that it began with
-        has changed since.
+        Raises ZooError as ``make_requests`` does, for an option that contradicts the row's
+        settings, and where the saved encoder that it began with has changed since.
         """
         given = {name: value for name, value in given.items() if not is_absent(value)}
-        made = make_requests(given, registry, self.options(registry))
+        own = self.options(registry)
+        made, as_recorded = make_requests(given, registry, own), make_requests({}, registry, own)
         if len(made) > 1:
             raise ZooError(f"this trains one model, on one data set, not {len(made)}")
+        before, after = _settings(as_recorded[0]), _settings(made[0])
+        if wrong := [flag(name) for name in after if after[name] != before.get(name)]:
+            raise ZooError(
+                f"{' and '.join(wrong)}: --from trains with the settings that the row had; "
+                f"'{self.record.command}' takes others"
+            )
         (request,) = with_saved_encoders(made, registry)
         known = self.record.config.get("pretraining", {}).get("init")
-        if request.initial is not None and "init" not in given and request.initial.name != known:
+        if request.initial is not None and request.initial.name != known:
             raise ZooError(
                 f"--init {request.pretraining.init} is not what the run began with ({known}): it "
-                f"has changed since, and is now {request.initial.name}; --init takes another"
+                f"has changed since, and is now {request.initial.name}"
             )
         return request
+
+
+def _settings(request: Request) -> dict[str, Any]:
+    """What decides the model, by the name of its option; where the data are does not."""
+    settings: dict[str, Any] = {"task": request.task, **request.recorded_options}
+    settings |= {axis: getattr(request, axis) for axis in AXES}
+    for part in ("sizes", "training", "pretraining"):
+        settings |= getattr(request, part).model_dump()
+    return {name: value for name, value in settings.items() if name != "init"}
 
 
 def find_run_row(directory: Path, name: str = "") -> RunRow:
