@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,17 @@ def test_a_second_run_trains_nothing_more_and_runs_are_compared_data_set_by_data
     compared = json.loads(said("compare", out, out, "--json").out)
     found = [Path(one["before"]).name for one in compared]
     assert found == sorted(file.parent.name for file in sizes)
+
+
+def test_only_data_sets_with_the_same_settings_join_the_profile(run, tmp_path):
+    """Others are refused before anything is trained, and nothing is written."""
+    out = shutil.copytree(run[0], tmp_path / "out")
+    before = {file: file.read_bytes() for file in out.rglob("*") if file.is_file()}
+    settings = {**SETTINGS, "out": out, "vocab_size": 120}
+    says = r"holds data set order-\S+ with epochs=1, not 2: one pro"
+    refused(says, zoo.bench, "fused", data=OTHERS, **{**settings, "epochs": 2})
+    assert {file: file.read_bytes() for file in out.rglob("*") if file.is_file()} == before
+    assert zoo.bench("fused", data=OTHERS, **settings).table["data"].nunique() == 4
 
 
 def test_one_data_set_and_several_do_not_share_a_directory(run, tmp_path):

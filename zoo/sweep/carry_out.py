@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from zoo.errors import ZooError, counted
 from zoo.execution.base import Result
 from zoo.sweep.cost import measure_rows
 from zoo.sweep.keys import digest, slug
-from zoo.sweep.records import FILE
+from zoo.sweep.records import FILE, Record, RecordFile, differing
 from zoo.sweep.run import PreparedRun, Run, model_id
 from zoo.sweep.train_rows import train_rows
 
 MOST_REASONS = 3  # of skipped rows, that are said
+# What data sets of one task share in one directory, so that they can be in one profile.
+SETTINGS = ("sizes", "training", "tuning", "execution", "pretraining")
 
 
 def carry_out(run: Run, trained: Callable[[], None] = lambda: None) -> None:
@@ -55,7 +58,7 @@ def place_of(run: PreparedRun, out: Path | None) -> Path:
     if out is None:
         data = slug(config["data"]["name"])
         return Path("runs") / f"{config['task']}-{data}-{digest(config)[:8]}"
-    if others := sorted(file.parent.name for file in out.glob(f"*/{FILE}")):
+    if others := _data_sets_in(out):
         raise ZooError(
             f"--out {out} holds a run on several data sets ({', '.join(others)}); choose another "
             "directory"
@@ -67,7 +70,7 @@ def places_of(runs: Sequence[PreparedRun], name: str, out: Path | None) -> tuple
     """The directory of a run on several data sets, and beneath it one for each of them.
 
     name: of the run, used for its directory under ``runs``. Raises ZooError where ``out`` holds a
-    run on one data set.
+    run on one data set, or data sets with other settings.
     """
     configs = [run.config for run in runs]
     root = out or Path("runs") / f"{name}-{digest(configs)[:8]}"
@@ -77,7 +80,28 @@ def places_of(runs: Sequence[PreparedRun], name: str, out: Path | None) -> tuple
             "another directory"
         )
     names = directory_names([config["data"]["name"] for config in configs])
+    for other, record in _data_sets_in(root).items():
+        if other not in names:
+            _refuse_other_profile(record.config, configs, f"{root} holds data set {other}")
     return root, [root / each for each in names]
+
+
+def _refuse_other_profile(
+    there: Mapping[str, Any], configs: Sequence[Mapping[str, Any]], where: str
+) -> None:
+    """ZooError where a data set has settings that no one of these of its task has."""
+    alike = [config for config in configs if config["task"] == there["task"]]
+    found = [differing(there, config, SETTINGS) for config in alike]
+    if found and all(found):
+        raise ZooError(
+            f"--out {where} with {found[0]}: one profile would mix them; choose another directory"
+        )
+
+
+def _data_sets_in(directory: Path) -> dict[str, Record]:
+    """The directories of data sets beneath a run's, each with a record of it."""
+    places = [file.parent for file in sorted(directory.glob(f"*/{FILE}"))]
+    return {place.name: records[0] for place in places if (records := RecordFile(place).read())}
 
 
 def directory_names(names: Sequence[str]) -> list[str]:
