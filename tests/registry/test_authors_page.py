@@ -161,9 +161,8 @@ def test_every_class_and_field_of_data_stands_on_the_page():
 
 
 def test_what_the_page_expects_to_fail_is_a_check():
-    shown = re.findall(r'--expect "([a-z-]+)=why"', TEXT)
-    shown += re.findall(r'expected_failures={"([a-z-]+)": "why"}', TEXT)
-    assert len(shown) == 2
+    shown = re.findall(r'expected_failures={"([a-z-]+)": "why"}', TEXT)
+    assert len(shown) == 1
     assert set(shown) <= set(checks_of("attention"))
 
 
