@@ -170,6 +170,8 @@ def without_hub(monkeypatch, cache):
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(cache))
+    # The client waits longer before each new try, half a minute for a file.
+    monkeypatch.setattr(huggingface_hub.utils._http.time, "sleep", lambda seconds: None)
 
 
 def test_a_hub_out_of_reach_is_one_line(tmp_path, monkeypatch):
