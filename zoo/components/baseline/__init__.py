@@ -3,8 +3,6 @@
 Their capability says how they are built and called. Classifiers:
 ``texts``: built without arguments; ``fit(texts, labels)`` and ``predict(texts) -> labels``. The
 texts that it is given are cut where a cell stops reading them; with ``whole=True`` they are whole.
-A ``note``, where a fitted one has it and it is not empty, is printed under the table: a few words
-on what it chose.
 ``tokens``: a torch module built as ``Baseline(vocab_size=, classes=, sizes=, dropout=)`` that maps
 (ids, tokens) to logits (B, classes), trained on the same batches as every cell.
 ``vocabulary``, besides ``tokens``: also given ``vocabulary=``, the word piece of every id.
