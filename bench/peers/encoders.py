@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from bench.peers.comparison import Comparison, measured, skipped
 from bench.peers.model_pairs import (
@@ -45,7 +45,7 @@ class Case:
     shape: Shape
     training: bool
     reach: float
-    peers: tuple[PeerModel, ...] = (*PEERS, X_ROTARY)
+    peers: tuple[PeerModel, ...] = field(default_factory=lambda: (*PEERS, X_ROTARY))
 
     @property
     def work(self) -> str:
