@@ -51,7 +51,7 @@ def modules() -> dict[str, Path]:
     """Every module of the package by its dotted name."""
     found = {}
     for file in PACKAGE.rglob("*.py"):
-        if file.parent.name == "starters":  # `zoo new` copies them: they are plug-ins
+        if file.parent.name == "scaffold":  # `zoo new` copies them: they are plug-ins
             continue
         parts = ["zoo", *file.relative_to(PACKAGE).with_suffix("").parts]
         found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file

@@ -103,7 +103,7 @@ def test_the_pages_test_is_one_that_passes(tmp_path, monkeypatch):
     (tmp_path / "my_cosine.py").write_text(blocks("python")[0], "utf-8")
     monkeypatch.chdir(tmp_path)
     test = blocks("python")[-1].replace(
-        '"attention/my-window", "attention/my-window(sharpness=2.0)"',
+        '"attention/my-window", "attention/my-window(size=4)"',
         '"attention/my-cosine", plugin="my_cosine.py"',
     )
     assert "plugin=" in test

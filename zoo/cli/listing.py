@@ -15,7 +15,7 @@ import click
 from zoo.cli.options import json_option, load_zoo, plugin_option, print_json, print_table
 from zoo.errors import ZooError
 from zoo.registry import BUILT_IN, CAPABILITIES, KINDS, Component, Registry
-from zoo.registry.scaffold import WRITTEN_KINDS, NewPlugin, write_plugin
+from zoo.registry.scaffold import STARTERS, NewPlugin, write_plugin
 
 # For JSON: the parameters of a plug-in may be of any type.
 LENIENT: dict[str, Any] = {"default": repr, "allow_nan": True}
@@ -141,7 +141,7 @@ def _described(registry: Registry, component: Component) -> dict[str, Any]:
 
 NEW = f"""Write a plug-in with one component of KIND, called NAME.
 
-KIND is one of {", ".join(WRITTEN_KINDS)}. The plug-in is the folder zoo-NAME: a working component,
+KIND is one of {", ".join(STARTERS)}. The plug-in is the folder zoo-NAME: a working component,
 its tests, a README and a pyproject.toml.
 
 \b

@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from zoo import part
-from zoo.config.metric_description import MetricDescription
-from zoo.tasks.base import Metric
+from zoo.registry.declarations import part
+from zoo.tasks.base import Metric, MetricDescription
 
 
 @part("metric", "my-metric")
 def metric() -> Metric:
     """The lowest recall of any class.
 
-    How tables and comparisons show it, and its value.
-
-    By default a metric is a share from 0 to 1, more is better, and differences are in points;
-    ``MetricDescription`` has fields for other ones.
+    ``MetricDescription`` has fields for metrics that are no share, or better where they are lower.
     """
     return Metric(MetricDescription(name="my_metric", label="my metric"), compute)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, NonNegativeFloat
 
-from zoo import part
+from zoo.registry.declarations import part
 from zoo.tasks.classify import Classify, ClassifyOptions
 
 if TYPE_CHECKING:
@@ -26,22 +26,14 @@ class Options(ClassifyOptions):
     )
 
 
-@part("task", "my-task")
+@part("task", "my-task", source="Ishida et al. 2020, Do We Need Zero Training Loss, equation 5")
 class MyTask(Classify):
-    """Text classification that stops at a level of loss.
-
-    Text classification with flooding (Ishida et al. 2020, Do We Need Zero Training Loss).
-    """
+    """Text classification that stops at a level of loss."""
 
     options = Options
     metrics = ("macro_f1", "accuracy")  # the first ranks the rows
 
     def loss(self, setup: TaskSetup, model: nn.Module, batch: Any) -> tuple[Tensor, Tensor]:
-        """The flooded mean loss of a batch, and how many of its texts were right."""
+        """|loss - flood| + flood of a batch, and how many of its texts were right."""
         loss, right = super().loss(setup, model, batch)
-        return flooded(loss, setup.options.flood), right
-
-
-def flooded(loss: Tensor, level: float) -> Tensor:
-    """|loss - level| + level, a scalar in nats: below the level it rises again (equation 5)."""
-    return (loss - level).abs() + level
+        return (loss - setup.options.flood).abs() + setup.options.flood, right
