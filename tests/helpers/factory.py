@@ -11,7 +11,7 @@ import numpy as np
 
 from zoo.config.metric_description import MetricDescription
 from zoo.measure.turns import batch_of
-from zoo.report.compare_runs import compare as compare_runs
+from zoo.report.compare import compare as compare_runs
 from zoo.report.run_report import RunReport
 from zoo.sweep.keys import digest
 from zoo.sweep.records import Record, RecordFile, Status
@@ -278,7 +278,6 @@ def caption(records):
     return "\n".join(RunReport(records).notes)
 
 
-def compare(before, after, metric="", **options):
+def compare(before, after):
     """``zoo compare`` of two lists of records."""
-    runs = (RunReport(records, metric=metric) for records in (before, after))
-    return compare_runs(*runs, **options)
+    return compare_runs(RunReport(before), RunReport(after))

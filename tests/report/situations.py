@@ -23,7 +23,7 @@ from factory import (
 )
 
 from zoo.config.metric_description import MetricDescription
-from zoo.report.compare_runs import Comparison, compare
+from zoo.report.compare import Comparison, compare
 from zoo.report.profile import DataSet, Profile
 from zoo.report.run_report import RunReport
 from zoo.sweep.records import Record

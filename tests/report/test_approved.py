@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 from situations import SITUATIONS
 
-from zoo.report.compare_runs import Comparison
-from zoo.report.compare_text import comparison_text
+from zoo.report.compare import Comparison, comparison_text
 from zoo.report.profile import Profile
 from zoo.report.run_report import RunReport
 from zoo.report.tables.scaling_table import as_text
@@ -27,12 +26,11 @@ LONG = 40  # lines of a file, from which on its middle is left out
 
 
 def shown(report: RunReport | Profile | Comparison | list[Record], directory: Path) -> str:
-    """A terminal, one of 80 columns, and the files of tables; a comparison in both its forms."""
+    """A terminal, one of 80 columns, and the files of tables."""
     if isinstance(report, list):
         return as_text(report)
     if isinstance(report, Comparison):
-        texts = (comparison_text(report, "runs/a", "runs/b", form) for form in (False, True))
-        return "\n".join(map(_shortened, texts))
+        return _shortened(comparison_text(report, "runs/a", "runs/b"))
     write_tables(report, directory)
     parts = {"terminal": report_text(report), "80 columns": report_text(report, 80)}
     parts |= {file.name: file.read_text("utf-8") for file in sorted(directory.glob("*.[cm]*"))}

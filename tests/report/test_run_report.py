@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from factory import cell, name, simulated, train_record
 
-from zoo.report.compare_runs import compare
+from zoo.report.compare import compare
 from zoo.report.run_report import RunReport
 from zoo.report.stats.effects import sentence
 from zoo.sweep.complete import read_run

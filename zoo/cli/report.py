@@ -117,9 +117,6 @@ def _reports(
 @click.command()
 @click.argument("before", metavar="A", type=click.Path(path_type=Path))
 @click.argument("after", metavar="B", type=click.Path(path_type=Path))
-@click.option(
-    "--reference", metavar="ROW", default="", help="The row speeds are divided by: fused+sin."
-)
 @metric_option
 @click.option(
     "--fail-on",
@@ -128,17 +125,8 @@ def _reports(
     "differences found with too few seeds do not count), or if anything changed (rows added and "
     "gone count); also if nothing could be compared.",
 )
-@click.option("--markdown", is_flag=True, help="Print Markdown.")
 @json_option
-def compare(
-    before: Path,
-    after: Path,
-    reference: str,
-    metric: str,
-    fail_on: str | None,
-    markdown: bool,
-    as_json: bool,
-) -> int:
+def compare(before: Path, after: Path, metric: str, fail_on: str | None, as_json: bool) -> int:
     """Print what changed from the run in directory A to the one in B.
 
     \b
@@ -146,27 +134,22 @@ def compare(
     zoo compare results/bbc-news/cpu/grid runs/mine --fail-on worse
     zoo compare runs/by-length runs/random
     """
-    from zoo.report.compare_runs import compare as compare_runs
-    from zoo.report.compare_runs import failure_reason
-    from zoo.report.compare_text import comparison_data, comparison_text
+    from zoo.report import compare as comparing
     from zoo.report.run_report import RunReport
     from zoo.sweep.complete import read_run
 
-    if markdown and as_json:
-        raise ZooError("--markdown and --json: use one of the two")
     compared = []
     for first, second in _pairs(before, after):
         one, other = (RunReport(read_run(side), metric=metric) for side in (first, second))
-        comparison = compare_runs(one, other, reference)
-        compared.append((comparison, str(first), str(second)))
+        compared.append((comparing.compare(one, other), str(first), str(second)))
     if as_json:
-        data = [comparison_data(*comparison) for comparison in compared]
+        data = [comparing.comparison_data(*each) for each in compared]
         print_json(data if len(data) > 1 else data[0])
     else:
-        click.echo("\n\n".join(comparison_text(*each, markdown) for each in compared))
+        click.echo("\n\n".join(comparing.comparison_text(*each) for each in compared))
     if not fail_on:
         return 0
-    reasons = (failure_reason(comparison, fail_on) for comparison, *_ in compared)
+    reasons = (comparing.failure_reason(comparison, fail_on) for comparison, *_ in compared)
     why = next(filter(None, reasons), "")
     click.echo(f"--fail-on {fail_on}: {f'failed ({why})' if why else 'passed'}", err=True)
     return 1 if why else 0

@@ -3,10 +3,9 @@
 import re
 
 from example import run
-from factory import cell, compare, failed, skipped, train_record
+from factory import cell, failed, skipped
 
 from bench.publish.markdown import grid
-from zoo.report.compare_text import comparison_text
 from zoo.report.run_report import RunReport
 from zoo.report.tables.text import code, line
 from zoo.report.write import write_tables
@@ -44,15 +43,3 @@ def test_the_table_file_keeps_its_columns(tmp_path):
     text = (tmp_path / "table.md").read_text()
     sound(text)
     assert f"| {SHOWN[:40]}" in text
-
-
-def test_a_comparison_keeps_its_columns():
-    before = [
-        train_record(cell(attention=one), s, 9) for one in (HOSTILE, "naive") for s in range(3)
-    ]
-    after = [*before[:2], failed(cell(attention=HOSTILE), 2), *before[3:]]
-    after[2] = after[2].model_copy(update={"reason": HOSTILE})
-    text = comparison_text(compare(before, after), "a|b", "b", markdown=True)
-    sound(text)
-    assert f"worse: crashed (seed 2): {SHOWN}" in text
-    assert text.startswith(r"before: a\|b")

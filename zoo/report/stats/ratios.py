@@ -181,18 +181,10 @@ def find_reference(rows: Sequence[Row], wanted: str = "") -> str:
     cells = [row for row in rows if not row.baseline and (row.trained or row.cost_records)]
     if not wanted:
         return base_of(rows) or next((row.name for row in cells), "")
-    return wanted_cell(cells, wanted, "here")
-
-
-def wanted_cell(cells: Sequence[Row], wanted: str, where: str) -> str:
-    """The name of the cell that ``--reference`` names; ZooError where none of these is it.
-
-    where: these cells are, in words.
-    """
     if row := find_row(cells, wanted):
         return row.name
     names = ", ".join(row.name for row in cells) or "none"
-    raise ZooError(f"--reference {wanted}: no such cell {where}. There is: {names}")
+    raise ZooError(f"--reference {wanted}: no such cell here. There is: {names}")
 
 
 def combined(sessions: Sequence[Session], contended: bool = False) -> Ratio:

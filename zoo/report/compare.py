@@ -1,0 +1,345 @@
+"""``zoo compare``: what changed between two runs, with a verdict for every row that both have.
+
+Scores are paired by seed and tested as within a report (``stats.paired``). One machine's speed
+drifts between runs by more than most changes, so each speed is first divided by the reference
+cell's in the same blocks of its own run. The two runs are independent samples: the variances of
+their log ratios add up. All tests are one family, corrected together (Holm 1979), so that fewer
+than one in twenty comparisons of two equal runs reports any change. Memory is measured once and
+cannot be tested: a fixed tolerance decides.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from zoo.config.metric_description import MetricDescription
+from zoo.config.settings import machine_of
+from zoo.errors import ZooError, counted, listed
+from zoo.report.comparable import changed_settings, environment_of, why_not_comparable
+from zoo.report.rows import Row
+from zoo.report.run_report import RunReport
+from zoo.report.stats.intervals import ALPHA, ENOUGH, ROUNDING
+from zoo.report.stats.paired import holm, pairs_of, tested
+from zoo.report.stats.ratios import (
+    CONTENDED,
+    MEMORY_TIE,
+    UNDECIDED,
+    Speeds,
+    base_of,
+    combined,
+    memory_verdict,
+)
+from zoo.report.stats.scores import scores_of
+from zoo.report.tables.text import plain, ratio_text, tabulated
+from zoo.sweep.records import Record
+
+SPEEDS = {"train": "train speed", "infer": "inference speed"}  # by phase
+MEMORY, PEAK = "memory", "peak_memory_mib"
+HEADS = {SPEEDS["train"]: "× train", SPEEDS["infer"]: "× infer", MEMORY: "× memory"}
+NOT_COMPARABLE = "not comparable"
+NAMED = 5  # rows that are named; the JSON has all
+Pair = tuple[Row, Row]  # a row before and after
+
+
+@dataclass(frozen=True)
+class Change:
+    """What changed in one quantity of a row.
+
+    value: a difference of the metric, or a ratio (after over before). low, high: its 95% interval,
+    not corrected. verdict: 1 better, 0 a tie, -1 worse; None if unknown, and why is the reason. p:
+    two-sided, None without a test; adjusted: corrected, and no smaller than floor.
+    """
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    verdict: int | None = None
+    why: str = ""
+    p: float | None = None
+    floor: float = 0.0
+    adjusted: float | None = None
+
+    def judged(self, adjusted: float | None) -> Change:
+        """With its corrected p-value: a tie unless it is significant."""
+        adjusted = max(adjusted or 0.0, self.floor)
+        return replace(self, adjusted=adjusted, verdict=self.verdict if adjusted < ALPHA else 0)
+
+
+@dataclass(frozen=True)
+class ComparedRow:
+    """One row of both runs.
+
+    label: its short name. before, after: its scores. changes: by quantity. verdict: a word; why:
+    what it is based on, or why there is none.
+    """
+
+    name: str
+    label: str
+    before: str
+    after: str
+    changes: dict[str, Change]
+    verdict: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two runs. added, gone: names of rows that only one of them has.
+
+    metric: the one rows are compared by. settings: those of rows that differ, with the values
+    before and after. notes: how to read the table, and versions and machines that differ.
+    """
+
+    metric: MetricDescription
+    rows: list[ComparedRow]
+    added: list[str]
+    gone: list[str]
+    settings: dict[str, list[tuple[Any, Any]]]
+    notes: list[str]
+
+
+def compare(before: RunReport, after: RunReport) -> Comparison:
+    """Compare two runs; ZooError where they have no row, or not their task, in common."""
+    old, new = ({row.name: row for row in run.recorded_rows} for run in (before, after))
+    kinds = [f"{run.records[-1].task} by {run.metric.label}" for run in (before, after)]
+    if kinds[0] != kinds[1]:
+        raise ZooError(f"one run is of {kinds[0]}, the other of {kinds[1]}")
+    pairs = [(old[name], row) for name, row in new.items() if name in old]
+    if not pairs:
+        sides = listed(old, NAMED), listed(new, NAMED)
+        raise ZooError(f"no row in common: one run has {sides[0]}, the other {sides[1]}")
+    settings: dict[str, list[tuple[Any, Any]]] = {}
+    for twins in (twins for pair in pairs for twins in _twins(*pair)):
+        for name, values in changed_settings(*twins).items():
+            if values not in (known := settings.setdefault(name, [])):
+                known.append(values)
+    reference = base_of([row for _, row in pairs])
+    # With other settings the reference is another one too: ratios to it would hide the change.
+    if settings or reference not in {new.name for old, new in pairs if old.measured}:
+        reference = ""
+    speeds = [Speeds([pair[side] for pair in pairs], reference) for side in (0, 1)]
+    scores, changes = _score_changes(pairs), {}
+    for one, other in pairs:
+        of_row = {after.metric.label: scores[other.name]} if one.values or other.values else {}
+        changes[other.name] = of_row | _cost_changes(one, other, reference, speeds)
+    tests = [(row, key) for row in changes.values() for key in row if row[key].p is not None]
+    for (row, key), p in zip(tests, holm([row[key].p for row, key in tests]), strict=True):
+        row[key] = row[key].judged(p)
+    rows = []
+    for one, other in pairs:
+        name, of_row = other.name, changes[other.name]
+        texts = after.short_name(other), before.score_text(name), after.score_text(name)
+        rows.append(ComparedRow(name, *texts, of_row, *_verdict(one, other, of_row)))
+    return Comparison(
+        metric=after.metric,
+        rows=rows,
+        added=[name for name in new if name not in old],
+        gone=[name for name in old if name not in new],
+        settings=settings,
+        notes=_notes(before, after, len(tests), reference, speeds),
+    )
+
+
+def failure_reason(comparison: Comparison, fail_on: str) -> str | None:
+    """Why ``zoo compare --fail-on`` fails, in a few words; None where it passes.
+
+    ``worse``: a row is worse or mixed; rows that are missing now do not count, so that a part of a
+    grid can be checked. ``change``: anything changed. Both also fail where nothing could be
+    compared.
+    """
+    verdicts = Counter(row.verdict for row in comparison.rows)
+    if set(verdicts) <= {NOT_COMPARABLE}:
+        return "nothing could be compared"
+    counts = {"worse": verdicts["worse"], "mixed": verdicts["mixed"]}
+    if fail_on == "change":
+        counts |= {"better": verdicts["better"]}
+        counts |= {"added": len(comparison.added), "gone": len(comparison.gone)}
+    return ", ".join(f"{what}: {count}" for what, count in counts.items() if count) or None
+
+
+def comparison_text(comparison: Comparison, before: str, after: str) -> str:
+    """The two runs and the settings that differ, the table, and the notes."""
+    head = [f"before: {before}", f"after: {after}"]
+    if comparison.settings:
+        head.append(f"settings that differ: {_arrows(comparison.settings)}")
+    for what, names in (("added", comparison.added), ("gone", comparison.gone)):
+        head += [f"{what}: {listed(names, NAMED)}"] if names else []
+    rows = [_texts(row, comparison.metric) for row in comparison.rows]
+    heads = [name for name in rows[0] if any(row[name] for row in rows)]
+    table = tabulated([[row[name] for name in heads] for row in rows], heads)
+    parts = "\n".join(map(plain, head)), table, "\n".join(map(plain, comparison.notes))
+    return "\n\n".join(filter(None, parts))
+
+
+def comparison_data(comparison: Comparison, before: str, after: str) -> dict[str, Any]:
+    """The same as plain values, for JSON."""
+    data = {"before": before, "after": after} | asdict(comparison)
+    return data | {"metric": comparison.metric.label}
+
+
+def _twins(one: Row, other: Row) -> list[tuple[Record, Record]]:
+    """The trainings with the same seed, and the measurements of cost, of one row in both runs."""
+    twins = [(one.trained[s], other.trained[s]) for s in one.trained if s in other.trained]
+    return [*twins, *([(one.measured, other.measured)] if one.measured and other.measured else [])]
+
+
+def _why_untested(one: Row, other: Row) -> str:
+    """Why the metric of a row cannot be compared; empty where it can."""
+    if not one.values or not other.values:
+        return "not scored in both"
+    if one.failed or other.failed:
+        return "a seed failed, and the others are those that went well"
+    if not (twins := [(one.trained[s], other.trained[s]) for s in one.values if s in other.values]):
+        return "no seed in common"
+    return next(filter(None, (why_not_comparable(*pair) for pair in twins)), "")
+
+
+def _score_changes(pairs: Sequence[Pair]) -> dict[str, Change]:
+    """Row name to the change of the metric over the seeds of both runs, tested as one family."""
+    whys = {new.name: _why_untested(old, new) for old, new in pairs}
+    changes = {name: Change(why=why) for name, why in whys.items()}
+    known = [pair for pair in pairs if not whys[pair[1].name]]
+    if not known:
+        return changes
+    scores = scores_of([pair[side] for side in (1, 0) for pair in known])
+    places = np.arange(2 * len(known)).reshape(2, -1).T
+    for (_, new), found in zip(
+        known, tested(scores, pairs_of(places, 2 * len(known))), strict=True
+    ):
+        change = Change(found.mean, found.low, found.high)
+        if abs(found.mean) < ROUNDING and not found.disputed:  # equal, and no test
+            change = replace(change, verdict=0)
+        elif found.p is None:
+            why = f"{counted(found.seeds, 'seed')} in common, {ENOUGH} are needed"
+            change = replace(change, why=why)
+        else:
+            verdict = 1 if new.metric.better(found.mean) > 0 else -1
+            change = replace(change, verdict=verdict, p=found.p, floor=found.guarded(0.0))
+        changes[new.name] = change
+    return changes
+
+
+def _cost_changes(
+    one: Row, other: Row, reference: str, speeds: Sequence[Speeds]
+) -> dict[str, Change]:
+    """Memory, and the speeds where there is a reference; nothing where neither was measured."""
+    old, new = one.measured, other.measured
+    if not old or not new:
+        return {MEMORY: Change(why="not measured in both")} if old or new else {}
+    if why := why_not_comparable(old, new):
+        return {MEMORY: Change(why=why)}
+    changes = {}
+    for phase, quantity in SPEEDS.items() if reference not in ("", other.name) else ():
+        changes[quantity] = _speed_change(phase, {other.name: 1.0, reference: -1.0}, speeds)
+    before, after = (record.metrics.get(PEAK) for record in (old, new))
+    if before and after:
+        changes[MEMORY] = Change(after / before, verdict=memory_verdict(after, before))
+        if _measured_on(old) != _measured_on(new):
+            changes[MEMORY] = Change(why="measured on another machine or in another way")
+    return changes
+
+
+def _speed_change(phase: str, weights: Mapping[str, float], speeds: Sequence[Speeds]) -> Change:
+    old, new = (of_run.sessions(phase, weights) for of_run in speeds)
+    if not old or not new:
+        return Change(why="not measured against the reference in both")
+    inverse = [replace(session, logs=[-logs for logs in session.logs]) for session in old]
+    contended = any(of_run.contended(*weights) for of_run in speeds)
+    ratio = combined([*inverse, *new], contended)
+    why = "too few blocks" if ratio.p is None else ""
+    return Change(ratio.value, ratio.low, ratio.high, ratio.verdict, why, ratio.p)
+
+
+def _measured_on(record: Record) -> tuple[object, ...]:
+    """What a peak of memory depends on besides the code."""
+    compiled = record.config.get("execution", {}).get("compile", False)
+    return *machine_of(record.environment), compiled, record.metrics.get("memory_how")
+
+
+def _verdict(one: Row, other: Row, changes: Mapping[str, Change]) -> tuple[str, str]:
+    """The verdict on a row, and what it is based on."""
+    if lost := _failed_alone(other, one):
+        return "worse", lost
+    if recovered := _failed_alone(one, other):
+        return "better", f"before: {recovered}"
+    worse, tie, better = (
+        ", ".join(what for what, change in changes.items() if change.verdict == verdict)
+        for verdict in (-1, 0, 1)
+    )
+    if worse and better:
+        return "mixed", f"worse {worse}; better {better}"
+    if worse or better:
+        return "worse" if worse else "better", worse or better
+    # What could not be compared is stated with a tie, or it would pass for one.
+    unknown = {what: change.why for what, change in changes.items() if change.why}
+    if tie:
+        return "tie", "; ".join(f"{what}: {why}" for what, why in unknown.items())
+    return NOT_COMPARABLE, "; ".join(dict.fromkeys(unknown.values())) or "not scored"
+
+
+def _failed_alone(row: Row, beside: Row) -> str | None:
+    """How a row failed in what went well in the other run; None where it did not."""
+    if (bad := row.bad) is None:
+        return None
+    well = beside.measured if bad.kind == "cost" else beside.trained and not beside.failed
+    return f"{bad.status}: {bad.reason}" if well else None
+
+
+def _texts(row: ComparedRow, metric: MetricDescription) -> dict[str, str]:
+    """What the table shows of a row, by the head of the column."""
+    score, difference = row.changes.get(metric.label, Change()), ""
+    if score.value is not None:
+        half = None if score.high is None else score.high - score.value
+        tie = " (tie)" if score.verdict == 0 else ""
+        difference = metric.format_difference(score.value, half) + tie
+    costs = {head: row.changes.get(quantity, Change()) for quantity, head in HEADS.items()}
+    return {
+        "row": row.label,
+        f"{metric.label} before": row.before,
+        "after": row.after,
+        "change": difference,
+        **{head: ratio_text(change.value, change.verdict) for head, change in costs.items()},
+        "verdict": f"{row.verdict}: {row.why}" if row.why else row.verdict,
+    }
+
+
+def _notes(
+    before: RunReport, after: RunReport, tests: int, reference: str, speeds: Sequence[Speeds]
+) -> list[str]:
+    """How to read the table, and what else differs."""
+    notes = []
+    if tests:
+        notes.append(
+            f"Change: difference of {after.metric.label}, paired by the seeds that both runs "
+            "have, with its 95% interval; ×: after over before; ~: not told apart from 1. Verdicts "
+            f"are at the 5% level after Holm's correction for {counted(tests, 'test')}."
+        )
+    if any(of_run.measured for of_run in speeds):
+        compared = (
+            f"Speeds are ratios to {reference} of the same run, and within {UNDECIDED:.0%} "
+            f"({CONTENDED:.0%} where other work had the cores) they are a tie."
+            if reference
+            else "Speeds are not compared: the runs have no reference cell with equal settings."
+        )
+        notes.append(f"{compared} Memory is not tested: within {MEMORY_TIE:.0%} it is a tie.")
+    left, right = environment_of(before.records), environment_of(after.records)
+    both = {name: [(left.get(name, ""), right.get(name, ""))] for name in [*left, *right]}
+    differing = {name: values for name, values in both.items() if values[0][0] != values[0][1]}
+    return [*notes, *([f"Versions and machine: {_arrows(differing)}."] if differing else [])]
+
+
+def _arrows(differing: Mapping[str, Sequence[tuple[Any, Any]]]) -> str:
+    """``epochs 6 → 12, batching none → random``."""
+
+    def known(value: Any) -> Any:
+        return "none" if value in ("", None) else value
+
+    return ", ".join(
+        f"{name} {' or '.join(f'{known(old)} → {known(new)}' for old, new in values)}"
+        for name, values in differing.items()
+    )
