@@ -20,7 +20,7 @@ from zoo.errors import DivergedError, RefusedError, StoppedError, ZooError, one_
 from zoo.execution.base import Job, Limits, Result, Status, Step
 from zoo.files import full_disk
 from zoo.registry import BUILT_IN
-from zoo.registry.code_hash import CodeVersion, ModuleCode, module_hash
+from zoo.registry.code_hash import CodeVersion, module_hash
 from zoo.registry.plugins import version_of
 
 # Imported where a job runs: inspecting and training need torch, coordinating a cost job does not.
@@ -72,7 +72,7 @@ def _environment(job: Job) -> dict[str, Any]:
 def require_same_code(versions: Iterable[CodeVersion]) -> None:
     """Raise ZooError for a distribution that is missing here, or is of another version or code.
 
-    Reads files and imports none. What code does is compared only where its bytes differ.
+    Reads files and imports none.
     """
     host = platform.node() or "this machine"
     for job in versions:
@@ -83,20 +83,14 @@ def require_same_code(versions: Iterable[CodeVersion]) -> None:
             raise ZooError(f"{needs}, which is not installed on {host}; {install}")
         if here != job.version:
             raise ZooError(f"{needs}, and {host} has {name} {here}; {install}")
-        if changed := [text for module in job.modules if (text := _change(name, module))]:
+        if changed := [
+            m for m, h in job.modules.items() if h != module_hash(name, m, as_bytes=True)
+        ]:
             raise ZooError(
                 f"{needs} with the code that it has where the run was started, and on {host} it "
                 f"has other code in {', '.join(changed)}; install the same code there, or start "
                 "the run again if the code was edited while it ran"
             )
-
-
-def _change(distribution: str, module: ModuleCode) -> str | None:
-    """How a module differs here; None where it does the same."""
-    if module_hash(distribution, module.name, as_bytes=True) == module.content:
-        return None
-    here = module_hash(distribution, module.name)
-    return None if here == module.code else f"{module.name} (hash {here}, expected {module.code})"
 
 
 class JobError(Exception):

@@ -10,7 +10,7 @@ import contextlib
 import functools
 import hashlib
 import importlib.util
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,61 +23,52 @@ _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @dataclass(frozen=True)
-class ModuleCode:
-    """A module, with a hash of what its code does and one of its files' bytes.
-
-    name: of the zoo's own code a path within its package, such as ``train`` or ``models/build.py``.
-    """
-
-    name: str
-    code: str
-    content: str
-
-
-@dataclass(frozen=True)
 class CodeVersion:
-    """A distribution, its version, and those of its modules that a result depends on."""
+    """A distribution, its version, and those of its modules that a job runs: name to hash.
+
+    Names in the zoo's own code are paths in its package, such as ``train`` or ``models/build.py``.
+    The hashes are of bytes: they take a hundredth of the time of those of syntax trees.
+    """
 
     distribution: str
     version: str
-    modules: tuple[ModuleCode, ...]
-
-    @property
-    def hash(self) -> str:
-        """The hashes of the modules, as text."""
-        return "+".join(sorted({module.code for module in self.modules}))
+    modules: Mapping[str, str]
 
 
 def zoo_code(parts: Iterable[str]) -> CodeVersion:
     """The version of these folders and files of the zoo's own code."""
-    modules = tuple(_module(BUILT_IN, name) for name in parts)
+    modules = {name: module_hash(BUILT_IN, name, as_bytes=True) for name in parts}
     return CodeVersion(BUILT_IN, zoo.__version__, modules)
 
 
-def plugin_code(choices: Iterable[Choice]) -> list[CodeVersion]:
-    """The version of every third-party distribution, or single file, that the choices are from.
+def plugin_modules(choices: Iterable[Choice]) -> dict[tuple[str, str], list[str]]:
+    """Distribution and version of every third-party component, or file, to the modules that count.
 
-    Its modules are the packages that define the components and the plug-in that registers them.
+    These are the packages that define the components, and the plug-in that registers them.
     """
-    found: dict[tuple[str, str], set[str]] = {}
+    modules: dict[tuple[str, str], set[str]] = {}
     for choice in choices:
         owner = choice.component.owner
         if owner.distribution != BUILT_IN:
             names = {_outermost(name) for name in (owner.module, choice.component.module) if name}
-            found.setdefault((owner.distribution, owner.version), set()).update(names - {"zoo"})
+            modules.setdefault((owner.distribution, owner.version), set()).update(names - {"zoo"})
+    return {owner: sorted(names) for owner, names in modules.items()}
+
+
+def plugin_code(choices: Iterable[Choice]) -> list[CodeVersion]:
+    """The version of every third-party distribution, or single file, that the choices are from."""
     return [
-        CodeVersion(name, version, tuple(_module(name, each) for each in sorted(modules)))
-        for (name, version), modules in found.items()
+        CodeVersion(*owner, {name: module_hash(owner[0], name, as_bytes=True) for name in names})
+        for owner, names in plugin_modules(choices).items()
     ]
 
 
 def plugin_hashes(choices: Iterable[Choice]) -> dict[str, str]:
     """Distribution to ``version hash`` of every third-party component among the choices."""
-    return {code.distribution: f"{code.version} {code.hash}" for code in plugin_code(choices)}
-
-
-def _module(distribution: str, name: str) -> ModuleCode:
-    return ModuleCode(name, *(module_hash(distribution, name, as_bytes=b) for b in (False, True)))
+    return {
+        name: f"{version} {'+'.join(sorted({module_hash(name, each) for each in modules}))}"
+        for (name, version), modules in plugin_modules(choices).items()
+    }
 
 
 def module_hash(distribution: str, name: str, *, as_bytes: bool = False) -> str:
@@ -90,16 +81,15 @@ def module_hash(distribution: str, name: str, *, as_bytes: bool = False) -> str:
 def hash_of(path: Path, *, as_bytes: bool = False) -> str:
     """A hash of a Python file, or of all in a folder: their syntax trees without docstrings.
 
-    TOML files of a folder, which describe components, count whole.
-    as_bytes: of their bytes instead, which takes a hundredth of the time.
+    TOML files of a folder, which describe components, count too.
+    as_bytes: of their bytes instead.
     """
     files, root = [path], path.parent
     if path.is_dir():
-        files, root = [*path.rglob("*.py"), *path.rglob("*.toml")], path
+        files, root = sorted(f for f in path.rglob("*") if f.suffix in (".py", ".toml")), path
     content = hashlib.sha256()
-    for file in sorted(files):
-        whole = as_bytes or file.suffix == ".toml"
-        code = file.read_bytes() if whole else _read(file)[0]
+    for file in files:
+        code = file.read_bytes() if as_bytes else _read(file)[0]
         content.update(file.relative_to(root).as_posix().encode() + b"\0" + code + b"\0")
     return content.hexdigest()[:16]
 
@@ -116,20 +106,22 @@ def zoo_modules(roots: Iterable[str], harmless: tuple[str, ...]) -> set[str]:
 
 @functools.cache
 def _reached(root: str, harmless: tuple[str, ...]) -> frozenset[str]:
-    seen, waiting, found = {root}, [root], set[str]()
+    top = root.partition(".")[0]
+    seen, waiting, paths = {root}, [root], set[str]()
     while waiting:
         module = waiting.pop()
-        top, own = module.partition(".")[0], module.startswith("zoo.")
-        # Of the zoo's packages there is no such file: an __init__ only registers names.
-        path = f"{module.removeprefix('zoo.').replace('.', '/')}.py"
-        spec = None if own else find_module(module)
-        file = PACKAGE / path if own else Path(spec.origin) if spec and spec.origin else None
+        if module.startswith("zoo."):
+            # Of the zoo's packages there is no such file: an __init__ only registers names.
+            path = f"{module.removeprefix('zoo.').replace('.', '/')}.py"
+            file: Path | None = PACKAGE / path
+            if not (PACKAGE / path).is_file() or (module != root and path.startswith(harmless)):
+                continue
+            paths.add(path)
+        else:
+            spec = find_module(module)
+            file = Path(spec.origin) if spec and spec.origin else None
         if file is None or not file.is_file():
             continue
-        if own and module != root and path.startswith(harmless):
-            continue
-        if own:
-            found.add(path)
         package = module if file.name == "__init__.py" else module.rpartition(".")[0]
         for name in _read(file)[1]:
             with contextlib.suppress(ImportError):  # more dots than there are packages
@@ -137,7 +129,7 @@ def _reached(root: str, harmless: tuple[str, ...]) -> frozenset[str]:
             if name not in seen and name.partition(".")[0] in ("zoo", top):
                 seen.add(name)
                 waiting.append(name)
-    return frozenset(found)
+    return frozenset(paths)
 
 
 @functools.cache

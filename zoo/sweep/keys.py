@@ -19,7 +19,7 @@ from typing import Any
 
 from zoo.config.settings import machine_of
 from zoo.registry import Choice
-from zoo.registry.code_hash import UNKNOWN, hash_of, module_hash, plugin_code, zoo_modules
+from zoo.registry.code_hash import UNKNOWN, hash_of, module_hash, plugin_modules, zoo_modules
 from zoo.registry.component import BUILT_IN
 from zoo.sweep.records import Record
 
@@ -82,10 +82,10 @@ def code_of(
     roots += [*modules, *(choice.component.module for choice in choices)]
     found = zoo_modules(roots, tuple(HARMLESS))
     code = {path: short_hash(path) for path in sorted(found)}
-    for plugin in plugin_code(choices):
-        is_file = plugin.distribution.endswith(".py")
-        for module in plugin.modules:
-            code[plugin.distribution if is_file else module.name] = module.code[:8]
+    for (distribution, _), names in plugin_modules(choices).items():
+        for name in names:
+            key = distribution if distribution.endswith(".py") else name
+            code[key] = module_hash(distribution, name)[:8]
     return code
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from zoo.config.metric_description import MetricDescription
 from zoo.registry.declarations import part
-from zoo.tasks.base import Metric, MetricDescription
+from zoo.tasks.base import Metric
 
 
 @part("metric", "my-metric")
