@@ -62,8 +62,11 @@ def nearest(word: str, choices: Iterable[str]) -> str:
 
 def one_line(error: BaseException) -> str:
     """An exception as one line: its type and the whole of its message."""
-    words = "".join(c if c.isprintable() else " " for c in str(error)).split()
-    text = " ".join(words)
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - it is a plug-in's code that makes the text
+        text = ""
+    text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 

@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config.metric_description import MetricDescription
+from zoo.errors import one_line
 from zoo.execution.base import Ended, Event, Result, TrainJob
 from zoo.registry import Choice
 from zoo.registry.catalog import split_list
 from zoo.registry.cell import model_name, names_of
-from zoo.registry.kinds import to_install
 from zoo.registry.loading import Zoo
-from zoo.registry.plugins import described
 from zoo.sweep.progress import Progress
 
 PATIENCE = 60.0  # seconds that a tracker may take for one run
@@ -100,10 +99,9 @@ class TrackerThread:
                 self._begun = None
                 self._runs.task_done()
         except ModuleNotFoundError as error:
-            install = to_install("tracker", self.choice.component.name)
-            self._failure = f"{error.name} is not installed{install and f': {install}'}"
+            self._failure = f"{error.name} is not installed"
         except BaseException as error:  # noqa: BLE001 - it may even call sys.exit
-            self._failure = described(error)
+            self._failure = one_line(error)
 
 
 class TrackedProgress(Progress):

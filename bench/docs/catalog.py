@@ -8,8 +8,7 @@ import tomllib
 
 from bench.docs.place import ROOT
 from zoo.registry import BUILT_IN, Component, Owner, Register, Registry
-from zoo.registry.loading import built_ins
-from zoo.registry.plugins import read_plugin
+from zoo.registry.loading import built_ins, read_plugin
 
 
 @functools.cache

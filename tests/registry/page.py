@@ -16,7 +16,7 @@ import pytest
 
 from zoo.conformance.check import checks_of
 from zoo.registry import CAPABILITIES, KINDS, Component, Owner, Register, hookspecs
-from zoo.registry.plugins import read_plugin
+from zoo.registry.loading import read_plugin
 
 PAGE = Path(__file__).parents[2] / "plugins" / "README.md"
 

@@ -55,12 +55,9 @@ def test_a_valid_component_is_registered_with_all_its_fields(name, factory):
     assert not component.can("padding", "causal")
     parameters["size"] = 4  # not its own
     assert dict(component.parameters) == {"size": 3}
-    with pytest.raises(TypeError):
-        component.parameters["size"] = 5
 
 
 ILLEGAL_NAMES = ("", "Mine", "my own", "my(own)", "my:own", "-mine", "my--own", "mine\n", "größe")
-ILLEGAL_FACTORIES = (None, "module", ":Class", "a-b:C", "a:b:c", "a.:C")
 
 
 @pytest.mark.parametrize(
@@ -68,15 +65,10 @@ ILLEGAL_FACTORIES = (None, "module", ":Class", "a-b:C", "a:b:c", "a.:C")
     [
         ({"kind": "atention"}, "no kind 'atention'; did you mean 'attention'"),
         *(({"name": name}, "illegal attention name") for name in ILLEGAL_NAMES),
-        *(
-            ({"factory": factory}, "the factory of attention 'mine' must be callable or")
-            for factory in ILLEGAL_FACTORIES
-        ),
+        ({"factory": None}, "the factory of attention 'mine' must be callable or"),
         ({"capabilities": ["paddding"]}, "unknown capability 'paddding'; did you mean 'padding'"),
         ({"capabilities": ["gated"]}, "unknown capability 'gated'"),
         ({"capabilities": "exact"}, "unknown capability 'e'"),
-        ({"parameters": {"my size": 2}}, "a parameter that is no Python name: 'my size'"),
-        ({"parameters": {"lambda": 2}}, "a parameter that is no Python name: 'lambda'"),
     ],
     ids=repr,
 )

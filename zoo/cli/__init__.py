@@ -85,16 +85,14 @@ def _registered(name: str) -> Component | None:
 
 
 def _unknown_command(name: str) -> str:
-    """Why there is no such command: which package has it, or which are like it."""
-    from zoo.registry.kinds import to_install
+    """Why there is no such command, and which there are."""
+    from zoo.registry.catalog import OTHERS
     from zoo.registry.loading import load
 
     loaded = load()
     for warning in loaded.warnings:
         click.echo(f"warning: {warning}", err=True)
-    if install := to_install("command", name):
-        return f"zoo {name} is in a package of its own: {install}"
-    return f"no command '{name}'{nearest(name, loaded.registry.commands)}"
+    return f"no command '{name}'{nearest(name, loaded.registry.commands)}. {OTHERS}"
 
 
 @click.group(

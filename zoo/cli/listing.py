@@ -176,7 +176,7 @@ def new(kind: str, name: str, into: Path) -> None:
 
 def _refuse_taken(plugin: NewPlugin) -> None:
     """ZooError where another component has the name, or other components the distribution."""
-    from zoo.registry.plugins import normal
+    from zoo.registry.loading import normal
 
     registry = load_zoo().registry
     every = [component for kind in KINDS for component in registry.components(kind)]

@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from zoo.conformance.outcomes import CheckFailed, CheckSettings, CheckSkipped
-from zoo.errors import ComponentError, ZooError, nearest
+from zoo.errors import ComponentError, ZooError, nearest, one_line
 from zoo.registry import CAPABILITIES, KINDS, Choice
 from zoo.registry.loading import Zoo
-from zoo.registry.plugins import described
 
 Applies = Callable[[Choice], str | None]
 Body = TypeVar("Body", bound=Callable[..., None])
@@ -233,7 +232,7 @@ class ComponentCheck:
             missing = isinstance(error.__cause__, ModuleNotFoundError)
             if missing and isinstance(error, ComponentError):
                 return "skipped", str(error)
-            return "failed", f"raised {described(error)}{_place(error)}"
+            return "failed", f"raised {one_line(error)}{_place(error)}"
         return "passed", ""
 
     def _command(self) -> str:

@@ -21,7 +21,7 @@ from zoo.execution.base import Job, Limits, Result, Status, Step
 from zoo.files import full_disk
 from zoo.registry import BUILT_IN
 from zoo.registry.code_hash import CodeVersion, module_hash
-from zoo.registry.plugins import version_of
+from zoo.registry.loading import version_of
 
 # Imported where a job runs: inspecting and training need torch, coordinating a cost job does not.
 RUNNERS = {

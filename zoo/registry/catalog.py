@@ -14,7 +14,7 @@ from typing import Any
 
 from zoo.errors import ZooError, nearest
 from zoo.registry.component import BUILT_IN, Choice, Component, PartSpec, PluginError, Register
-from zoo.registry.kinds import AXES, COMMAND, KINDS, to_install
+from zoo.registry.kinds import AXES, COMMAND, KINDS
 
 # The page is written from the plug-ins themselves, so that no list of them is kept here.
 OTHERS = (
@@ -75,8 +75,6 @@ class Registry:
                 f"{kind} '{name}' is ambiguous; say which: "
                 + ", ".join(c.full_name for c in matches)
             )
-        if not matches and (install := to_install(kind, name)):
-            raise ZooError(f"{kind} '{name}' is in a package of its own: {install}")
         if not matches:
             raise ZooError(f"no {kind} '{name}'{nearest(name, self.labels(kind))}. {OTHERS}")
         return matches[0]

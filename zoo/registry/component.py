@@ -9,10 +9,8 @@ import pkgutil
 import re
 import sys
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
-from importlib.machinery import ModuleSpec
-from keyword import iskeyword
-from types import MappingProxyType
+from dataclasses import dataclass, field
+from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any, NamedTuple, cast
 
 from zoo.errors import ComponentError, nearest, one_line
@@ -20,8 +18,6 @@ from zoo.registry.kinds import CAPABILITIES, COMMAND, KINDS
 
 BUILT_IN = "encoder-zoo"  # the owner of what the zoo itself registers
 _NAME = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")
-_DOTTED = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
-_LAZY = re.compile(f"{_DOTTED}:{_DOTTED}")
 
 
 class PluginError(Exception):
@@ -123,9 +119,7 @@ def find_module(path: str) -> ModuleSpec | None:
         for name in names:
             if spec is None or spec.submodule_search_locations is None:
                 return None
-            path, locations = f"{spec.name}.{name}", list(spec.submodule_search_locations)
-            found = (finder.find_spec(path, locations) for finder in sys.meta_path)
-            spec = next((one for one in found if one is not None), None)
+            spec = PathFinder.find_spec(f"{spec.name}.{name}", spec.submodule_search_locations)
         return spec
     return None
 
@@ -168,14 +162,9 @@ class Choice:
     def __str__(self) -> str:
         return str(self.spec)
 
-    @property
-    def capabilities(self) -> frozenset[str]:
-        """Those that it declares."""
-        return self.component.capabilities
-
     def can(self, *capabilities: str) -> bool:
         """Whether it declares every one of the capabilities."""
-        return self.capabilities.issuperset(capabilities)
+        return self.component.can(*capabilities)
 
     def build(self, *args: Any, offered: Mapping[str, Any] | None = None, **kwargs: Any) -> Any:
         """Call the factory with the contract's arguments and the given parameters.
@@ -195,18 +184,15 @@ class Choice:
 
 
 class Register:
-    """The callback that a plug-in's hook receives; it collects the plug-in's components.
-
-    ``add_command`` is the callback of ``zoo_commands``.
-    """
+    """The callback that a plug-in's hook receives; it collects the plug-in's components."""
 
     def __init__(self, owner: Owner) -> None:
         self.owner = owner
         self.components: list[Component] = []
 
     def add_command(self, name: str, command: Any, *, summary: str) -> None:
-        """Add one command. Raises ValueError for an illegal name, command or summary."""
-        self._add(Component(COMMAND, name, command, summary, self.owner))
+        """Add one command: the callback of ``zoo_commands``."""
+        self(COMMAND, name, command, summary=summary)
 
     def __call__(
         self,
@@ -226,36 +212,33 @@ class Register:
         parameters: its own parameters with their defaults, besides what the contract passes.
         Raises ValueError for an unknown kind or capability, or an illegal name or parameter.
         """
-        what = f"{kind} '{name}'"
-        if kind not in KINDS:
+        if kind not in (*KINDS, COMMAND):
             raise ValueError(f"no kind {kind!r}{nearest(str(kind), KINDS)}")
-        known = CAPABILITIES[kind]
+        if not _NAME.fullmatch(name):
+            rule = "lower-case letters and digits, joined by single -, _ or ."
+            raise ValueError(f"illegal {kind} name {name!r}: {rule}")
+        what, known = f"{kind} '{name}'", CAPABILITIES.get(kind, {})
+        if name == "all":
+            raise ValueError(f"{what} is reserved: it means every {kind}")
+        if type(factory) is not str and not callable(factory):
+            expected = "callable or 'package.module:name'"
+            raise ValueError(f"the factory of {what} must be {expected}, not {factory!r}")
         for capability in capabilities:
             if capability not in known:
                 hint = nearest(str(capability), known)
                 raise ValueError(f"{what} declares an unknown capability '{capability}'{hint}")
-        own = MappingProxyType(dict(parameters or {}))
-        component = Component(
-            kind, name, factory, summary, self.owner, source, frozenset(capabilities), own
+        new = Component(
+            kind,
+            name,
+            factory,
+            " ".join(summary.split()),
+            self.owner,
+            " ".join(source.split()),
+            frozenset(capabilities),
+            dict(parameters or {}),
         )
-        for parameter in own:
-            if not str(parameter).isidentifier() or iskeyword(parameter):
-                raise ValueError(f"{what} has a parameter that is no Python name: {parameter!r}")
-            if parameter in component.harness_parameters:
-                raise ValueError(f"{what} has a parameter '{parameter}', which the zoo gives it")
-        self._add(component)
-
-    def _add(self, new: Component) -> None:
-        """Add a component or a command; ValueError where its name or factory is illegal."""
-        what, rule = str(new), "lower-case letters and digits, joined by single -, _ or ."
-        if not _NAME.fullmatch(new.name):
-            raise ValueError(f"illegal {new.kind} name {new.name!r}: {rule}")
-        if new.name == "all":
-            raise ValueError(f"{what} is reserved: it means every {new.kind}")
-        if not (_LAZY.fullmatch(f) if isinstance(f := new.factory, str) else callable(f)):
-            expected = "callable or 'package.module:name'"
-            raise ValueError(f"the factory of {what} must be {expected}, not {f!r}")
+        if taken := sorted(new.harness_parameters.keys() & new.parameters):
+            raise ValueError(f"{what} has a parameter '{taken[0]}', which the zoo gives it")
         if what in map(str, self.components):
             raise ValueError(f"{what} is registered twice")
-        summary, source = (" ".join(text.split()) for text in (new.summary, new.source))
-        self.components.append(replace(new, summary=summary, source=source))
+        self.components.append(new)

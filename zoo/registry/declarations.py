@@ -15,7 +15,7 @@ import ast
 import functools
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -64,19 +64,14 @@ class Source:
             for alias in statement.names
         }
 
-    def definition(self, name: str) -> ast.ClassDef | ast.FunctionDef | None:
-        """The class or function of that name at the top of the file."""
-        nodes = (n for n in self.tree.body if isinstance(n, ast.ClassDef | ast.FunctionDef))
-        return next((node for node in nodes if node.name == name), None)
-
-    def literal(self, node: ast.expr | None, what: str) -> Any:
+    def literal(self, node: ast.expr, what: str) -> Any:
         """The value of a literal. Raises PluginError for anything else."""
         try:
-            return None if node is None else ast.literal_eval(node)
+            return ast.literal_eval(node)
         except (ValueError, TypeError):
             raise self.error(node, f"{what} must be a literal: the file is not run") from None
 
-    def error(self, node: ast.AST | None, reason: str) -> PluginError:
+    def error(self, node: ast.AST, reason: str) -> PluginError:
         """An error with file and line."""
         return PluginError(f"{self.file}:{getattr(node, 'lineno', 1)}: {reason}")
 
@@ -89,16 +84,17 @@ def register_parts(register: Register, module: str) -> None:
     for source in _sources(module):
         for node in source.tree.body:
             if isinstance(node, ast.ClassDef | ast.FunctionDef):
-                for call in filter(_is_part, node.decorator_list):
-                    assert isinstance(call, ast.Call)
+                for call in _calls(node):
                     _register(register, source, node, call)
 
 
-def _is_part(node: ast.expr) -> bool:
-    function = node.func if isinstance(node, ast.Call) else None
-    return (isinstance(function, ast.Name) and function.id == "part") or (
-        isinstance(function, ast.Attribute) and function.attr == "part"
-    )
+def _calls(node: ast.ClassDef | ast.FunctionDef) -> list[ast.Call]:
+    """The calls of ``part`` above a definition."""
+    return [
+        call
+        for call in node.decorator_list
+        if isinstance(call, ast.Call) and ast.unparse(call.func).split(".")[-1] == "part"
+    ]
 
 
 def _sources(module: str) -> Iterator[Source]:
@@ -106,14 +102,15 @@ def _sources(module: str) -> Iterator[Source]:
     spec = find_module(module)
     if spec is None or spec.origin is None or not spec.has_location:
         return
-    folder = Path(spec.origin).parent
-    files = sorted(folder.rglob("*.py")) if spec.submodule_search_locations else [Path(spec.origin)]
-    for file in files:
+    files = {Path(spec.origin): module}
+    if spec.submodule_search_locations:
+        folder = Path(spec.origin).parent
+        for file in sorted(folder.rglob("*.py")):
+            names = file.relative_to(folder).with_suffix("").parts
+            files[file] = ".".join([module, *(name for name in names if name != "__init__")])
+    for file in sorted(files):
         if _DECLARES.search(file.read_bytes()):
-            inside = file.relative_to(folder).with_suffix("").parts
-            names = [name for name in inside if name != "__init__"]
-            package = spec.submodule_search_locations is not None
-            yield read(".".join([module, *names]) if package else module, file)
+            yield read(files[file], file)
 
 
 @functools.cache
@@ -131,35 +128,36 @@ def _register(
 ) -> None:
     texts = [source.literal(argument, "what a part is called with") for argument in call.args]
     options = {str(k.arg): source.literal(k.value, f"'{k.arg}'") for k in call.keywords}
-    unknown = set(options) - {"source", "adds", "lacks"}
-    if len(texts) != 2 or unknown:
+    if len(texts) != 2 or set(options) - {"source", "adds", "lacks"}:
         raise source.error(call, "write part(KIND, NAME, source=..., adds=(...), lacks=(...))")
     kind, name = texts
-    summary = (ast.get_docstring(node) or "").partition("\n")[0].removesuffix(".")
+    summary = (ast.get_docstring(node) or "").partition("\n")[0]
     if not summary:
         raise source.error(node, f"{node.name} has no docstring, whose first line is its summary")
-    inherited, lacks = _capabilities(source, node), set(options.get("lacks", ()))
+    lineage = [(source, node), *_lineage(source, node)]
+    inherited, lacks = _capabilities(lineage[1:]), set(options.get("lacks", ()))
     if absent := sorted(lacks - inherited):
         raise source.error(call, f"'{name}' lacks {', '.join(absent)}: its base has none to lack")
     try:
-        if kind == COMMAND:
-            register.add_command(name, f"{source.module}:{node.name}", summary=f"{summary}.")
-            return
         register(
             kind,
             name,
             f"{source.module}:{node.name}",
-            summary=summary,
+            # As help texts have it, the summary of a command is a sentence.
+            summary=summary if kind == COMMAND else summary.removesuffix("."),
             source=options.get("source", ""),
             capabilities=(inherited - lacks) | set(options.get("adds", ())),
-            parameters=_parameters(kind, source, node) if kind in KINDS else {},
+            parameters=_parameters(kind, lineage) if kind in KINDS else {},
         )
     except ValueError as error:
         raise source.error(call, str(error)) from None
 
 
-def _bases(source: Source, node: ast.AST) -> Iterator[tuple[Source, ast.ClassDef]]:
-    """The base classes whose code can be found, in their order."""
+Lineage = Sequence[tuple[Source, ast.ClassDef | ast.FunctionDef]]
+
+
+def _lineage(source: Source, node: ast.AST) -> Iterator[tuple[Source, ast.ClassDef]]:
+    """The base classes whose code can be found, each before its own bases."""
     for base in node.bases if isinstance(node, ast.ClassDef) else ():
         if not isinstance(base, ast.Name):
             continue
@@ -170,59 +168,37 @@ def _bases(source: Source, node: ast.AST) -> Iterator[tuple[Source, ast.ClassDef
             if spec is None or spec.origin is None or not spec.has_location:
                 continue
             home = read(module, Path(spec.origin))
-        found = home.definition(name)
-        if isinstance(found, ast.ClassDef):
-            yield home, found
+        for definition in home.tree.body:
+            if isinstance(definition, ast.ClassDef) and definition.name == name:
+                yield home, definition
+                yield from _lineage(home, definition)
 
 
-def _capabilities(source: Source, node: ast.AST) -> set[str]:
-    """What the base classes of a definition declare."""
-    found = set[str]()
-    for home, base in _bases(source, node):
-        own = _assigned(base, "capabilities")
-        found |= set(home.literal(own, "'capabilities'") if own else _declared(home, base))
-    return found
+def _capabilities(bases: Lineage) -> set[str]:
+    """What base classes declare: the nearest ``capabilities``, and what parts before it change."""
+    for number, (home, base) in enumerate(bases):
+        for statement in (s for s in base.body if isinstance(s, ast.Assign | ast.AnnAssign)):
+            if statement.value and re.match(r"capabilities\b", ast.unparse(statement)):
+                return set(home.literal(statement.value, "'capabilities'"))
+        for call in _calls(base):
+            options = {str(k.arg): home.literal(k.value, f"'{k.arg}'") for k in call.keywords}
+            inherited = _capabilities(bases[number + 1 :]) - set(options.get("lacks", ()))
+            return inherited | set(options.get("adds", ()))
+    return set()
 
 
-def _declared(source: Source, node: ast.ClassDef) -> set[str]:
-    """What a class has that assigns no ``capabilities``: a part, or a class between."""
-    found = _capabilities(source, node)
-    for call in filter(_is_part, node.decorator_list):
-        assert isinstance(call, ast.Call)
-        options = {k.arg: source.literal(k.value, f"'{k.arg}'") for k in call.keywords}
-        return found - set(options.get("lacks", ())) | set(options.get("adds", ()))
-    return found
-
-
-def _assigned(node: ast.ClassDef, name: str) -> ast.expr | None:
-    """The value that the body of a class gives to a name."""
-    for statement in node.body:
-        if isinstance(statement, ast.AnnAssign) and ast.unparse(statement.target) == name:
-            return statement.value
-        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == name:
-            return statement.value
-    return None
-
-
-def _parameters(kind: str, source: Source, node: ast.AST) -> dict[str, Any]:
+def _parameters(kind: str, lineage: Lineage) -> dict[str, Any]:
     """The parameters, with their defaults, that the kind's contract does not pass.
 
-    Those of the class's own ``__init__``, or else of the first base class that has one.
+    Those of the function, of the class's own ``__init__``, or else of the first base class's.
     """
-    if isinstance(node, ast.ClassDef):
-        for home, base in ((source, node), *_lineage(source, node)):
-            for function in base.body:
-                if isinstance(function, ast.FunctionDef) and function.name == "__init__":
-                    return _signature(kind, home, function, skip=1)
-        return {}
-    assert isinstance(node, ast.FunctionDef)
-    return _signature(kind, source, node, skip=0)
-
-
-def _lineage(source: Source, node: ast.ClassDef) -> Iterator[tuple[Source, ast.ClassDef]]:
-    for home, base in _bases(source, node):
-        yield home, base
-        yield from _lineage(home, base)
+    for home, node in lineage:
+        if isinstance(node, ast.FunctionDef):
+            return _signature(kind, home, node, skip=0)
+        for function in node.body:
+            if isinstance(function, ast.FunctionDef) and function.name == "__init__":
+                return _signature(kind, home, function, skip=1)
+    return {}
 
 
 def _signature(
@@ -239,7 +215,9 @@ def _signature(
         if name in PASSED.get(kind, ()):
             continue
         if default is None:
-            raise source.error(argument, f"parameter '{name}' has no default, and no {kind} is "
-                                         "given one of that name")  # fmt: skip
+            raise source.error(
+                argument,
+                f"parameter '{name}' has no default, and no {kind} is given one of that name",
+            )
         parameters[name] = source.literal(default, f"the default of '{name}'")
     return parameters

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 
 AXES = ("attention", "pe", "norm", "ffn", "block", "pool")
@@ -102,16 +101,3 @@ CAPABILITIES: Mapping[str, Mapping[str, str]] = {
     },
     **{kind: {} for kind in ("task", "metric", "executor", "tracker")},
 }
-
-# What is in a package of ours besides the zoo itself: whoever asks for it is told which.
-PACKAGES = {
-    (COMMAND, "export"): "zoo-export",
-    ("executor", "ray"): "zoo-ray",
-    **{("tracker", t): f"zoo-trackers[{t}]" for t in ("mlflow", "tensorboard", "trackio", "wandb")},
-}
-
-
-def to_install(kind: str, name: str) -> str:
-    """The command that installs a component or command of ours; empty where none is known."""
-    package = PACKAGES.get((kind, name))
-    return f"pip install {shlex.quote(f'./plugins/{package}')}" if package else ""

@@ -1,22 +1,36 @@
-"""Loads the built-ins, the installed plug-ins and single files, each apart from the others."""
+"""Loads the built-ins, the installed plug-ins and single files, each apart from the others.
+
+Whatever a plug-in's code does wrong becomes one line; a broken plug-in hurts no other.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
+import importlib.metadata
+import importlib.util
+import io
 import os
-from collections.abc import Sequence
+import pkgutil
+import re
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
+import pluggy
+
 from zoo import __version__
-from zoo.errors import ZooError, nearest
-from zoo.registry import BUILT_IN, Owner, Register, Registry
-from zoo.registry.component import PluginError
+from zoo.errors import ZooError, nearest, one_line
+from zoo.registry import BUILT_IN, Owner, Register, Registry, hookspecs
+from zoo.registry.component import PluginError, find_module
+from zoo.registry.declarations import register_parts
 from zoo.registry.kinds import COMMAND
-from zoo.registry.plugins import Installed, import_file, installed, normal, read_plugin
 
 DEFAULT_PLUGINS = ("zoo.components", "zoo.data", "zoo.tasks", "zoo.execution", "zoo.cli")
+GROUP = "zoo"
 
 
 @dataclass(frozen=True)
@@ -38,14 +52,21 @@ class PluginRow:
 class Zoo:
     """All components and commands, and the outcome of loading each plug-in.
 
-    warnings: one line for each plug-in that failed. files: the single files that were loaded, as
-    absolute paths.
+    files: the single files that were loaded, as absolute paths.
     """
 
     registry: Registry
     plugins: tuple[PluginRow, ...]
-    warnings: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+
+    @property
+    def warnings(self) -> list[str]:
+        """One line for each plug-in that failed."""
+        return [
+            f"plug-in {row.name} ({row.distribution} {row.version}) is left out: {row.error}"
+            for row in self.plugins
+            if row.error
+        ]
 
 
 def load(files: Sequence[str | Path] = (), selection: str | None = None) -> Zoo:
@@ -56,29 +77,24 @@ def load(files: Sequence[str | Path] = (), selection: str | None = None) -> Zoo:
     says, and all where it is not set. Raises ZooError for a name that is not installed and for a
     file that cannot be used.
     """
-    registry, plugins = built_ins(), installed()
+    registry = built_ins()
     rows = [PluginRow(name, BUILT_IN, __version__) for name in DEFAULT_PLUGINS]
-    names = _selected(os.environ.get("ZOO_PLUGINS") if selection is None else selection, plugins)
-    for plugin in plugins:
+    plugins = {entry: _owner(entry) for entry in _installed()}
+    names = {entry: {normal(entry.name), normal(plugins[entry].distribution)} for entry in plugins}
+    known = set[str]().union(*names.values())
+    selected = _selected(os.environ.get("ZOO_PLUGINS") if selection is None else selection, known)
+    for entry, owner in plugins.items():
         status, error = "off", ""
-        if names is None or names & plugin.names:
+        if names[entry] & selected:
             try:
-                if plugin.error:
-                    raise PluginError(plugin.error)
-                registry.admit(read_plugin(plugin.value, plugin.owner))
+                registry.admit(read_plugin(entry.value, owner))
                 status = "ok"
             except PluginError as failure:
                 status, error = "failed", str(failure)
-        owner = plugin.owner
-        rows.append(PluginRow(plugin.name, owner.distribution, owner.version, status, error))
+        rows.append(PluginRow(entry.name, owner.distribution, owner.version, status, error))
     paths = list(dict.fromkeys(Path(file).expanduser().resolve() for file in files))
     rows += [_load_file(registry, path) for path in paths]
-    warnings = [
-        f"plug-in {row.name} ({row.distribution} {row.version}) is left out: {row.error}"
-        for row in rows
-        if row.error
-    ]
-    return Zoo(registry, tuple(rows), tuple(warnings), tuple(map(str, paths)))
+    return Zoo(registry, tuple(rows), tuple(map(str, paths)))
 
 
 def built_ins() -> Registry:
@@ -95,12 +111,27 @@ def _built_in() -> list[Register]:
     return [read_plugin(module, owner) for module in DEFAULT_PLUGINS]
 
 
-def _selected(setting: str | None, plugins: Sequence[Installed]) -> set[str] | None:
-    """The names in a value of ``ZOO_PLUGINS``, normalised; None: all are on."""
+def _installed() -> list[EntryPoint]:
+    """Every plug-in of every installed distribution, ordered by distribution and name."""
+    try:
+        entries = importlib.metadata.entry_points(group=GROUP)
+        return sorted(entries, key=lambda entry: (normal(_owner(entry).distribution), entry.name))
+    except Exception as error:
+        reason = one_line(error)
+        raise ZooError(f"the metadata of installed packages cannot be read: {reason}") from error
+
+
+def _owner(entry: EntryPoint) -> Owner:
+    distribution = entry.dist
+    assert distribution is not None
+    return Owner(distribution.name, distribution.version, entry.module)
+
+
+def _selected(setting: str | None, known: set[str]) -> set[str]:
+    """The normalised names in a value of ``ZOO_PLUGINS``; None: all that are known."""
     if setting is None:
-        return None
+        return known
     names = {normal(word) for word in map(str.strip, setting.split(",")) if word}
-    known = set[str]().union(*(plugin.names for plugin in plugins))
     for name in sorted(names - known):
         raise ZooError(
             f"ZOO_PLUGINS names '{name}', which is not installed{nearest(name, sorted(known))}"
@@ -108,11 +139,57 @@ def _selected(setting: str | None, plugins: Sequence[Installed]) -> set[str] | N
     return names
 
 
+def version_of(distribution: str) -> str | None:
+    """The version of a distribution that is installed here; None where it is not."""
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def normal(name: str) -> str:
+    """A distribution's normalised name: ``Zoo_Demo`` becomes ``zoo-demo``."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def read_plugin(value: str, owner: Owner) -> Register:
+    """What a plug-in declares, and what it registers through its hooks.
+
+    value: a module, or ``module:object``. Its code is run only where it has hooks. Raises
+    PluginError.
+    """
+    register = Register(owner)
+    module = value.partition(":")[0]
+    with _plugin_errors():
+        register_parts(register, module)
+        if ":" in value or _has_hooks(module):
+            # A plug-in manager of its own, so that one that fails halfway leaves nothing.
+            manager = pluggy.PluginManager(GROUP)
+            manager.add_hookspecs(hookspecs)
+            manager.register(pkgutil.resolve_name(value))
+            manager.check_pending()
+            manager.hook.zoo_register(register=register)
+            manager.hook.zoo_commands(app=register.add_command)
+    if not register.components:
+        raise PluginError("it declares no part and has no hook that registers one")
+    return register
+
+
+def _has_hooks(module: str) -> bool:
+    """Whether a module may have hooks, which is known without running it."""
+    spec = find_module(module)
+    if spec is None or spec.origin is None or not spec.has_location:
+        return True  # whatever is wrong with it, its import says
+    # A hook that was made elsewhere has its name here and no marker.
+    text = Path(spec.origin).read_bytes()
+    return re.search(rb"hookimpl|zoo_register|zoo_commands", text) is not None
+
+
 def _load_file(registry: Registry, path: Path) -> PluginRow:
     """Load a single file. Raises ZooError where any of it cannot be used."""
     try:
         digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
-        module = import_file(path, digest).__name__
+        module = _import_file(path, digest)
         register = read_plugin(module, Owner(path.name, digest, module))
         if commands := [c.name for c in register.components if c.kind == COMMAND]:
             # The file is read when the command is running already.
@@ -123,3 +200,37 @@ def _load_file(registry: Registry, path: Path) -> PluginRow:
     except PluginError as error:
         raise ZooError(f"plug-in file {path} cannot be used: {error}") from error
     return PluginRow(path.stem, path.name, digest)
+
+
+def _import_file(path: Path, digest: str) -> str:
+    """Import a single file under a module name that no other file has, and return the name.
+
+    The module is in ``sys.modules``, so that its classes can be pickled. Raises PluginError.
+    """
+    name = re.sub(r"\W", "_", f"zoo_plugin_{path.stem}_{digest}")
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise PluginError("it is no Python file (its name must end in .py)")
+    sys.modules[name] = importlib.util.module_from_spec(spec)
+    try:
+        with _plugin_errors():
+            spec.loader.exec_module(sys.modules[name])
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return name
+
+
+@contextlib.contextmanager
+def _plugin_errors() -> Iterator[None]:
+    """Turn what a plug-in's code raises into a PluginError, and keep its output off stdout.
+
+    It may even call sys.exit, and stdout may be somebody's JSON. KeyboardInterrupt passes.
+    """
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            yield
+    except (KeyboardInterrupt, PluginError):
+        raise
+    except BaseException as error:
+        raise PluginError(one_line(error)) from error

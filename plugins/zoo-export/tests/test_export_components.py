@@ -15,8 +15,7 @@ from zoo.config.sizes import Sizes
 from zoo.models.build import build_classifier
 from zoo.registry import AXES, Choice, Owner, Registry
 from zoo.registry.cell import Cell
-from zoo.registry.loading import built_ins
-from zoo.registry.plugins import read_plugin
+from zoo.registry.loading import built_ins, read_plugin
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "transformers.md").read_text("utf-8")

@@ -13,14 +13,13 @@ from tokenizers import Tokenizer, processors
 from zoo import __version__
 from zoo.config.sizes import Sizes
 from zoo.data.tokenizer import PAD, PAD_ID
-from zoo.errors import ZooError
+from zoo.errors import ZooError, one_line
 from zoo.files import scratch_directory
 from zoo.inference.saved_model import TOKENIZER, draft, load_from
 from zoo.models.text_model import TextModel, TextTagger
 from zoo.registry import AXES, Choice, Registry
 from zoo.registry.cell import Cell
 from zoo.registry.loading import built_ins
-from zoo.registry.plugins import described
 from zoo_export.program import (
     FORMATS,
     INPUTS,
@@ -135,4 +134,4 @@ def _worded(error: BaseException) -> str:
     """The first sentence of what went wrong at first; ``zoo --debug`` prints all of it."""
     while error.__cause__ is not None:
         error = error.__cause__
-    return re.split(r"(?<=[.!])\s", described(error), maxsplit=1)[0]
+    return re.split(r"(?<=[.!])\s", one_line(error), maxsplit=1)[0]
