@@ -155,7 +155,7 @@ def test_train_is_tracked_and_the_pages_tracker_keeps_a_file_beside_the_model(pl
 def test_an_unknown_tracker_is_refused_before_anything_runs(plugin, capfd):
     for name, says in {
         "line": "no tracker 'line'; did you mean 'lines'?",
-        "wandb": "pip install './plugins/zoo-trackers[wandb]'",
+        "wandb": "Others come from plug-ins: plugins/README.md",
         "": "",
     }.items():
         assert main([*BENCH, "--out", "out", *plugin, "--track", name]) == 2

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import cache
 from typing import Any, cast
 
@@ -89,7 +88,7 @@ def _plain(**parts: str) -> Cell:
 
 def _cell(setup: ModuleSetup, **parts: str) -> Cell:
     """The same with the component in it."""
-    return replace(_plain(**parts), **{setup.choice.component.kind: (setup.choice,)})
+    return Cell({**_plain(**parts).axes, setup.choice.component.kind: (setup.choice,)})
 
 
 def _train(cell: Cell, slot: str, sizes: Sizes) -> None:

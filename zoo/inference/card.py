@@ -151,14 +151,14 @@ class Card(BaseModel):
                 raise ZooError(f"config.json has no {axis}")
             parts = self.parts[axis]
             found[axis] = tuple(_find(registry, axis, p) for p in parts)
-        return Cell(**found)
+        return Cell(found)
 
     def differences(self, cell: Cell) -> str:
         """A clause that names the parts of other versions; empty where none has another."""
         changed = {
             f"{axis} ({part.owner} {part.version}, here {here.version})"
             for axis, parts in self.parts.items()
-            for part, choice in zip(parts, getattr(cell, axis), strict=True)
+            for part, choice in zip(parts, cell.axes[axis], strict=True)
             if (here := Part.of(choice)) != part
         }
         return f"; changed since: {', '.join(sorted(changed))}" if changed else ""

@@ -21,6 +21,7 @@ from zoo.inference.card import Card, Part, SampleOutputs
 from zoo.inference.requests import is_absent, with_saved_encoders
 from zoo.inference.saved_model import TakenError, draft, refuse_taken, write
 from zoo.registry import AXES, Choice, Registry
+from zoo.registry.cell import Cell
 from zoo.registry.loading import Zoo
 from zoo.report.profile import read_profile
 from zoo.report.rows import find_row
@@ -125,13 +126,13 @@ def _card(run: PreparedRun, job: TrainJob, result: Result) -> Card:
     request, registry, task = run.request, run.zoo.registry, run.plan.task
     assert run.loaded is not None
     encoded, config = run.loaded.encoded, run.config
-    cell = next(row.cell for row in run.plan.rows if row.model == job.model)
+    cell = Cell.resolve(registry, job.model)
     return Card(
         task=request.task,
         task_options=request.recorded_options,
         task_part=Part.of(registry.choose("task", request.task)),
         cell=str(cell),
-        parts={axis: tuple(map(Part.of, getattr(cell, axis))) for axis in AXES},
+        parts={axis: tuple(map(Part.of, parts)) for axis, parts in cell.axes.items()},
         labels=encoded.label_names,
         vocab_size=encoded.vocab_size,
         sizes=request.sizes,

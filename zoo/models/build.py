@@ -126,7 +126,7 @@ def build_stack(
     with part("final_norm"):
         final_norm = norm() if blocks[-1].final_norm else None
     embeds = (p for i, p in enumerate(positions) if cell.at("pe", i).can("embed"))
-    fixed = any(choice.can("fixed-length") for choice in (*cell.pe, *cell.attention))
+    fixed = any(choice.can("fixed-length") for choice in cell.choices)
     last = sizes.layers - 1
     # Fewer queries than keys, in the last layer, need an attention that takes a context.
     few = cell.at("attention", last).can("cross") and not cell.at("ffn", last).can("neighbours")
@@ -139,8 +139,8 @@ def build_stack(
         layer_positions=positions,
         dropout=dropout,
         max_length=sizes.max_length if fixed else None,
-        caches=all(attention.can("cache") for attention in cell.attention)
-        and all(ffn.can("cache") or not ffn.can("neighbours") for ffn in cell.ffn),
+        caches=all(attention.can("cache") for attention in cell.axes["attention"])
+        and all(ffn.can("cache") or not ffn.can("neighbours") for ffn in cell.axes["ffn"]),
         all_positions=all_positions or not few,
     )
 

@@ -120,7 +120,11 @@ class Registry:
                 raise ZooError(f"pool '{text}': a model has one pool, which takes no pattern")
             if "" in names:
                 raise ZooError(f"{axis} '{text}': a pattern has a name on both sides of a '/'")
-        return _shortest([self.choose(axis, name) for name in names])
+        choices = [self.choose(axis, name) for name in names]
+        texts = [str(choice) for choice in choices]
+        lengths = range(1, len(texts) + 1)
+        shortest = next(n for n in lengths if texts[:n] * (len(texts) // n) == texts)
+        return tuple(choices[:shortest])
 
     def choices(self, kind: str, text: str) -> list[Choice]:
         """Parse a comma-separated list of choices, or ``all``; of equal ones one is returned.
@@ -144,14 +148,6 @@ class Registry:
         if not names:
             raise ZooError(f"--{kind} is empty{nearest('', self.labels(kind))}")
         return names
-
-
-def _shortest(choices: Sequence[Choice]) -> tuple[Choice, ...]:
-    """The shortest pattern that gives every layer the same: ``fused/fused`` is ``fused``."""
-    names = [str(choice) for choice in choices]
-    lengths = range(1, len(names) + 1)
-    length = next(n for n in lengths if names[:n] * (len(names) // n) == names)
-    return tuple(choices[:length])
 
 
 def split_list(text: str, option: str = "") -> list[str]:

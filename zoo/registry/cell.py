@@ -39,55 +39,41 @@ def model_name(model: ModelParts) -> str:
 
 @dataclass(frozen=True)
 class Cell:
-    """One combination, with the components found: of n choices for an axis, layer i has i mod n.
+    """One combination, with the components found.
 
-    A model has one pool.
+    axes: axis to its choices; of n choices for an axis, layer i has i mod n. A model has one pool.
     """
 
-    attention: tuple[Choice, ...]
-    pe: tuple[Choice, ...]
-    norm: tuple[Choice, ...]
-    ffn: tuple[Choice, ...]
-    block: tuple[Choice, ...]
-    pool: tuple[Choice, ...]
+    axes: Mapping[str, tuple[Choice, ...]]
 
     @classmethod
     def parse(cls, registry: Registry, names: Mapping[str, str]) -> Cell:
         """The cell whose axes have these names; ZooError where one is unknown."""
-        return cls(**{axis: registry.layers(axis, name) for axis, name in names.items()})
+        return cls({axis: registry.layers(axis, names[axis]) for axis in AXES})
 
     @classmethod
     def resolve(cls, registry: Registry, parts: ModelParts) -> Cell:
         """The cell of these parts; ZooError where one is not among the components here."""
-        choices = {
-            axis: tuple(registry.resolve(axis, spec) for spec in specs)
-            for axis, specs in parts.items()
-        }
-        return cls(**choices)
+        return cls({a: tuple(registry.resolve(a, spec) for spec in parts[a]) for a in AXES})
 
     @property
     def parts(self) -> ModelParts:
         """The cell in plain values."""
-        return {axis: tuple(choice.spec for choice in self.axis(axis)) for axis in AXES}
+        return {axis: tuple(c.spec for c in choices) for axis, choices in self.axes.items()}
 
     @property
     def names(self) -> dict[str, str]:
         """Axis to its choices, as text: what a record holds and what ``parse`` reads."""
-        return names_of({axis: self.axis(axis) for axis in AXES})
+        return names_of(self.axes)
 
     @property
     def choices(self) -> tuple[Choice, ...]:
         """All components that the cell is made of, axis by axis."""
-        return tuple(choice for axis in AXES for choice in self.axis(axis))
-
-    def axis(self, axis: str) -> tuple[Choice, ...]:
-        """The choices of an axis."""
-        choices: tuple[Choice, ...] = getattr(self, axis)
-        return choices
+        return tuple(choice for choices in self.axes.values() for choice in choices)
 
     def at(self, axis: str, layer: int) -> Choice:
         """The choice of a layer, counted from 0."""
-        choices = self.axis(axis)
+        choices = self.axes[axis]
         return choices[layer % len(choices)]
 
     def __str__(self) -> str:
@@ -95,8 +81,7 @@ class Cell:
 
     def too_long(self, layers: int) -> str | None:
         """The first axis with more choices than there are layers, in words."""
-        for axis in AXES:
-            choices = self.axis(axis)
+        for axis, choices in self.axes.items():
             if len(choices) > layers:
                 what = f"{axis} '{layers_text(choices)}' is a pattern of {len(choices)} components"
                 return f"{what}, and the model has {counted(layers, 'layer')}"
@@ -109,7 +94,7 @@ class Cell:
         causal attention.
         """
         return "causal" not in needs.get("attention", ()) and any(
-            choice.can("causal-only") for choice in self.attention
+            choice.can("causal-only") for choice in self.axes["attention"]
         )
 
     def refusal(self, sizes: Sizes, needs: Mapping[str, Collection[str]]) -> str | None:
@@ -121,24 +106,25 @@ class Cell:
         if reason := self.too_long(sizes.layers):
             return reason
         for axis, capabilities in needs.items():
-            for choice in self.axis(axis):
+            for choice in self.axes[axis]:
                 for capability in sorted(capabilities):
                     if not choice.can(capability):
                         return (
                             f"{choice} does not declare '{capability}', which the task needs "
                             f"({CAPABILITIES[axis][capability]})"
                         )
-        for choice in self.attention:
+        for choice in self.axes["attention"]:
             if choice.can("causal-only") and "cross" in needs.get("attention", ()):
                 return f"{choice} attends only to the past, and the task needs a cross-attention"
         if "causal" in needs.get("attention", ()):
-            for ffn in self.ffn:
+            for ffn in self.axes["ffn"]:
                 if ffn.can("neighbours") and not ffn.can("causal"):
                     return f"{ffn} reads later tokens too, which the task forbids"
-        embedding = dict.fromkeys(str(choice) for choice in self.pe if choice.can("embed"))
+        embedding = dict.fromkeys(str(choice) for choice in self.axes["pe"] if choice.can("embed"))
         if len(embedding) > 1:
             return f"only one encoding can add to the embeddings, not {' and '.join(embedding)}"
-        repeats = len(self.attention) * len(self.pe)  # later layers have the same pairs again
+        # Later layers have the same pairs again.
+        repeats = len(self.axes["attention"]) * len(self.axes["pe"])
         for layer in range(min(sizes.layers, repeats)):
             reason = _pair_refusal(self.at("attention", layer), self.at("pe", layer), sizes)
             if reason:

@@ -120,7 +120,7 @@ def make_plan(request: Request, registry: Registry) -> Plan:
         )
     rows = []
     for patterns in DESIGNS[request.design](axes):
-        cell = Cell(*patterns)
+        cell = Cell(dict(zip(AXES, patterns, strict=True)))
         if too_long := cell.too_long(request.sizes.layers):
             raise ZooError(f"--{too_long} (--set layers)")
         reason = cell.refusal(request.sizes, needs) or _not_as_saved(request, cell)

@@ -52,7 +52,7 @@ def components(registry: Registry, kind: str) -> list[Choice]:
 
 def cell_of(**parts: Sequence[Choice]) -> Cell:
     plain = Cell.parse(built_ins(), PLAIN)
-    return Cell(**{**vars(plain), **{axis: tuple(c) for axis, c in parts.items()}})
+    return Cell({**plain.axes, **{axis: tuple(c) for axis, c in parts.items()}})
 
 
 def obstacle(cell: Cell, layers: int) -> str:

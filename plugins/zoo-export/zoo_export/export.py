@@ -108,7 +108,7 @@ def _refusal(card: Any, registry: Registry, form: Format) -> str:
     cell = card.find_cell(registry)
     found = []
     for axis in AXES:
-        for choice in getattr(cell, axis):
+        for choice in cell.axes[axis]:
             if str(choice) != PLAIN[axis] and (reason := _why_not(card, registry, choice, form)):
                 found.append(f"{axis} '{choice}' of {choice.component.owner}: {reason}")
     return "; ".join(found)
@@ -119,7 +119,7 @@ def _why_not(card: Any, registry: Registry, choice: Choice, form: Format) -> str
     sizes: Sizes = card.sizes.model_copy(update={"layers": LAYERS})
     setup = replace(card.setup(registry), sizes=sizes)
     plain = Cell.parse(built_ins(), PLAIN)
-    cell = Cell(**{**vars(plain), choice.component.kind: (choice,)})
+    cell = Cell({**plain.axes, choice.component.kind: (choice,)})
     with scratch_directory() as scratch:
         try:
             model = setup.task.build(setup, cell, card.seed).eval()
