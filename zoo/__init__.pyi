@@ -14,7 +14,7 @@ from zoo.errors import ZooError as ZooError
 from zoo.models.text_model import TextModel
 from zoo.registry.declarations import part as part
 from zoo.registry.hookspecs import hookimpl as hookimpl
-from zoo.report.bench_result import BenchResult
+from zoo.report.write import BenchResult
 from zoo.sweep.progress import Progress
 
 __version__: str

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from zoo.models.text_model import TextModel
     from zoo.registry import Choice
     from zoo.registry.loading import Zoo
-    from zoo.report.bench_result import BenchResult
     from zoo.report.profile import Profile
     from zoo.report.run_report import RunReport
+    from zoo.report.write import BenchResult
     from zoo.sweep.records import Record
 
 Names = str | Sequence[str]
@@ -76,7 +76,7 @@ def bench(
 
     Raises ZooError for bad usage or data. Cells that fail are rows with their status and reason.
     """
-    from zoo.report.bench_result import BenchResult
+    from zoo.report.write import BenchResult
 
     loaded = _load(plugins, suite)
     executor = loaded.registry.choose("executor", on)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
-from zoo.report.tables.text import laid_out
+from zoo.report.tables.text import tabulated
 
 _BARE_PIPE = re.compile(r"(?<!\\)\|")
 
@@ -19,7 +19,7 @@ def grid(rows: Sequence[Mapping[str, str]]) -> str:
     """
     heads = [head for head in rows[0] if any(row.get(head) for row in rows)]
     cells = [[_BARE_PIPE.sub(r"\\|", row.get(head, "")) for head in heads] for row in rows]
-    return laid_out(cells, heads, "github")
+    return tabulated(cells, heads, "github", shown=str)
 
 
 def link(text: str, target: str) -> str:

@@ -25,7 +25,7 @@ seeds. A rank of 1= means that no row is significantly better, and that there ar
 each run says how ranks were decided and how speeds were measured."""
 BEST = 5  # cells of a run that the overview shows
 PROFILE_FILES = (("page", "README.md"), ("interactive", "report.html"), ("CSV", "profile.csv"))
-LEFT_OUT = ("train_seconds", "latency_ms", "seeds")
+LEFT_OUT = ("latency_ms", "seeds")
 NO_GPU = "On a GPU: not yet measured."
 
 SIMULATED = """\
@@ -117,8 +117,8 @@ def _best(run: Run) -> str:
         of_row = "" if table["baseline"][number] else sizes
         rows.append({**chosen, "layers × width": of_row, **shown})
     notes = []
-    if (tied := int(cells["tie"].eq(True).sum())) > 1:
-        others = counted(tied - 1, "other cell")
+    if tied := run.report.tied_cells()[1:]:
+        others = counted(len(tied), "other cell")
         notes.append(f"{others} cannot be distinguished from the best cell.")
     if len(cells) > BEST:
         notes.append(f"{counted(len(cells) - BEST, 'more cell')} on its page.")

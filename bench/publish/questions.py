@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -112,9 +112,7 @@ def _effect(run: RunReport, axis: str, one: str, other: str) -> Effect | None:
         if effect.axis == axis and {effect.component, effect.against} == {one, other}:
             if effect.component == one:
                 return effect
-            pairs = tuple((minus, plus, weight) for plus, minus, weight in effect.pairs)
-            turned = replace(effect, component=one, against=other, pairs=pairs)
-            return turned.estimated(run.verdicts, run.speeds)
+            return run.estimated(effect.turned())
     return None
 
 

@@ -14,8 +14,8 @@ from factory import cell, train_record
 from small_runs import CLASSIFY
 
 import zoo
-from zoo.report.bench_result import BenchResult
 from zoo.report.run_report import RunReport
+from zoo.report.write import BenchResult
 from zoo.sweep.progress import Shown, Silent, for_python
 from zoo.sweep.records import RecordFile
 

@@ -12,7 +12,6 @@ COMMANDS = {
     "bench": ["bench", "--data", "nowhere.csv", "--on", "inline", "--out"],
     "lengths": ["bench", "--phases", "cost", "--max-length", "8,16", "--on", "inline", "--out"],
     "train": ["train", "--data", "nowhere.csv", "--on", "inline", "--save"],
-    "report": ["report", "run", "--out"],
 }
 LONG = "x" * 300
 PLACES = {

@@ -4,8 +4,8 @@ SCRIPT = "<script>document.title='owned'</script>"
 CLOSING = "</script><img src=x onerror=\"document.title='owned'\">"
 QUOTES = "a\"b'c`d&amp;{{7*7}}{% raw %}"
 ARABIC = "\u202eعربي\u202c"
-ARABIC_SHOWN = r"\u202eعربي\u202c"  # shown as an escape, not obeyed
-EMOJI = "👩‍🔬🔥"
+ARABIC_SHOWN = "عربي"  # without what would turn the rest of the line
+EMOJI = "🔬🔥"
 DOLLARS = "$x^2$ \\frac{1}"
 CONTROL = "a\x00b\x1bc\nd\te"
 

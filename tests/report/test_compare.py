@@ -129,9 +129,9 @@ def test_a_difference_too_small_to_print_is_a_tie():
     ("part", "values", "reason"),
     [
         ("data", {"fingerprint": "0123456789abcdef"}, "other data: newswire (baf54e518248)"),
-        ("data", {"test": 307}, "other test split: 1000 test documents against 307"),
-        ("data", {"train": 900}, "other training split: 1000 documents against 900"),
-        ("training", {"validation": 0.25}, "against 25% of the training documents"),
+        ("data", {"test": 307}, "other test split: 1000 against 307"),
+        ("data", {"train": 900}, "other training split: 1000 against 900"),
+        ("training", {"validation": 0.25}, "other validation share: 0.0 against 0.25"),
     ],
 )
 def test_what_cannot_be_compared_says_why(part, values, reason):

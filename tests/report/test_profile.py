@@ -78,7 +78,7 @@ def test_with_three_seeds_a_task_that_is_solved_or_not_has_no_verdict():
     three = RunReport(records_of("luck", (0.99, 0.70, 0.70), seeds=3))
     assert three.table.frame["rank"].isna().all()
     assert not any("significantly" in line for line in three.answer)
-    assert three.answer[-1].endswith("would allow a test; run with --seeds 5.")
+    assert three.answer[-1].endswith("a test needs 5; run with --seeds 5.")
     profile = Profile([DataSet("luck", "luck", three)])
     assert profile.effects == {}
     printed = report_text(profile)

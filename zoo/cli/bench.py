@@ -140,7 +140,7 @@ def _measure_lengths(
         records = measure_lengths(request, zoo, progress, directory=directory, on=on, fresh=fresh)
     write_scale(records, directory)
     if as_json:
-        click.echo(scale_table(records).frame.to_json(orient="records", indent=2))
+        click.echo(scale_table(records).to_json(orient="records", indent=2))
     else:
         click.echo(as_text(records))
     print_tracebacks(records)

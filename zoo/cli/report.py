@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from zoo.cli.options import (
-    Place,
     json_option,
     metric_option,
     plugin_option,
@@ -33,12 +32,6 @@ if TYPE_CHECKING:
 )
 @metric_option
 @click.option(
-    "--out",
-    metavar="DIR",
-    type=Place(path_type=Path),
-    help="Combine the records of all DIRs into one report and write it there.",
-)
-@click.option(
     "--tables", "tables_only", is_flag=True, help="Write only the tables: no plots, no page."
 )
 @click.option(
@@ -49,7 +42,6 @@ def report(
     directories: tuple[Path, ...],
     reference: str,
     metric: str,
-    out: Path | None,
     tables_only: bool,
     wide: bool,
     as_json: bool,
@@ -58,16 +50,24 @@ def report(
 
     Written into DIR: report.html, one page that needs no network; plots/ as PNG and SVG; and
     table.md, table.csv and table.tex (booktabs). The same records give the same bytes. Each of
-    several DIRs gets its own report, unless --out combines them; records whose settings or
-    machines differ are refused there.
+    several DIRs gets its own report.
 
     \b
     zoo report runs/bbc-news-1a2b3c4d
-    zoo report runs/seeds-0-to-4 runs/seeds-5-to-9 --out runs/all-seeds
+    zoo report runs/grid runs/tuned --tables
     """
+    from zoo.config.places import refuse_unwritable
+    from zoo.report.profile import read_profile
+    from zoo.report.run_report import RunReport
     from zoo.report.write import report_data, report_text, write_report, write_tables
+    from zoo.sweep.complete import read_run
 
-    runs = _reports(directories, out, reference, metric)
+    for place in filter(Path.is_dir, directories):
+        refuse_unwritable(place)
+    runs: list[tuple[Path, RunReport | Profile]] = [
+        (place, read_profile(place, metric) or RunReport(read_run(place), reference, metric))
+        for place in directories
+    ]
     data: list[dict[str, Any]] = []
     for number, (directory, run) in enumerate(runs):
         written = write_tables(run, directory) if tables_only else write_report(run, directory)
@@ -80,38 +80,6 @@ def report(
         click.echo(f"Report: {written}")
     if as_json:
         print_json(data)
-
-
-def _reports(
-    directories: tuple[Path, ...], out: Path | None, reference: str, metric: str
-) -> Sequence[tuple[Path, RunReport | Profile]]:
-    """Where to write, and what: a report for each directory, or one of all, whose ``out`` is made.
-
-    A run on several data sets is a profile.
-    """
-    from zoo.config.places import refuse_unwritable
-    from zoo.report.comparable import refuse_differing
-    from zoo.report.profile import read_profile
-    from zoo.report.run_report import RunReport
-    from zoo.sweep.complete import read_run
-
-    for place in filter(Path.is_dir, directories) if out is None else [out]:
-        refuse_unwritable(place)
-    profiles = {directory: read_profile(directory, metric) for directory in directories}
-    if out is None:
-        return [
-            (directory, profile or RunReport(read_run(directory), reference, metric))
-            for directory, profile in profiles.items()
-        ]
-    for directory, profile in profiles.items():
-        if profile:
-            raise ZooError(f"{directory} holds several data sets: --out combines runs on one")
-    records = [record for directory in directories for record in read_run(directory)]
-    if len(directories) > 1:
-        refuse_differing(records, directories)
-    run = RunReport(records, reference, metric)
-    out.mkdir(parents=True, exist_ok=True)
-    return [(out, run)]
 
 
 @click.command()

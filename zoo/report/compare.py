@@ -20,8 +20,7 @@ import numpy as np
 from zoo.config.metric_description import MetricDescription
 from zoo.config.settings import machine_of
 from zoo.errors import ZooError, counted, listed
-from zoo.report.comparable import changed_settings, environment_of, why_not_comparable
-from zoo.report.rows import Row
+from zoo.report.rows import Row, changed_settings, environment_of, why_not_comparable
 from zoo.report.run_report import RunReport
 from zoo.report.stats.intervals import ALPHA, ENOUGH, ROUNDING
 from zoo.report.stats.paired import holm, pairs_of, tested

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from zoo.config.metric_description import MetricDescription
-from zoo.report.rows import NO_METRIC, Row, axes_of, make_rows, varying_axes
-from zoo.report.stats.effects import Effects, find_effects
+from zoo.report.rows import NO_METRIC, Row, make_rows, varying_axes
+from zoo.report.stats.effects import Effect, Effects, find_effects
 from zoo.report.stats.intervals import ENOUGH, ENOUGH_SOLVED, ROUNDING, sampling_error
-from zoo.report.stats.ratios import Speeds, find_reference
+from zoo.report.stats.ratios import PHASES, Speeds, find_reference
 from zoo.report.stats.verdicts import Verdicts
 from zoo.report.tables.text import plain
 from zoo.sweep.records import Record
@@ -35,9 +36,11 @@ class EvaluatedRun:
             self.recorded_rows[0].metrics if self.recorded_rows else (NO_METRIC,)
         )
         self.metric = self.metrics[0]
-        self.axis_names = axes_of(self.recorded_rows)
+        cells = (tuple(row.cell) for row in self.recorded_rows if row.cell)
+        self.axis_names = next(cells, ("attention",))
         # The axes that vary, each with its choices, the reference's first.
         self.axes = varying_axes(self.recorded_rows, self.reference)
+        self._comparable = find_effects(self.recorded_rows, self.reference)
 
     @cached_property
     def reference_row(self) -> Row | None:
@@ -57,14 +60,21 @@ class EvaluatedRun:
         return Speeds(self.recorded_rows, self.reference)
 
     @cached_property
-    def _comparable(self) -> Effects | None:
-        return find_effects(self.recorded_rows, self.reference)
-
-    @cached_property
     def effects(self) -> Effects | None:
         """The effect of each component; None where the records have too little for any."""
         effects = self._comparable
-        return effects.estimated(self.verdicts, self.speeds) if effects else None
+        return replace(effects, main=[*map(self.estimated, effects.main)]) if effects else None
+
+    def estimated(self, effect: Effect) -> Effect:
+        """The same with difference, speed and memory."""
+        peaks = {row.name: row.cost.get("peak_memory_mib") for row in self.recorded_rows}
+        logs = [w * math.log(peak) for name, w in effect.weights.items() if (peak := peaks[name])]
+        return replace(
+            effect,
+            difference=self.verdicts.difference(effect.weights),
+            speed={phase: self.speeds.contrast(phase, effect.weights) for phase in PHASES},
+            memory=math.exp(math.fsum(logs)) if len(logs) == len(effect.weights) else None,
+        )
 
     def rate(self, phase: str, row: Row) -> float | None:
         """Tokens/s: the ratio times the reference's rate; as measured where there is no ratio."""

@@ -1,10 +1,10 @@
-"""Records grouped by the table row they belong to."""
+"""Records grouped by the table row they belong to, and what their settings have in common."""
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -13,13 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo.config.metric_description import MetricDescription, ranked_by
-from zoo.config.settings import machine_of
 from zoo.errors import ZooError
-from zoo.sweep.records import Record
+from zoo.sweep.records import Record, shared_part
 
 # Where no record says what its task's metrics are, because nothing was trained.
 NO_METRIC = MetricDescription(name="score", label="score")
-NOT_TRAINED = "not trained"  # the status of a row that has tuning trials alone
+PARTS = ("task_options", "sizes", "training", "tuning", "execution", "pretraining")
 
 
 @dataclass(frozen=True)
@@ -62,19 +61,15 @@ class Row:
         """Seed to the value of the ranking metric."""
         return self.values_of(self.metric.name)
 
-    @property
-    def mean(self) -> float:
-        """Of the ranking metric over the seeds; it must have a value."""
-        return statistics.fmean(self.values.values())
-
-    def recorded(self, name: str) -> list[Any]:
-        """What its trainings recorded under a name, without what is empty."""
-        return [value for r in self.trained.values() if (value := r.metrics.get(name))]
-
     def values_of(self, name: str) -> dict[int, float]:
         """Seed to the value of a metric, for the seeds whose record has it."""
         values = {seed: record.metrics.get(name) for seed, record in self.trained.items()}
         return {seed: float(value) for seed, value in values.items() if value is not None}
+
+    @property
+    def mean(self) -> float:
+        """Of the ranking metric over the seeds; it must have a value."""
+        return statistics.fmean(self.values.values())
 
     @cached_property
     def groups(self) -> dict[str, dict[int, float]]:
@@ -96,17 +91,13 @@ class Row:
     @cached_property
     def examples(self) -> int:
         """How many examples the ranking metric is the share of; 0 where it is not a share."""
-        return int(next(iter(self.recorded("examples")), 0)) if self.metric.paired else 0
+        return int(self._recorded("examples") or 0) if self.metric.paired else 0
 
     @cached_property
     def effective_examples(self) -> float:
         """How many independent examples tell as much of the ranking metric; 0 where unknown."""
-        if self.examples:
-            return self.examples
-        counts = (
-            by_metric.get(self.metric.name) for by_metric in self.recorded("effective_examples")
-        )
-        return min((float(count) for count in counts if count), default=0.0)
+        counts = self._recorded("effective_examples") or {}
+        return self.examples or float(counts.get(self.metric.name) or 0)
 
     @cached_property
     def wrong(self) -> dict[int, NDArray[np.bool_]]:
@@ -119,27 +110,10 @@ class Row:
         return masks
 
     @property
-    def confusions(self) -> NDArray[np.int_] | None:
-        """Confusion matrices by seed (seeds, truth, predicted); None unless all seeds have one."""
-        matrices = [r.metrics.get("confusion") for _, r in sorted(self.trained.items())]
-        return np.array(matrices) if matrices and all(matrices) else None
-
-    @property
-    def labels(self) -> list[str]:
-        """The names of the classes; empty where the records have none."""
-        labels = (record.config["data"].get("labels") for record in self.trained.values())
-        return [str(label) for label in next(labels, None) or []]
-
-    @property
-    def cost_record(self) -> Record | None:
-        """The latest cost measurement, whatever its status."""
-        return self.cost_records[-1] if self.cost_records else None
-
-    @property
     def measured(self) -> Record | None:
         """The latest cost measurement if it succeeded, else None."""
-        record = self.cost_record
-        return record if record is not None and record.status == "ok" else None
+        latest = self.cost_records[-1] if self.cost_records else None
+        return latest if latest is not None and latest.status == "ok" else None
 
     @property
     def cost(self) -> dict[str, Any]:
@@ -149,39 +123,14 @@ class Row:
     @property
     def parameters(self) -> int:
         """Of its model; 0 where no record has it."""
-        return int(self.cost.get("params") or next(iter(self.recorded("params")), 0))
-
-    @property
-    def only_skipped(self) -> bool:
-        """Whether every record of it says that it was skipped."""
-        if self.trained or self.cost_records or not self.failed:
-            return False
-        return all(record.status == "skipped" for record in self.failed)
-
-    @property
-    def only_tuned(self) -> bool:
-        """Whether its settings were tried and no training with the chosen ones followed."""
-        return bool(self.trials) and not self.trained and not self.failed
+        return int(self.cost.get("params") or self._recorded("params") or 0)
 
     @property
     def status(self) -> str:
-        """``ok``, ``not trained``, or the status of the first of its failures."""
-        if self.only_tuned:
-            return NOT_TRAINED
+        """``ok``, ``not trained`` of tuning trials alone, or the status of the first failure."""
+        if self.trials and not self.trained and not self.failed:
+            return "not trained"
         return self.bad.status if self.bad else "ok"
-
-    @property
-    def tried(self) -> str:
-        """How many of its trials there are: ``2 of 3 tuning trials``; empty without any."""
-        if not self.trials:
-            return ""
-        tuning = self.trials[0].config["tuning"]
-        there = {
-            (record.seed, *(record.config["training"][name] for name in tuning["values"]))
-            for record in self.trials
-        }
-        asked = math.prod(map(len, tuning["values"].values())) * tuning["seeds"]
-        return f"{len(there)} of {asked} tuning trials"
 
     @property
     def used(self) -> list[Record]:
@@ -197,6 +146,10 @@ class Row:
     def bad(self) -> Record | None:
         """The first of its failures; None where all went well."""
         return next(iter(self.failures), None)
+
+    def _recorded(self, name: str) -> Any:
+        """What the first of its trainings that knows it recorded under a name; else None."""
+        return next(filter(None, (r.metrics.get(name) for r in self.trained.values())), None)
 
 
 def make_rows(records: Sequence[Record], metric: str = "") -> list[Row]:
@@ -237,17 +190,6 @@ def make_rows(records: Sequence[Record], metric: str = "") -> list[Row]:
     return list(rows.values())
 
 
-def trained_on_one_kind_of_machine(rows: Sequence[Row]) -> bool:
-    """Whether the seconds of trainings compare: all on alike machines, with as many threads."""
-    trained = [record for row in rows for record in row.trained.values()]
-    return len({machine_of(record.environment) for record in trained}) <= 1
-
-
-def axes_of(rows: Sequence[Row]) -> tuple[str, ...]:
-    """The axes of the grid, from the cells; ("attention",) where there are only baselines."""
-    return next((tuple(row.cell) for row in rows if row.cell), ("attention",))
-
-
 def varying_axes(rows: Sequence[Row], reference: str = "") -> dict[str, tuple[str, ...]]:
     """The axes on which cells differ, each with its choices; those of the reference come first."""
     ordered = sorted(rows, key=lambda row: row.name != reference)
@@ -269,14 +211,53 @@ def find_row(rows: Sequence[Row], wanted: str) -> Row | None:
     return None
 
 
-def class_scores(confusions: NDArray[np.int_]) -> NDArray[np.float64]:
-    """Precision, recall and F1 (seeds, classes, 3) of confusion matrices (seeds, classes, classes).
+def settings_of(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A record's settings under names such as ``training.epochs``, without the data's."""
+    return {f"{part}.{k}": v for part in PARTS for k, v in shared_part(config, part).items()}
 
-    A share of nothing counts as 0, as in scikit-learn with ``zero_division=0``.
+
+def changed_settings(one: Record, other: Record) -> dict[str, tuple[Any, Any]]:
+    """Settings that differ between two records, without those of how a job is executed.
+
+    Under their names in ``zoo bench``, such as epochs, with both values.
     """
-    right = np.diagonal(confusions, axis1=1, axis2=2).astype(float)
-    predicted, true = confusions.sum(axis=1), confusions.sum(axis=2)
-    precision = right / np.maximum(predicted, 1)
-    recall = right / np.maximum(true, 1)
-    f1 = 2 * right / np.maximum(predicted + true, 1)
-    return np.stack([precision, recall, f1], axis=-1)
+    before, after = settings_of(one.config), settings_of(other.config)
+    return {
+        name.partition(".")[2]: (before.get(name), after.get(name))
+        for name in dict.fromkeys([*before, *after])
+        if not name.startswith("execution.") and before.get(name) != after.get(name)
+    }
+
+
+def why_not_comparable(one: Record, other: Record) -> str | None:
+    """Why two records cannot be compared: other data, or another split; None where they can."""
+    before, after = (
+        {
+            "data": f"{data['name']} ({data['fingerprint'][:12]})",
+            "validation share": record.config.get("training", {}).get("validation", 0.0),
+            "training split": data.get("train"),
+            "test split": data.get("test"),
+        }
+        for record in (one, other)
+        for data in [record.config["data"]]
+    )
+    differing = (what for what in before if before[what] != after[what])
+    return next((f"other {w}: {before[w]} against {after[w]}" for w in differing), None)
+
+
+def environment_of(records: Sequence[Record]) -> dict[str, str]:
+    """Machine and versions of what ran, by name; several values where they differ."""
+    values: dict[str, dict[str, None]] = {}
+    for record in records:
+        ran = record.environment | {"plug-in": record.plugins} if record.environment else {}
+        for name, value in _flat(ran) if record.status != "skipped" else ():
+            values.setdefault(name, {})[value] = None
+    return {name: "; ".join(filter(None, known)) for name, known in values.items() if any(known)}
+
+
+def _flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in values.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{before}{name} ")
+        else:
+            yield f"{before}{name}", "" if value is None else str(value)

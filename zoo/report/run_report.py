@@ -6,13 +6,13 @@ from functools import cached_property
 from typing import Any
 
 from zoo.report.evaluated_run import EvaluatedRun
-from zoo.report.tables.answer import answer_of
-from zoo.report.tables.notes import notes_of
-from zoo.report.tables.table import Table, make_table
+from zoo.report.tables.columns import Table, make_table
+from zoo.report.tables.notes import answer_of, notes_of
 from zoo.report.tables.text import plain
 
 CAUTIONS = 2  # remarks on the data under the answer
 MOST_DRAWN = 200  # rows of the table on the page and in plots
+DESCRIBED = ("status", "train_tokens_per_s", "train_ratio", "infer_ratio", "peak_memory_mib")
 
 
 class RunReport(EvaluatedRun):
@@ -50,18 +50,17 @@ class RunReport(EvaluatedRun):
         """What the table says in at most four lines; where there is room, what to do next."""
         return answer_of(self)
 
-    @cached_property
+    @property
     def cautions(self) -> list[str]:
         """The first remarks on the data, as the answer may depend on them; the notes have all."""
         return self.remarks[:CAUTIONS]
 
     def describe(self, number: int) -> str:
         """A row of the table in one line: ``fused+rope: accuracy 0.943 ± 0.008; × train 1.10``."""
-        keys = {f"{self.metric.name}_mean", "status", "train_ratio", "infer_ratio"}
-        keys |= {"train_tokens_per_s", "peak_memory_mib"}
+        texts = self.table.texts
         shown = [
-            f"{column.head} {text}"
+            f"{column.head} {texts[column.key][number]}"
             for column in self.table.readable
-            if column.key in keys and (text := self.table.texts[column.key][number])
+            if column.key in (f"{self.metric.name}_mean", *DESCRIBED) and texts[column.key][number]
         ]
         return f"{self.short_name(self.rows[number])}: {plain('; '.join(shown), 200)}"

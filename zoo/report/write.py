@@ -1,14 +1,18 @@
-"""Writes what is made of a run's records: text for a terminal, JSON, tables, plots and the page."""
+"""What is made of a run's records: text for a terminal, JSON, files, and the value of a bench."""
 
 from __future__ import annotations
 
+import html
 import itertools
 import shutil
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
+
+import pandas as pd
 
 from zoo.files import replacing
 from zoo.report import profile_text as profiled
@@ -19,14 +23,60 @@ from zoo.report.tables.text import bullets, line
 from zoo.sweep.records import Record
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
     from zoo.report.plots.plot import Plot
 
 PLOTS = "plots"  # the folder in a run's directory
 NAMES = ("pareto-speed", "pareto-memory", "effects", "epochs")  # of plots
 PAGE = "report.html"
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # what one begins with
+COLUMNS = 10  # of the table of a BenchResult
+
+
+@dataclass(frozen=True, repr=False)
+class BenchResult:
+    """The outcome of a run. report: everything that is known. directory: of records and tables."""
+
+    report: RunReport | Profile
+    directory: Path
+
+    @property
+    def runs(self) -> dict[str, RunReport]:
+        """The report of each data set, by its name."""
+        if isinstance(self.report, Profile):
+            return {data.name: data.run for data in self.report.data_sets}
+        return {str(self.report.typical.config["data"]["name"]): self.report}
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """A line for each row in the columns that most readers want; what is unknown is NaN.
+
+        ``report.table.frame`` has every column. Of several data sets: for each row on each of them.
+        """
+        if isinstance(self.report, Profile):
+            return self.report.table
+        readable = self.report.table.readable
+        wanted = sorted(readable, key=lambda column: column.priority)[:COLUMNS]
+        return self.report.table.frame[[column.key for column in readable if column in wanted]]
+
+    @property
+    def answer(self) -> str:
+        """What the table says, in at most four lines."""
+        return "\n".join(_answer(self.report))
+
+    def __repr__(self) -> str:
+        return f"{report_text(self.report)}\nRecords and tables: {self.directory}"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        shown = self.table if isinstance(self.report, Profile) else self.report.table.shown
+        said = [*self.answer.splitlines(), f"Records and tables: {self.directory}"]
+        lines = "".join(f"<p>{html.escape(text)}</p>" for text in said)
+        return f"{shown.to_html(index=False, border=0)}{lines}"
+
+
+def _answer(report: RunReport | Profile) -> list[str]:
+    if isinstance(report, Profile):
+        return [" ".join(profiled.profile_answer(report))]
+    return report.answer
 
 
 def report_text(report: RunReport | Profile, width: int | None = None) -> str:
@@ -59,8 +109,8 @@ def answer_text(report: RunReport | Profile) -> str:
     """
     if not isinstance(report, Profile):
         return "\n".join([*report.answer, *report.cautions])
-    said = [profiled.profile_answer(report), profiled.mark_notes(report)]
-    return "\n".join(filter(None, [*map(" ".join, said), *profiled.visible_notes(report)]))
+    marks = " ".join(profiled.mark_notes(report))
+    return "\n".join(filter(None, [*_answer(report), marks, *profiled.visible_notes(report)]))
 
 
 def report_data(report: RunReport | Profile, directory: Path) -> dict[str, Any]:
@@ -114,16 +164,16 @@ def write_tables(report: RunReport | Profile, directory: Path) -> Path:
     Of a run on several data sets: ``profile.csv`` and ``profile.md``.
     """
     if isinstance(report, Profile):
-        write_file(directory / "profile.csv", _csv(report.table))
+        write_file(directory / "profile.csv", report.table.to_csv(index=False))
         effects = profiled.as_text(profiled.effects_table(report), "github")
         links = [f"[{line(d.name)}]({quote(d.directory)}/table.md)" for d in report.data_sets]
-        parts = ["# Profile", line(" ".join(profiled.profile_answer(report)))]
+        parts = ["# Profile", *map(line, _answer(report))]
         parts.append(profiled.as_text(profiled.scores_table(report), "github"))
         parts.append(bullets([line(note) for note in profiled.profile_notes(report)]))
         parts += [f"## Effects\n\n{effects}" if effects else "", "## Data sets", bullets(links)]
     else:
-        write_file(directory / "table.csv", _csv(report.table.frame))
-        write_file(directory / "table.tex", report.table.latex([*report.answer, *report.notes]))
+        write_file(directory / "table.csv", report.table.frame.to_csv(index=False))
+        write_file(directory / "table.tex", report.table.text("latex_booktabs") + "\n")
         parts = [report.table.text("github"), line(" ".join(report.answer))]
         parts.append(bullets([line(note) for note in report.notes]))
     file = "profile.md" if isinstance(report, Profile) else "table.md"
@@ -147,25 +197,10 @@ def write_scale(records: Sequence[Record], directory: Path) -> None:
     from zoo.report.tables.scaling_table import as_text, scale_table
 
     plot = scale_plot(records)
-    write_file(directory / "scale.csv", _csv(scale_table(records).frame))
+    write_file(directory / "scale.csv", scale_table(records).to_csv(index=False))
     write_file(directory / "scale.md", as_text(records, "github") + "\n")
     write_file(directory / "scale.svg", plot.svg)
     write_file(directory / "scale.png", plot.png)
-
-
-def _csv(table: DataFrame) -> str:
-    """As CSV; a quote stands before what a spreadsheet would run as a formula.
-
-    https://owasp.org/www-community/attacks/CSV_Injection
-    """
-
-    def harmless(value: Any) -> Any:
-        if not isinstance(value, str):
-            return value
-        # A carriage return begins a row, and is not quoted.
-        return ("'" if value.startswith(FORMULA) else "") + value.replace("\r", " ")
-
-    return table.map(harmless).to_csv(index=False)
 
 
 def write_file(file: Path, content: str | bytes) -> Path:

@@ -9,8 +9,7 @@ import html5lib
 import pytest
 from example import run
 from factory import cell, skipped, with_config
-from hostile import ARABIC, ARABIC_SHOWN, CLOSING, EMOJI, QUOTES, SCRIPT
-from hostile import LABELS as HOSTILE_LABELS
+from hostile import ARABIC_SHOWN, CLOSING, EMOJI, QUOTES, SCRIPT
 from large_run import large_run
 from rendered import render, rendered
 
@@ -94,8 +93,6 @@ def test_hostile_texts_are_text():
     shown = [part for tag in ("th", "td", "p", "code") for part in texts(tree, tag)]
     for text in (SCRIPT, CLOSING, QUOTES, ARABIC_SHOWN, EMOJI, "abc d e"):
         assert any(text in part for part in shown), text
-    labels = [ARABIC_SHOWN if label == ARABIC else label for label in HOSTILE_LABELS]
-    assert set(labels) <= set(texts(tree, "th"))
     assert "\u202e" not in page, "no name changes the direction of the page's own words"
     assert "a b c d e" not in page
 
@@ -112,7 +109,7 @@ def test_a_page_is_called_like_its_run_and_says_what_differs_in_it():
     run = RunReport([*records[:-1], *with_config(records[-1:], "training", epochs=12)])
     named = parsed(report_page(run, [], "tuesday's <run>"))
     assert texts(named, "h1") == ["tuesday's <run>"]
-    assert "training.epochs: 6, 12" in texts(named, "li")
+    assert any("training.epochs: 6, 12" in note for note in texts(named, "li"))
     unnamed = parsed(report_page(RunReport(records), []))
     (title,) = texts(unnamed, "h1")
     assert re.fullmatch(r"\w+, \w+, \w+ and 2 more × \w+, \w+ and \w+ on bbc-news", title), title

@@ -130,7 +130,7 @@ def test_one_line_states_the_effect_of_rope():
 
 def test_too_few_seeds_have_no_interval():
     found = effects(grid(SQUARE, lambda c, seed: 10 + 30 * (c["pe"] == "sin"), seeds=2))
-    told = "rope against sin: +3.0 points (2 seeds: too few seeds for an interval)"
+    told = "rope against sin: +3.0 points (too few seeds for an interval)"
     assert sentence(main(found)["pe", "rope", "sin"]) == told
     assert main(found)["pe", "rope", "sin"].difference.adjusted is None
 

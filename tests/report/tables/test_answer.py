@@ -28,7 +28,7 @@ def test_the_answer_names_the_best_of_all_baselines_too(seeds):
     if seeds < 3:
         assert better.startswith("Undecided: rope has accuracy 0.")
         assert ", the baseline words 0.900. " in better
-        assert better.endswith("would allow a test; run with --seeds 3.")
+        assert better.endswith("a test needs 3; run with --seeds 3.")
     else:
         assert better.startswith("Use the baseline words: accuracy 0.900")
         assert worse.startswith("Use rope: accuracy 0.")
@@ -74,44 +74,18 @@ def test_cells_that_are_not_told_apart_from_the_fastest_are_named():
 
 
 def test_equal_results_by_themselves_are_not_called_the_same_computation():
-    """Attentions that are not exact, another encoding, and another rate that was chosen."""
+    """Attentions that are not exact, and another encoding."""
 
     def said(records):
         return any("compute the same" in note for note in RunReport(records).notes)
 
-    exact_ones = exact(trained(cell(), cell(attention="naive")))
-    assert said(exact_ones)
+    assert said(exact(trained(cell(), cell(attention="naive"))))
     assert not said(trained(cell(), cell(attention="naive")))
     assert not said(exact(trained(cell(), cell(pe="sin"))))
-    for number, one in enumerate(list(exact_ones)):
-        lr = 0.01 if one.cell["attention"] == "naive" else 0.001
-        tuning = {"values": {"lr": [0.001, 0.01]}, "seeds": 1, "share": 0.2}
-        config = {**one.config, "training": {"epochs": 2, "lr": lr}, "tuning": tuning}
-        exact_ones[number] = one.model_copy(update={"config": config})
-        exact_ones.append(exact_ones[number].model_copy(update={"kind": "tune"}))
-    assert not said(exact_ones)
-
-
-def test_scores_that_rounding_sets_apart_are_told_with_the_largest_gap():
-    cells = cell(), cell(attention="naive")
-    records = [train_record(row, s, 50 + 2 * n) for n, row in enumerate(cells) for s in range(5)]
-    notes = " ".join(RunReport(exact(records)).notes)
-    assert "with one seed their scores differ by at most 0.2 points" in notes
 
 
 def test_the_answer_has_at_most_four_lines():
-    records = [*ties().records, *baseline(20)]
-    records = [one for one in records if one.kind == "cost" or one.seed < 2]
-    assert len(RunReport(with_config(records, "data", train=10)).answer) == 4
-
-
-def test_few_texts_are_the_first_that_is_said():
-    """Of 100 test texts all were also in training, where 10 were left."""
-    records = [*trained(cell(), cell(pe="sin")), *baseline(20)]
-    few = RunReport(with_config(records, "data", train=10, test=100)).answer
-    assert few[0] == "Only 10 documents to train on: this may not hold for other documents."
-    enough = RunReport(with_config(records, "data", train=50, test=50))
-    assert enough.answer == few[1:]
+    assert len(RunReport([*ties().records, *baseline(20)]).answer) <= 4
 
 
 def test_the_first_two_remarks_on_the_data_stand_under_the_answer():

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import io
-import itertools
 import re
-from typing import Any
 
 import pandas as pd
 import pytest
 from example import REFERENCE, run
-from factory import cell, cost_record, failed, make_table, name, readable, skipped, train_record
-from hostile import CONTROL
+from factory import caption, cell, cost_record, make_table, readable, skipped, train_record
 
 from zoo.report.run_report import RunReport
 from zoo.report.tables.columns import ALWAYS
@@ -39,11 +36,8 @@ def test_the_best_is_first_a_baseline_too_and_ties_share_a_rank(table):
     assert list(table.index) == ["", "rope", "sin", "none"]
     assert table["baseline"].iloc[0] == table["attention"].iloc[0] == "words"
     assert list(table["rank"]) == [1, 2, 2, 4], "the baseline is a row"
-    assert list(table["tie"][1:]) == [True, True, False]
     worse = [*run(baseline=False), train_record("words", 0, 100)]
     assert list(by_pe(worse).index) == ["rope", "sin", "", "none"]
-    alone = by_pe([r for r in run() if r.cell.get("pe") != "sin"])
-    assert list(alone["tie"][["rope", "none"]]) == [False, False], "a single best is not a tie"
 
 
 @pytest.mark.parametrize(("seeds", "rank"), [(3, "2="), (2, "")])
@@ -52,12 +46,6 @@ def test_a_row_with_fewer_seeds_than_others(seeds, rank):
     shown = readable(records).set_index("pe")
     assert (shown["rank"]["sin"], shown["seeds"]["sin"]) == (rank, str(seeds))
     assert ("±" in shown["accuracy"]["sin"]) == (seeds == 3)
-
-
-def test_accuracy_has_its_interval_over_seeds_and_separately_the_test_sets_error(table):
-    row = table.loc["rope"]
-    assert row["accuracy_low"] < row["accuracy_mean"] < row["accuracy_high"]
-    assert row["accuracy_sampling_error"] == pytest.approx(0.0155, abs=0.0002)
 
 
 def test_a_ratio_is_a_number_with_a_mark_where_it_is_not_told_apart_from_1(table):
@@ -87,14 +75,14 @@ def test_within_ten_percent_nothing_is_decided_of_a_row_timed_beside_other_work(
     quiet = cost_record(cell(pe="none"), [1.08] * 12, REFERENCE, wall=1.4)
     records = [cost_record(cell(pe="rope"), [1.0] * 12, REFERENCE), busy, quiet]
     shown = readable(records).set_index("pe")
-    assert list(shown["contended"][["rope", "sin", "none"]]) == ["", "yes", ""]
+    assert "Other work had the cores while sin had turns" in caption(records)
     assert list(shown["× train"][["sin", "none"]]) == ["~1.08", "1.08"]
 
 
 @pytest.mark.parametrize("seeds", [1, 2])
 def test_with_too_few_seeds_nothing_is_ranked(seeds):
     table = make_table(run(seeds=seeds))
-    assert table[["rank", "tie", "accuracy_low"]].isna().all(axis=None)
+    assert table[["rank", "accuracy_low"]].isna().all(axis=None)
 
 
 def test_a_row_whose_costs_failed_is_ranked_by_its_accuracy():
@@ -116,14 +104,11 @@ def test_a_deterministic_fit_has_no_interval_and_pairs_with_every_seed(seeds):
     assert row.values == dict.fromkeys(range(5), 0.98)
     assert [int(mask.sum()) for mask in row.wrong.values()] == [20] * 5
     values = report.lines[0]
-    assert values["deterministic"]
     assert (values["rank"], values["seeds"], values["accuracy_low"]) == (1, len(seeds), None)
-    assert not any(line["deterministic"] for line in report.lines[1:])
 
 
 def test_another_reference_may_be_asked_for():
     table = make_table(run(), reference="fused+none").set_index("pe")
-    assert set(table["reference"]) == {name(pe="none")}
     assert table["train_ratio"]["rope"] == pytest.approx(0.5, abs=0.01)
 
 
@@ -134,27 +119,6 @@ def test_tables_are_the_same_bytes_each_time_and_can_be_read_back(tmp_path):
     assert first == {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert set(first) == {"table.csv", "table.md", "table.tex"}
     assert list(pd.read_csv(io.BytesIO(first["table.csv"]))["rank"]) == [1, 2, 2, 4]
-
-
-def test_seconds_of_trainings_on_different_machines_are_left_blank():
-    """Scores compare wherever they come from, and times do not."""
-    rows = [cell(), cell(attention="naive")]
-
-    def table(*machines: dict[str, Any]) -> pd.DataFrame:
-        records = [train_record(row, seed, 3) for row in rows for seed in range(2)]
-        return make_table(
-            [
-                record.model_copy(update={"environment": {**record.environment, **machine}})
-                for record, machine in zip(records, itertools.cycle(machines), strict=False)
-            ]
-        )
-
-    new, old = {"node": "a", "device_name": "new"}, {"node": "b", "device_name": "old"}
-    assert table(new, old)["train_seconds"].isna().all()
-    for field, values in (("device_name", ("new", "old")), ("threads", (1, 2))):
-        assert table(*({field: value} for value in values))["train_seconds"].isna().all(), field
-    assert table(new, {**new, "node": "c"})["train_seconds"].tolist() == [10.0, 10.0]
-    assert table(new, old)["accuracy_mean"].notna().all()
 
 
 def test_a_narrow_terminal_leaves_out_the_columns_of_the_highest_priority(report):
@@ -176,42 +140,12 @@ def test_a_narrow_terminal_leaves_out_the_columns_of_the_highest_priority(report
 HOSTILE = "50%_of $x$ & \\input{x} #1 ~^ {<b>}\nnext \u202e"
 
 
-def body(text):
-    """The rows between the rules, each split at its unescaped &."""
-    inside = text[text.index(r"\midrule") : text.index(r"\bottomrule")]
-    return [re.split(r"(?<!\\)&", line) for line in inside.splitlines()[1:]]
-
-
-def hostile():
-    records = [*run(), skipped(cell(attention=HOSTILE), HOSTILE)]
-    return RunReport(records).table
-
-
-def test_every_row_and_column_of_the_readable_table_is_in_latex(report):
-    text, shown = report.table.latex(), report.table.shown
-    rows = body(text)
-    assert all(row[-1].rstrip().endswith(r"\\") for row in rows)
-    for row, values in zip(rows, shown.values.tolist(), strict=True):
-        texts = [part.strip().removesuffix(r"\\").strip() for part in row]
-        assert [text.replace(r"\textasciitilde{}", "~") for text in texts] == values
-
-
-def test_names_cannot_be_commands():
-    text = hostile().latex([f"one\n\\input{{two}}{CONTROL}"])
-    assert len({len(row) for row in body(text)}) == 1, "an & of a name would be a column"
+def test_names_cannot_be_commands_of_latex(tmp_path):
+    write_tables(RunReport([*run(), skipped(cell(attention=HOSTILE), HOSTILE)]), tmp_path)
+    text = (tmp_path / "table.tex").read_text()
+    body = text[text.index(r"\midrule") : text.index(r"\bottomrule")].splitlines()[1:]
+    counts = {len(re.split(r"(?<!\\)&", line)) for line in body}
+    assert len(counts) == 1, "an & of a name would be a column"
     shown = r"50\%\_of \$x\$ \& \textbackslash{}input\{x\} \#1"
-    assert sum(shown in "&".join(row) for row in body(text)) == 1
+    assert sum(shown in line for line in body) == 1
     assert "\u202e" not in text, "nor change the direction of the row"
-    before = text[: text.index(r"\begin{tabular}")].splitlines()
-    assert all(line.startswith("%") for line in before)
-
-
-def test_no_spreadsheet_runs_a_name_of_a_part_as_a_formula(tmp_path):
-    link = '=HYPERLINK("https://example.org","look")'
-    row = "x\r=1+1"  # a carriage return begins a row, and is not quoted
-    write_tables(RunReport([*run(), failed(cell(pe=link), 0), failed(cell(pe=row), 0)]), tmp_path)
-    assert b"\r" not in (tmp_path / "table.csv").read_bytes()
-    table = pd.read_csv(tmp_path / "table.csv")
-    assert f"'{link}" in set(table["pe"])
-    assert table["accuracy_mean"].dtype == float
-    assert not [line for line in (tmp_path / "table.csv").open() if ',"=' in line or ",=" in line]

@@ -8,16 +8,12 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from zoo.report.rows import NOT_TRAINED, Row, class_scores
+from zoo.report.rows import Row
 from zoo.report.run_report import RunReport
 from zoo.report.tables.columns import Column
 
 LONGEST = 120  # characters of a row's name
 WORDS = 24  # characters from which on a cell is a text that may be broken
-CLASSES = 10  # that a row has details of; with more classes, those with the lowest F1
 
 
 def lines_of(run: RunReport) -> list[dict[str, Any]]:
@@ -49,13 +45,11 @@ def lines_of(run: RunReport) -> list[dict[str, Any]]:
 
 
 def _details(run: RunReport, number: int) -> dict[str, Any]:
-    """All that is known of a row: its command, and its scores by seed and by class."""
+    """All that is known of a row: its command and its scores by seed."""
     row = run.rows[number]
     seeds = {str(seed): run.metric.format(value) for seed, value in row.values.items()}
-    confusions = row.confusions
     if row.deterministic:  # one model, whatever the seed
         seeds = {"any (a deterministic fit)": next(iter(seeds.values()))}
-        confusions = None if confusions is None else confusions[:1]
     return {
         "name": run.short_name(row, LONGEST),
         "summary": run.describe(number),
@@ -63,7 +57,6 @@ def _details(run: RunReport, number: int) -> dict[str, Any]:
         "seeds": seeds,
         "failures": _failures(row),
         "kernels": row.cost.get("kernels") or [],
-        "by_class": None if confusions is None else _by_class(confusions, row.labels),
     }
 
 
@@ -73,29 +66,7 @@ def _failures(row: Row) -> list[str]:
     for record in row.failures:
         text = f"{'cost ' if record.kind == 'cost' else ''}{record.status}: {record.reason}"
         seeds.setdefault(text, []).extend([] if record.seed is None else [str(record.seed)])
-    failures = [f"seed {', '.join(of)}: {text}" if of else text for text, of in seeds.items()]
-    return [f"{NOT_TRAINED}: {row.tried}", *failures] if row.only_tuned else failures
-
-
-def _by_class(confusions: NDArray[np.int_], names: list[str]) -> dict[str, Any]:
-    """Scores by class, and true against predicted class; confusions (seeds, classes, classes)."""
-    total, count = confusions.sum(axis=0), len(confusions[0])
-    labels = names or [str(number) for number in range(count)]
-    scores = class_scores(confusions).mean(axis=0)  # (classes, 3)
-    shown = sorted(np.argsort(scores[:, 2], kind="stable")[:CLASSES])
-    examples = total.sum(axis=1)
-    shares = (total / np.maximum(1, examples)[:, None]).round(2)
-    numbers = [
-        [*(f"{v:.3f}" for v in scores[i]), f"{examples[i] / len(confusions):g}"] for i in shown
-    ]
-    return {
-        "few": count > CLASSES,
-        "classes": [(labels[i], *texts) for i, texts in zip(shown, numbers, strict=True)],
-        "predicted": [labels[j] for j in shown],
-        "confusion": [
-            (labels[i], [(int(total[i, j]), float(shares[i, j])) for j in shown]) for i in shown
-        ],
-    }
+    return [f"seed {', '.join(of)}: {text}" if of else text for text, of in seeds.items()]
 
 
 def row_command(row: Row) -> str:

@@ -11,11 +11,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from zoo.errors import counted, listed
-from zoo.report.comparable import differing_settings, environment_of
 from zoo.report.html.page_data import lines_of
 from zoo.report.plots.plot import HUES, INK, MUTED, PAPER, RULE, Plot
 from zoo.report.profile import Profile
 from zoo.report.profile_text import effects_table, profile_answer, profile_notes, scores_table
+from zoo.report.rows import environment_of
 from zoo.report.run_report import RunReport
 from zoo.report.tables.notes import made_on
 from zoo.report.tables.text import plain
@@ -37,7 +37,6 @@ def report_page(run: RunReport, plots: Sequence[Plot], name: str = "") -> str:
             run=run,
             about=run_text(run),
             lines=lines_of(run),
-            differing=differing_settings(run.records),
             plots=[(plot, Markup(plot.svg)) for plot in plots],
             environment=environment_of(run.records),
             zoo=next((r.environment["zoo"] for r in run.records if "zoo" in r.environment), ""),

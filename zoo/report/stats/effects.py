@@ -13,65 +13,38 @@ cells that happen to exist would compare each choice with different companions.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from zoo.config.metric_description import MetricDescription
-from zoo.errors import counted
 from zoo.report.rows import Row, varying_axes
 from zoo.report.stats.paired import Difference
-from zoo.report.stats.ratios import PHASES, Ratio, Speeds, memory_verdict
-from zoo.report.stats.verdicts import Verdicts
+from zoo.report.stats.ratios import Ratio, memory_verdict
 from zoo.report.tables.text import ends, plain, ratio_text
-
-Pair = tuple[Row, Row, float]
 
 
 @dataclass(frozen=True)
 class Effect:
     """The effect of ``component`` compared with ``against``.
 
-    pairs: of cells that it is the average of, with the weight of each pair. difference: of the
-    metric. speed: by phase. memory: a ratio of peak memory in training.
+    weights: row name to its weight in the average. metric: the one that ranks rows; difference: of
+    it. speed: by phase. memory: a ratio of peak memory in training.
     """
 
     axis: str
     component: str
     against: str
-    pairs: tuple[Pair, ...]
+    weights: dict[str, float]
+    metric: MetricDescription
     difference: Difference | None = None
     speed: dict[str, Ratio | None] = field(default_factory=dict)
     memory: float | None = None
 
-    @property
-    def metric(self) -> MetricDescription:
-        """The metric that ranks rows."""
-        return self.pairs[0][0].metric
-
-    @property
-    def weights(self) -> dict[str, float]:
-        """Row name to its weight in the average."""
-        weights: dict[str, float] = {}
-        for plus, minus, weight in self.pairs:
-            weights[plus.name] = weights.get(plus.name, 0.0) + weight
-            weights[minus.name] = weights.get(minus.name, 0.0) - weight
-        return weights
-
-    def estimated(self, verdicts: Verdicts, speeds: Speeds) -> Effect:
-        """The same with difference, speed and memory."""
-        peaks = [
-            (p.cost.get("peak_memory_mib"), m.cost.get("peak_memory_mib"), w)
-            for p, m, w in self.pairs
-        ]
-        logs = [w * math.log(plus / minus) for plus, minus, w in peaks if plus and minus]
-        return replace(
-            self,
-            difference=verdicts.difference(self.weights),
-            speed={phase: speeds.contrast(phase, self.weights) for phase in PHASES},
-            memory=math.exp(sum(logs)) if len(logs) == len(peaks) else None,
-        )
+    def turned(self) -> Effect:
+        """The other choice compared with this one, before anything is known of it."""
+        weights = {name: -weight for name, weight in self.weights.items()}
+        return replace(self, component=self.against, against=self.component, weights=weights)
 
 
 @dataclass(frozen=True)
@@ -88,10 +61,6 @@ class Effects:
     main: list[Effect]
     averaged: bool
 
-    def estimated(self, verdicts: Verdicts, speeds: Speeds) -> Effects:
-        """The same with differences, speeds and memory."""
-        return replace(self, main=[effect.estimated(verdicts, speeds) for effect in self.main])
-
 
 def find_effects(rows: Sequence[Row], reference: str) -> Effects | None:
     """What the rows allow to compare, in the full grid or with one factor at a time; else None.
@@ -103,21 +72,17 @@ def find_effects(rows: Sequence[Row], reference: str) -> Effects | None:
     axes = varying_axes(cells, reference)
     if base is None or not axes:
         return None  # others may have been measured against it, but its own records are not here
-    grid = {tuple(row.cell[axis] for axis in axes): row for row in _complete(cells)}
-    if len(grid) < math.prod(map(len, axes.values())):
+    complete = _complete(cells)
+    if len(complete) < math.prod(map(len, axes.values())):
         return _one_at_a_time(cells, base, axes)
 
-    def pairs(axis: str, component: str, against: str) -> tuple[Pair, ...]:
-        """Two choices in every combination of the other axes."""
-        free = [[component] if name == axis else axes[name] for name in axes]
-        of = [dict(zip(axes, choices, strict=True)) for choices in itertools.product(*free)]
-        return tuple(
-            (grid[tuple(c.values())], grid[tuple((c | {axis: against}).values())], 1 / len(of))
-            for c in of
-        )
+    def weights(axis: str, component: str, against: str) -> dict[str, float]:
+        share = len(axes[axis]) / len(complete)
+        signs = {component: share, against: -share}
+        return {r.name: signs[r.cell[axis]] for r in complete if r.cell[axis] in signs}
 
     main = [
-        Effect(axis, first, other, pairs(axis, first, other))
+        Effect(axis, first, other, weights(axis, first, other), base.metric)
         for axis, (first, *others) in axes.items()
         for other in others
     ]
@@ -134,7 +99,8 @@ def _one_at_a_time(
         differing = [axis for axis in base.cell if row.cell[axis] != base.cell[axis]]
         if len(differing) == 1 and len(_complete([base, row])) == 2:
             choices = base.cell[differing[0]], row.cell[differing[0]]
-            effects.append(Effect(differing[0], *choices, ((base, row, 1.0),)))
+            weights = {base.name: 1.0, row.name: -1.0}
+            effects.append(Effect(differing[0], *choices, weights, base.metric))
     effects.sort(key=lambda effect: list(base.cell).index(effect.axis))
     about = f"With everything else as in the reference, {base.name}."
     return Effects(about, axes, effects, averaged=False) if effects else None
@@ -152,16 +118,14 @@ def sentence(effect: Effect, name: Callable[[object], str] = plain) -> str:
 
     name: how a component is written; in Markdown as ``code``.
     """
-    names = f"{name(effect.component)} against {name(effect.against)}"
     parts = []
     if difference := effect.difference:
         text = effect.metric.format_difference(difference.mean, difference.half)
-        if difference.half is None:
-            text += f" ({counted(difference.seeds, 'seed')}: too few seeds for an interval)"
         # An interval by itself without 0 in it would not look like a tie.
         alone = difference.half is not None and abs(difference.mean) > difference.half
-        tie = " (equal)" if difference.equal else " (undecided)" if alone else " (tie)"
-        parts.append(text if difference.half is None or difference.real else f"{text}{tie}")
+        tie = "equal" if difference.equal else "undecided" if alone else "tie"
+        tie = "too few seeds for an interval" if difference.half is None else tie
+        parts.append(text if difference.real else f"{text} ({tie})")
     for phase, what in (("train", "the speed"), ("infer", "in inference")):
         if ratio := effect.speed.get(phase):
             known = f" ({text})" if (text := ends(ratio.low, ratio.high)) else ""
@@ -169,4 +133,4 @@ def sentence(effect: Effect, name: Callable[[object], str] = plain) -> str:
     if effect.memory is not None:
         memory = ratio_text(effect.memory, memory_verdict(effect.memory, 1.0))
         parts.append(f"{memory} × the memory")
-    return f"{names}: {', '.join(parts)}"
+    return f"{name(effect.component)} against {name(effect.against)}: {', '.join(parts)}"

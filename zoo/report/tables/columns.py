@@ -6,16 +6,20 @@ Terminal, ``table.csv``, Markdown, LaTeX, page and documentation are all made fr
 from __future__ import annotations
 
 import functools
+import statistics
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
+import pandas as pd
+
+from zoo.errors import counted
 from zoo.report.evaluated_run import EvaluatedRun
-from zoo.report.rows import Row, trained_on_one_kind_of_machine
-from zoo.report.stats.intervals import Interval, over_seeds
+from zoo.report.rows import Row
 from zoo.report.stats.ratios import PHASES, Ratio
-from zoo.report.tables.text import plain, ratio_text
+from zoo.report.tables.text import plain, ratio_text, tabulated
 
 Value: TypeAlias = Callable[[Any], Any]  # of a row of the table
 REASON = 80  # characters of a reason; table.csv has the whole
@@ -31,7 +35,8 @@ class Column:
     it. help: what it holds. better: 1 where a higher number is better, -1 where a lower one is, 0
     for words. priority: where there is little room, columns with the highest priority are left out
     first, and those with priority 0 never. value: of a row; None where it is unknown. text: what a
-    reader sees of it; empty where there is nothing to see.
+    reader sees of it, a format of the value or a function of the row; empty where there is nothing
+    to see.
     """
 
     key: str
@@ -40,12 +45,78 @@ class Column:
     better: int
     priority: int
     value: Value
-    text: Callable[[Any], str] = lambda row: ""
+    text: str | Callable[[Any], str] = "{}"
+
+    def shown(self, row: Any) -> str:
+        """What a reader sees of a row."""
+        if not isinstance(self.text, str):
+            return self.text(row)
+        value = self.value(row)
+        return "" if value is None else self.text.format(value)
 
 
-def columns_of(run: EvaluatedRun) -> list[Column]:
-    """All columns of a run's table, in their order."""
-    return [*_names(run), *_outcome(run), *_scores(run), *_sizes(run), *_speeds(run), *_costs(run)]
+@dataclass(frozen=True)
+class Table:
+    """Rows and their columns, which read values of the rows."""
+
+    rows: Sequence[Any]
+    columns: list[Column]
+
+    @cached_property
+    def lines(self) -> list[dict[str, Any]]:
+        """Of each row, the value of each column by its key; None where it is unknown."""
+        return [{column.key: column.value(row) for column in self.columns} for row in self.rows]
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """The values: what ``table.csv`` holds; what is unknown is NaN."""
+        frame = pd.DataFrame(self.lines, columns=[column.key for column in self.columns])
+        types = {key: "float" for key in frame if frame[key].isna().all()}
+        return frame.astype(types | ({"rank": "Int64"} if "rank" in frame else {}))
+
+    @cached_property
+    def texts(self) -> dict[str, list[str]]:
+        """Key to the text of each row, of the columns that have something to read."""
+        texts = {c.key: [c.shown(row) for row in self.rows] for c in self.columns if c.head}
+        return {key: column for key, column in texts.items() if any(column)}
+
+    @cached_property
+    def readable(self) -> list[Column]:
+        """The columns of ``texts``."""
+        return [column for column in self.columns if column.key in self.texts]
+
+    @cached_property
+    def shown(self) -> pd.DataFrame:
+        """The texts under their heads; heads may be equal."""
+        values = zip(*self.texts.values(), strict=True)
+        return pd.DataFrame(list(values), columns=[column.head for column in self.readable])
+
+    def text(self, style: str = "simple", width: int | None = None) -> str:
+        """The table in a style of tabulate's, each row on one line.
+
+        width: of a terminal, in characters; columns that do not fit are left out and counted, those
+        with the highest priority first.
+        """
+        columns = list(self.readable)
+        while True:
+            rows = list(zip(*(self.texts[column.key] for column in columns), strict=True))
+            align = ["right" if column.better else "left" for column in columns]
+            text = tabulated(rows, [column.head for column in columns], style, align)
+            least = max(reversed(columns), key=lambda column: column.priority, default=None)
+            fits = width is None or max(map(len, text.splitlines())) <= width
+            if fits or least is None or least.priority == ALWAYS:
+                break
+            columns.remove(least)
+        left_out = len(self.readable) - len(columns)
+        return text + (f"\n({counted(left_out, 'column')} more: --wide)" if left_out else "")
+
+
+def make_table(run: EvaluatedRun) -> Table:
+    """The table of a run: all its columns, in their order."""
+    columns = [*_names(run), *_outcome(run), *_scores(run), *_sizes(run)]
+    for phase, priority in zip(PHASES, (ALWAYS, 7), strict=True):
+        columns += _speeds(run, phase, priority)
+    return Table(run.rows, [*columns, *_costs()])
 
 
 def _hidden(key: str, help: str, value: Value) -> Column:
@@ -53,16 +124,13 @@ def _hidden(key: str, help: str, value: Value) -> Column:
     return Column(key, "", help, 0, RARELY, value)
 
 
-def _number(
-    key: str, head: str, help: str, better: int, priority: int, value: Value, form: str
-) -> Column:
-    """form: of the number, as ``str.format`` reads it."""
-
-    def text(row: Row) -> str:
-        number = value(row)
-        return "" if number is None else form.format(number)
-
-    return Column(key, head, help, better, priority, value, text)
+def _ends(key: str, what: str, interval: Callable[[Row], Any]) -> list[Column]:
+    """The ends of a 95% interval, for ``table.csv``."""
+    low, high = f"The lower end of the 95% interval of the {what}.", "The upper end of it."
+    return [
+        _hidden(f"{key}_low", low, lambda row: getattr(interval(row), "low", None)),
+        _hidden(f"{key}_high", high, lambda row: getattr(interval(row), "high", None)),
+    ]
 
 
 def _names(run: EvaluatedRun) -> list[Column]:
@@ -75,7 +143,7 @@ def _names(run: EvaluatedRun) -> list[Column]:
             return row.baseline if row.baseline and axis == first else row.cell.get(axis, "")
 
         help = f"The choice of {axis}{', or the name of a baseline' if axis == first else ''}."
-        return Column(axis, axis if axis in shown else "", help, 0, ALWAYS, choice, choice)
+        return Column(axis, axis if axis in shown else "", help, 0, ALWAYS, choice)
 
     return [
         *map(column, run.axis_names),
@@ -85,25 +153,20 @@ def _names(run: EvaluatedRun) -> list[Column]:
 
 
 def _outcome(run: EvaluatedRun) -> list[Column]:
-    ranks, tied = run.verdicts.ranks(), set(run.verdicts.tied())
+    ranks = run.verdicts.ranks()
     rows_of = Counter(ranks.values())
 
     def status_text(row: Row) -> str:
         return "" if row.status == "ok" else row.status
 
     def reason(row: Row) -> str:
-        bad = row.bad
-        text = bad.reason if bad else ""
-        if bad is not None and bad.status != "skipped":
-            text = f"{'cost' if bad.kind == 'cost' else f'seed {bad.seed}'}: {text}"
-        return "; ".join(filter(None, [row.tried, text])) if row.only_tuned else text
+        if (bad := row.bad) is None or bad.status == "skipped":
+            return bad.reason if bad else ""
+        return f"{'cost' if bad.kind == 'cost' else f'seed {bad.seed}'}: {bad.reason}"
 
     def rank_text(row: Row) -> str:
         rank = ranks.get(row.name)
         return "" if rank is None else f"{rank}{'=' if rows_of[rank] > 1 else ''}"
-
-    def tie(row: Row) -> bool | None:
-        return None if row.name not in ranks else len(tied) > 1 and row.name in tied
 
     status, why = "How the row failed; empty where it is ok.", "What made it fail or be skipped."
     rank = "1 + the number of rows that are significantly better; =: several rows have this rank."
@@ -111,57 +174,34 @@ def _outcome(run: EvaluatedRun) -> list[Column]:
         Column("status", "status", status, 0, 3, lambda row: row.status, status_text),
         Column("reason", "reason", why, 0, RARELY, reason, lambda row: plain(reason(row), REASON)),
         Column("rank", "rank", rank, -1, 5, lambda row: ranks.get(row.name), rank_text),
-        _hidden("tie", "Whether the row ties with the best cell, and that one is not alone.", tie),
     ]
 
 
 def _scores(run: EvaluatedRun) -> list[Column]:
-    metric, name = run.metric, run.metric.name
-
-    def interval(row: Row) -> Interval | None:
-        return run.verdicts.intervals.get(row.name)
-
-    def part(which: str) -> Value:
-        return lambda row: getattr(interval(row), which, None)
-
-    def mean_of(other: str) -> Value:
-        return lambda row: _mean(list(row.values_of(other).values()))
-
-    error = run.sampling_error
+    metric, intervals = run.metric, run.verdicts.intervals
     worth = "higher" if metric.higher_is_better else "lower"
+    help = f"The mean over seeds with its 95% interval; {worth} is better."
+    other_help = "The mean over seeds of another metric."
+
+    def mean(row: Row) -> float | None:
+        return getattr(intervals.get(row.name), "mean", None)
+
+    def mean_of(name: str) -> Value:
+        return lambda row: statistics.fmean(v) if (v := row.values_of(name).values()) else None
+
     return [
-        Column(
-            f"{name}_mean",
-            metric.label,
-            f"The mean over seeds with its 95% interval; {worth} is better.",
-            metric.direction,
-            ALWAYS,
-            part("mean"),
-            lambda row: run.score_text(row.name),
-        ),
-        _hidden(f"{name}_low", "The lower end of the 95% interval of the mean.", part("low")),
-        _hidden(f"{name}_high", "The upper end of that interval.", part("high")),
-        _hidden(f"{name}_sampling_error", "How far another test set may be off.", error),
-        *(
-            _number(
-                f"{other.name}_mean",
-                other.label,
-                "The mean over seeds of another metric.",
-                other.direction,
-                8,
-                mean_of(other.name),
-                f"{{:.{other.digits}f}}",
-            )
-            for other in run.metrics[1:]
-        ),
-    ]
+        Column(f"{metric.name}_mean", metric.label, help, metric.direction, ALWAYS, mean,
+               lambda row: run.score_text(row.name)),
+        *_ends(metric.name, "mean", lambda row: intervals.get(row.name)),
+        *(Column(f"{other.name}_mean", other.label, other_help, other.direction, 8,
+                 mean_of(other.name), f"{{:.{other.digits}f}}") for other in run.metrics[1:]),
+    ]  # fmt: skip
 
 
 def _sizes(run: EvaluatedRun) -> list[Column]:
     def setting(name: str) -> Column:
-        help = "The value that was chosen for this row."
-        head = name.replace("_", " ")
-        return _number(name, head, help, -1, 8, lambda row: row.chosen.get(name), "{:g}")
+        help, head = "The value that was chosen for this row.", name.replace("_", " ")
+        return Column(name, head, help, -1, 8, lambda row: row.chosen.get(name), "{:g}")
 
     def seeds(row: Row) -> int:
         return len({record.seed for record in row.trained.values()})
@@ -173,91 +213,48 @@ def _sizes(run: EvaluatedRun) -> list[Column]:
     return [
         *map(setting, run.tuned),
         Column("seeds", "seeds", trained, -1, 7, seeds, seeds_text),
-        _hidden("deterministic", "Whether no seed changes it.", lambda row: row.deterministic),
-        _number("params", "params", size, -1, 8, lambda row: row.parameters or None, "{:,.0f}"),
+        Column("params", "params", size, -1, 8, lambda row: row.parameters or None, "{:,.0f}"),
     ]
 
 
-def _speeds(run: EvaluatedRun) -> list[Column]:
+def _speeds(run: EvaluatedRun, phase: str, priority: int) -> list[Column]:
     """Speeds are the ratio times the reference's rate, so that no two columns disagree."""
-    speeds, reference = run.speeds, run.reference
+    speeds, reference, key = run.speeds, run.reference, f"{phase}_ratio"
+    rate = "Tokens a second, without padding."
+    help = "Its speed over the reference's in the same blocks; ~: not told apart."
 
-    def of_phase(phase: str, what: str, priority: int) -> list[Column]:
-        key = f"{phase}_ratio"
+    @functools.cache
+    def of_name(name: str) -> Ratio | None:
+        if name not in speeds.measured:
+            return None
+        return Ratio(1.0) if name == reference else speeds.ratio(phase, name, reference)
 
-        @functools.cache
-        def ratio(name: str) -> Ratio | None:
-            if name not in speeds.measured:
-                return None
-            return Ratio(1.0) if name == reference else speeds.ratio(phase, name, reference)
+    def ratio(row: Row) -> Ratio | None:
+        return of_name(row.name)
 
-        def part(which: str) -> Value:
-            return lambda row: getattr(ratio(row.name), which, None)
+    def value(row: Row) -> float | None:
+        return getattr(ratio(row), "value", None)
 
-        def text(row: Row) -> str:
-            known = ratio(row.name)
-            if known is None or row.name == reference:
-                return "reference" if known else ""
-            return ratio_text(known.value, known.verdict)
+    def text(row: Row) -> str:
+        known = ratio(row)
+        if known is None or row.name == reference:
+            return "reference" if known else ""
+        return ratio_text(known.value, known.verdict)
 
-        return [
-            _number(
-                f"{phase}_tokens_per_s",
-                f"{phase} tok/s",
-                f"Tokens a second in {what}, without padding.",
-                1,
-                priority,
-                lambda row: run.rate(phase, row),
-                "{:,.0f}",
-            ),
-            Column(
-                key,
-                f"× {phase}",
-                f"Its speed in {what} over the reference's in the same blocks; ~: not told apart.",
-                1,
-                max(6, priority),
-                part("value"),
-                text,
-            ),
-            _hidden(f"{key}_low", "The lower end of the 95% interval of the ratio.", part("low")),
-            _hidden(f"{key}_high", "The upper end of that interval.", part("high")),
-        ]
-
-    def contended(row: Row) -> bool | None:
-        return speeds.contended(row.name) if row.name in speeds.measured else None
-
-    def contended_text(row: Row) -> str:
-        return "yes" if contended(row) else ""
-
-    busy = "Whether other work had the cores while it was timed."
-    train, infer = PHASES
     return [
-        *of_phase(train, "training", ALWAYS),
-        *of_phase(infer, "inference", 7),
-        Column("contended", "contended", busy, 0, 4, contended, contended_text),
-        _hidden("reference", "The row that ratios are to.", lambda row: reference),
-    ]
+        Column(f"{phase}_tokens_per_s", f"{phase} tok/s", rate, 1, priority,
+               lambda row: run.rate(phase, row), "{:,.0f}"),
+        Column(key, f"× {phase}", help, 1, max(6, priority), value, text),
+        *_ends(key, "ratio", ratio),
+    ]  # fmt: skip
 
 
-def _costs(run: EvaluatedRun) -> list[Column]:
-    alike = trained_on_one_kind_of_machine(run.recorded_rows)
+def _costs() -> list[Column]:
+    def cost(name: str, head: str, help: str, priority: int, form: str) -> Column:
+        return Column(name, head, help, -1, priority, lambda row: row.cost.get(name), form)
 
-    def cost(name: str) -> Value:
-        return lambda row: row.cost.get(name)
-
-    def seconds(row: Row) -> float | None:
-        return _mean(row.recorded("train_seconds")) if alike else None
-
-    peak = cost("peak_memory_mib")
     latency, memory = "Milliseconds until one text is answered.", "Peak memory in training."
-    whole = "Seconds of one training, the mean over seeds; empty where its machines differ."
     return [
-        _number("latency_ms", "latency ms", latency, -1, RARELY, cost("latency_ms"), "{:.2f}"),
-        _number("peak_memory_mib", "memory MiB", memory, -1, ALWAYS, peak, "{:,.0f}"),
-        _number("train_seconds", "train s", whole, -1, RARELY, seconds, "{:.1f}"),
+        cost("latency_ms", "latency ms", latency, RARELY, "{:.2f}"),
+        cost("peak_memory_mib", "memory MiB", memory, ALWAYS, "{:,.0f}"),
     ]
-
-
-def _mean(values: list[float]) -> float | None:
-    interval = over_seeds(values)
-    return interval.mean if interval else None

@@ -1,23 +1,112 @@
-"""The notes under a table: what its marks and intervals mean, and what it was made on."""
+"""What is said under a table: the answer, as far as verdicts tell, and notes on every mark."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from zoo.config.metric_description import MetricDescription
 from zoo.errors import counted, listed
 from zoo.measure.turns import CONTENDED as MOST_CONTENTION
 from zoo.report.evaluated_run import EvaluatedRun
-from zoo.report.rows import Row
+from zoo.report.rows import Row, settings_of
 from zoo.report.stats.intervals import ENOUGH
 from zoo.report.stats.ratios import CONTENDED, UNDECIDED
 from zoo.report.stats.verdicts import MOST_RANKED
-from zoo.report.tables.text import from_to, plain
+from zoo.report.tables.text import ends, from_to, plain
 from zoo.sweep.records import Record, shared_part
 
-NAMED = 6  # rows of a list that are named, and lists
+LINES = 4  # of the answer
+NAMED = 3  # rows of a list that are named, and lists
+
+
+def answer_of(run: EvaluatedRun) -> list[str]:
+    """At most four lines: which row to use, which choices matter, the fastest cell, what to do."""
+    cells = run.by_score(baseline=False)
+    if cells:
+        lines = [_conclusion(run, cells), _choices(run), _fastest(run, cells), _more_seeds(run)]
+    else:
+        lines = [f"No cell has a value of {run.metric.label}." if run.recorded_rows else ""]
+    return [plain(line) for line in lines if line]
+
+
+def _names(run: EvaluatedRun, rows: Iterable[Row]) -> str:
+    return listed(run.short_names(rows), NAMED)
+
+
+def _conclusion(run: EvaluatedRun, cells: Sequence[Row]) -> str:
+    """Which row to use, and what ties with it."""
+    best, baseline = run.best or cells[0], next(iter(run.by_score(baseline=True)), None)
+    others, ties = [row for row in cells if row is not best], run.tied_cells()[1:]
+    verdict = run.verdicts.verdict
+    name, score = run.short_name(best), f"{run.metric.label} {run.score_text(best.name)}"
+    tied = f" Not told apart from {name}: {_names(run, ties)}." if ties else ""
+    better = ""
+    if others and all(verdict(best.name, row.name) == 1 for row in others):
+        better = f", better than the {f'{len(others)} other cells' if others[1:] else 'other cell'}"
+    if baseline is None:
+        if not others:
+            return f"{name} has {score}."
+        if not run.tied_cells():
+            return f"Undecided: {name} has the best {score}."
+        return f"Use {name}: {score}{better}.{tied}"
+    rival, bar = run.short_name(baseline), run.score_text(baseline.name)
+    against = [verdict(row.name, baseline.name) for row in [best, *cells]]
+    if 1 in against:
+        return f"Use {name}: {score}{better}. Best baseline: {bar} ({rival}).{tied}"
+    if against[0] == -1:
+        more = f"; {len(ties)} more {'tie' if ties[1:] else 'ties'} with it" if ties else ""
+        transformer = f"Best transformer: {run.score_text(best.name)} ({name}{more})."
+        return f"Use the baseline {rival}: {run.metric.label} {bar}. {transformer}"
+    return f"Undecided: {name} has {score}, the baseline {rival} {bar}.{tied}"
+
+
+def _choices(run: EvaluatedRun) -> str:
+    """The effects that are real, the largest first."""
+    parts = []
+    pairs = [(e, e.difference) for e in (run.effects.main if run.effects else []) if e.difference]
+    for effect, difference in sorted(pairs, key=lambda pair: -abs(pair[1].mean)):
+        names = effect.component, effect.against
+        better, worse = names if run.metric.better(difference.mean) > 0 else names[::-1]
+        if difference.real:
+            size = run.metric.format_size(difference.mean, difference.half)
+            parts.append(f"{better} is better than {worse} by {size}")
+    if not parts or not run.effects:
+        return ""
+    how = "Averaged over the grid" if run.effects.averaged else "Exchanged one at a time"
+    rest = f"; {counted(len(parts) - NAMED, 'more choice')} too" if parts[NAMED:] else ""
+    return f"{how}, {'; '.join(parts[:NAMED])}{rest}."
+
+
+def _fastest(run: EvaluatedRun, cells: Sequence[Row]) -> str:
+    """Which of the cells that tie trains fastest; of all cells where none is ranked."""
+    tied, speeds = run.tied_cells(), run.speeds
+    timed = [(row, rate) for row in tied or cells if (rate := speeds.rate("train", row.name))]
+    if not timed:
+        return ""
+    fastest, *others = (row for row, _ in sorted(timed, key=lambda pair: -pair[1]))
+    ratios = [(row, speeds.ratio("train", fastest.name, row.name)) for row in others]
+    slower = [(row, ratio) for row, ratio in ratios if ratio and ratio.verdict == 1]
+    if not slower:
+        return ""
+    second, ratio = slower[0]
+    close = [row for row, ratio in ratios if not ratio or ratio.verdict != 1]
+    rest = f"; not told apart from it: {_names(run, close)}" if close else ""
+    return (
+        f"Of {'the cells that tie' if tied else 'all cells'}, {run.short_name(fastest)} trains "
+        f"fastest: {ratio.value:.2f} times as fast as {run.short_name(second)} "
+        f"({ends(ratio.low, ratio.high)}){rest}."
+    )
+
+
+def _more_seeds(run: EvaluatedRun) -> str:
+    """How many seeds would allow a test; empty where there was one, or nothing to test."""
+    enough, scored = run.verdicts.enough, [row for row in run.rows if row.values]
+    most = max(len(row.values) for row in scored if not row.baseline)
+    if run.verdicts.pairs or most >= enough or not scored[1:]:
+        return ""
+    return f"{counted(most, 'seed')}: a test needs {enough}; run with --seeds {enough}."
 
 
 def notes_of(run: EvaluatedRun) -> list[str]:
@@ -31,12 +120,11 @@ def notes_of(run: EvaluatedRun) -> list[str]:
         _speed(run),
         _visible(run),
         _equal_rows(run),
-        _same_function(run),
         _chance(run),
         _tuning(run),
         *run.remarks,
         made_on(run.typical, run.metric),
-        *mixed([record for row in run.recorded_rows for record in row.used]),
+        *mixed(run.records, [record for row in run.recorded_rows for record in row.used]),
     ]
     return [plain(note) for note in notes if note]
 
@@ -64,14 +152,14 @@ def _rank(run: EvaluatedRun) -> str:
     if not verdicts.ranks():
         return ""
     votes = f" and McNemar's test over the {scored} on which two rows disagree"
-    note = (
+    limit = f" Only the first {MOST_RANKED} rows by score are ranked."
+    return (
         "Rank: 1 + the number of rows that are significantly better (paired t-test over seeds"
         f"{votes if any(row.examples for row in run.rows) else ''}; 5% level, Holm's correction "
         f"for {counted(verdicts.tests, 'comparison')}: every pair of rows and every effect). "
         "Trained again with new seeds and scored on this test set, they would be better again."
+        f"{limit if verdicts.limited else ''}"
     )
-    limit = f" Only the first {MOST_RANKED} rows by score are ranked."
-    return note + (limit if verdicts.limited else "")
 
 
 def _sampling_error(run: EvaluatedRun) -> str:
@@ -101,10 +189,10 @@ def _speed(run: EvaluatedRun) -> str:
         "reference, because the 95% interval contains 1 or is unknown, or because the ratio is "
         f"within {UNDECIDED:.0%} of 1."
     )
-    if speeds.contended(*speeds.measured):
+    if busy := [row for row in run.rows if speeds.contended(row.name)]:
         note += (
-            " contended: other work had the cores while the row was timed, so that its turns took "
-            f"more than {MOST_CONTENTION} times their CPU time; then ~ reaches to {CONTENDED:.0%}."
+            f" Other work had the cores while {_names(run, busy)} had turns, which took more than "
+            f"{MOST_CONTENTION} times their CPU time: there ~ reaches to {CONTENDED:.0%}."
         )
     return note
 
@@ -121,45 +209,31 @@ def _visible(run: EvaluatedRun) -> str:
 
 
 def _equal_rows(run: EvaluatedRun) -> str:
-    groups = [listed(run.short_names(rows), NAMED) for rows in run.verdicts.equal_rows()]
+    """Rows with the same results, and attentions that compute the same."""
+    groups = [_names(run, rows) for rows in run.verdicts.equal_rows()]
     more = f"; and {counted(len(groups) - NAMED, 'more group')}" if groups[NAMED:] else ""
     same = "The same results with every seed, and so one row in every comparison: "
-    return f"{same}{'; '.join(groups[:NAMED])}{more}." if groups else ""
-
-
-def _same_function(run: EvaluatedRun) -> str:
-    """Which attentions compute the same, and how far rounding sets their scores apart."""
-    effects = [
-        effect
-        for effect in (run.effects.main if run.effects else [])
-        if effect.axis == "attention"
-        and all(a.exact and b.exact and a.chosen == b.chosen for a, b, _ in effect.pairs)
-    ]
-    pairs = [pair for effect in effects for pair in effect.pairs]
-    shared = [(a, b, seed) for a, b, _ in pairs for seed in a.values.keys() & b.values.keys()]
-    if not effects:
-        return ""
-    names = listed([effects[0].component, *(effect.against for effect in effects)], NAMED)
-    gap = run.metric.format_size(max(abs(a.values[s] - b.values[s]) for a, b, s in shared))
-    return f"{names} compute the same; with one seed their scores differ by at most {gap}."
+    note = f"{same}{'; '.join(groups[:NAMED])}{more}." if groups else ""
+    cells = [row for row in run.recorded_rows if row.exact and row.cell]
+    exact = dict.fromkeys(row.cell["attention"] for row in cells if "attention" in run.axes)
+    if len(exact) > 1:
+        note += f" {listed(list(exact), NAMED)} compute the same, up to rounding."
+    return note
 
 
 def _chance(run: EvaluatedRun) -> str:
     if run.chance is None:
         return ""
     level = f"Chance level of {run.metric.label}: {run.metric.format(run.chance)}"
-    scored = [row for row in run.rows if row.values]
-    rows = run.short_names(row for row in scored if _at_chance(run, row, run.chance))
-    return f"{level}; not better than it: {listed(rows, NAMED)}." if rows else f"{level}."
+    rows = [row for row in run.rows if row.values and _at_chance(run, row, run.chance)]
+    return f"{level}; not better than it: {_names(run, rows)}." if rows else f"{level}."
 
 
 def _at_chance(run: EvaluatedRun, row: Row, chance: float) -> bool:
     """Whether a row with a score is no better than chance, over seeds or over other test sets."""
     interval, better = run.verdicts.intervals[row.name], run.metric.better
-    error = run.sampling_error(row) or 0.0
-    ends = [row.mean - error, row.mean + error]
-    ends += [end for end in (interval.low, interval.high) if end is not None] if interval else []
-    return min(map(better, ends)) <= better(chance)
+    errors = [run.sampling_error(row), interval.half if interval else None]
+    return better(row.mean) - max(filter(None, errors), default=0.0) <= better(chance)
 
 
 def _tuning(run: EvaluatedRun) -> str:
@@ -168,15 +242,14 @@ def _tuning(run: EvaluatedRun) -> str:
     if first is None:
         return ""
     config = first.trials[0].config
-    tuning, part = config["tuning"], "the validation split"
+    tuning, validation = config["tuning"], config["data"].get("validation")
+    part = "the validation" if validation else f"{tuning['share']:.0%} of the training"
     settings = [
         f"{name.replace('_', ' ')} of {', '.join(f'{value:g}' for value in values)}"
         for name, values in tuning["values"].items()
     ]
-    if not config["data"].get("validation"):
-        part = f"{tuning['share']:.0%} of the training split"
     return (
-        f"Each row was trained with {' and '.join(settings)} and scored on {part} "
+        f"Each row was trained with {' and '.join(settings)} and scored on {part} split "
         f"({counted(tuning['seeds'], 'seed')}). The first value within a standard error of the "
         "best is in the table, and was then trained on the whole training split."
     )
@@ -185,8 +258,7 @@ def _tuning(run: EvaluatedRun) -> str:
 def made_on(record: Record, metric: MetricDescription) -> str:
     """Data, model and machine of a record, in three sentences."""
     config, data = record.config, record.config["data"]
-    sizes, training = config.get("sizes", {}), config.get("training", {})
-    options, validation = config.get("task_options", {}), data.get("validation")
+    sizes, training, scored = config.get("sizes", {}), config.get("training", {}), metric.scored
     model = [
         counted(sizes["layers"], "layer") if "layers" in sizes else "",
         f"width {sizes['dim']}" if "dim" in sizes else "",
@@ -195,19 +267,18 @@ def made_on(record: Record, metric: MetricDescription) -> str:
         counted(training["epochs"], "epoch") if "epochs" in training else "",
         _pretraining(shared_part(config, "pretraining")),
     ]
-    size = str(data.get("summary") or "").rstrip(".")
+    size, validation = str(data.get("summary") or "").rstrip("."), data.get("validation")
     if not size and "train" in data and "test" in data:
         held_out = f", {validation} validation" if validation else ""
-        size = f"{data['train']} training{held_out} and {data['test']} test {metric.scored}"
+        size = f"{data['train']} training{held_out} and {data['test']} test {scored}"
         if (duplicates := data.get("duplicates")) is not None:
-            dropped = duplicates and not options.get("keep_duplicates", True)
-            size += f", {duplicates} in both{' (dropped from training)' if dropped else ''}"
+            kept = config.get("task_options", {}).get("keep_duplicates", True) or not duplicates
+            size += f", {duplicates} in both{'' if kept else ' (dropped from training)'}"
     about = f"{data['name']} ({data['fingerprint'][:12]}){f', {size}' if size else ''}"
     # The score of a trial is in no table.
     if record.kind != "tune" and (share := training.get("validation", 0.0)):
-        split = f"{share:.0%} of the training {metric.scored}, held out from it"
-        split = f"the validation split, {validation} {metric.scored}" if validation else split
-        about += f"; scored on {split}"
+        split = f"the validation split, {validation} {scored}" if validation else ""
+        about += f"; scored on {split or f'{share:.0%} of the training {scored}, held out from it'}"
     described = ", ".join(filter(None, model))
     return (
         f"Data: {about}. {f'Model: {described}. ' if described else ''}"
@@ -235,19 +306,28 @@ def machine_summary(environment: Mapping[str, Any]) -> str:
     return ", ".join(filter(None, parts))
 
 
-def mixed(records: Sequence[Record]) -> list[str]:
-    """That the records of a table are of several states of the code, or of several machines.
+def mixed(records: Sequence[Record], used: Sequence[Record]) -> list[str]:
+    """That records are of several settings, states of the code or machines.
 
-    Another version of torch or another precision counts as another machine. Another number of
-    threads does not: trainings and costs may have different ones.
+    used: those that numbers come from. Another version of torch or another precision counts as
+    another machine. Another number of threads does not: trainings and costs may have different
+    ones.
     """
-    done = [record for record in records if record.status == "ok"]
+    done = [record for record in used if record.status == "ok"]
     states = Counter(module for module, _ in {pair for r in done for pair in r.code.items()})
     code = sorted(module for module, count in states.items() if count > 1)
+    settings: dict[str, dict[str, None]] = {}
+    for record in records:
+        data = str(record.config.get("data", {}).get("fingerprint", ""))[:12]
+        for name, value in ({"data": data} | settings_of(record.config)).items():
+            settings.setdefault(name, {})[str(value)] = None
+    differing = [f"{n}: {', '.join(known)}" for n, known in settings.items() if len(known) > 1]
     machines = dict.fromkeys(
         machine_summary({**record.environment, "threads": None, "nice": None}) for record in done
     )
-    notes = [f"Made by several states of the code: {', '.join(code)}."] if code else []
+    what = "Made with several settings, so that rows may not compare"
+    notes = [f"{what}: {'; '.join(differing)}."] if differing else []
+    notes += [f"Made by several states of the code: {', '.join(code)}."] if code else []
     if len(machines) > 1:
         notes.append(f"Made on several machines: {'; '.join(machines)}.")
     return notes

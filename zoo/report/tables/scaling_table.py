@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import stats
 
 from zoo.errors import ZooError
 from zoo.report.rows import varying
 from zoo.report.stats.intervals import Interval
-from zoo.report.tables.columns import ALWAYS, Column
 from zoo.report.tables.notes import machine_summary, mixed
-from zoo.report.tables.table import Table
 from zoo.report.tables.text import bullets, tabulated
 from zoo.sweep.records import Record
 
@@ -46,22 +44,48 @@ def fit(values: Sequence[int], costs: Sequence[float]) -> Interval | None:
     return Interval(float(line.slope), float(stats.t.ppf(0.975, len(upper) - 2) * line.stderr))
 
 
+def axis(records: Sequence[Record]) -> str:
+    """What was varied, such as length. Raises ZooError where records are of several axes."""
+    axes = {str(record.config["over"]) for record in records}
+    if len(axes) != 1:
+        raise ZooError(f"expected records of one axis, got {', '.join(sorted(axes))}")
+    return axes.pop()
+
+
+def scale_table(records: Sequence[Record]) -> pd.DataFrame:
+    """A row per point, from its latest record: seconds and MiB, and how it ended.
+
+    Cells have the choices that differ as names, and stand in the order in which they were recorded.
+    """
+    over, cells = axis(records), {record.name: record.cell for record in records}
+    last = {(record.name, record.config["value"]): record for record in records}
+    differing = varying(list(cells.values())) or list(records[0].cell)[:1]
+    points = [
+        {"cell": "+".join(record.cell[axis] for axis in differing), over: value}
+        | {cost: record.metrics.get(cost) for cost in COSTS}
+        | {"status": record.status, "reason": record.reason}
+        for name in cells
+        for (of_cell, value), record in sorted(last.items(), key=lambda item: item[0])
+        if of_cell == name
+    ]
+    frame = pd.DataFrame(points).astype(dict.fromkeys(COSTS, "float"))
+    for cost in (cost for cost in COSTS if cost.endswith("_mib")):
+        frame.loc[frame[cost] < LEAST, cost] = np.nan
+    return frame
+
+
 @dataclass(frozen=True)
 class Curve:
-    """One cell along the axis. name: its choices on the axes on which cells differ."""
+    """One cell along the axis. frame: its rows of the table."""
 
     name: str
-    records: tuple[Record, ...]
+    over: str
+    frame: pd.DataFrame
 
     def points(self, metric: str) -> tuple[list[int], list[float]]:
         """Values and costs of the points that could be measured."""
-        points = [
-            (r.config["value"], cost)
-            for r in self.records
-            if r.status == "ok" and (cost := r.metrics.get(metric)) is not None
-            if not _unmeasurable(metric, cost)
-        ]
-        return [v for v, _ in points], [c for _, c in points]
+        known = self.frame.dropna(subset=[metric])
+        return known[self.over].tolist(), known[metric].tolist()
 
     def power(self, metric: str) -> str:
         """How the cost grows: ``2.00 ± 0.03``; empty where too few points were measured."""
@@ -70,67 +94,20 @@ class Curve:
 
 
 def curves(records: Sequence[Record]) -> list[Curve]:
-    """The cells in the order in which they were recorded; of each point, the latest record.
-
-    Raises ZooError where the records are of more than one axis.
-    """
-    axes = {record.config["over"] for record in records}
-    if len(axes) != 1:
-        raise ZooError(f"expected records of one axis, got {', '.join(sorted(axes))}")
-    last = {(record.name, record.config["value"]): record for record in records}
-    cells = {record.name: record.cell for record in records}
-    differing = varying(list(cells.values())) or list(records[0].cell)[:1]
-    return [
-        Curve(
-            "+".join(cell[axis] for axis in differing),
-            tuple(last[key] for key in sorted(last) if key[0] == name),
-        )
-        for name, cell in cells.items()
-    ]
-
-
-def axis(records: Sequence[Record]) -> str:
-    """What was varied, such as length."""
-    return str(records[0].config["over"])
-
-
-def scale_table(records: Sequence[Record]) -> Table:
-    """A row per point: ``scale.csv`` holds seconds and MiB, and a reader sees ms and MiB."""
-    over = axis(records)
-    points = [(curve.name, record) for curve in curves(records) for record in curve.records]
-
-    def column(key: str, help: str, value: Callable[[Any], Any], text: Any = str) -> Column:
-        head = COSTS[key][0] if key in COSTS else key
-        better = -1 if key in (*COSTS, over) else 0
-        return Column(key, head, help, better, ALWAYS, value, lambda point: text(value(point)))
-
-    def cost(metric: str) -> Column:
-        def text(number: float | None) -> str:
-            if number is None or _unmeasurable(metric, number):
-                return "" if number is None else f"< {LEAST:g}"
-            shown = COSTS[metric][1] * number
-            return f"{shown:{',.0f' if shown >= 100 else '.3g'}}"
-
-        return column(metric, "The cost of one step.", lambda p: p[1].metrics.get(metric), text)
-
-    columns = [
-        column("cell", "The cell.", lambda p: p[0]),
-        column(over, "The size.", lambda p: int(p[1].config["value"]), "{:,}".format),
-        *map(cost, COSTS),
-        column(
-            "status",
-            "How it ended.",
-            lambda p: p[1].status,
-            lambda status: "" if status == "ok" else status,
-        ),
-        column("reason", "Why it failed.", lambda p: p[1].reason),
-    ]
-    lines = [{column.key: column.value(point) for column in columns} for point in points]
-    return Table(points, columns, lines)
+    """The cells in the order in which they were recorded."""
+    groups = scale_table(records).groupby("cell", sort=False)
+    return [Curve(str(name), axis(records), frame) for name, frame in groups]
 
 
 def as_text(records: Sequence[Record], style: str = "simple") -> str:
     """The table of points, the table of exponents, and notes on both."""
+    frame, over = scale_table(records), axis(records)
+    frame["status"] = frame["status"].replace("ok", "")
+    for cost, (_, factor) in COSTS.items():
+        shown = (frame[cost] * factor).map(lambda x: f"{x:{',.0f' if x >= 100 else '.3g'}}")
+        frame[cost] = shown.where(frame[cost].notna(), "")
+    frame = frame.rename(columns={cost: head for cost, (head, _) in COSTS.items()})
+    frame[over] = frame[over].map("{:,}".format)
     powers = [[c.name, *map(c.power, COSTS)] for c in curves(records)]
     heads = ["cell", "train time", "infer time", "train memory", "infer memory"]
     ways = dict.fromkeys(str(r.metrics["memory_how"]) for r in records if r.metrics)
@@ -144,16 +121,13 @@ def as_text(records: Sequence[Record], style: str = "simple") -> str:
         "Powers: least squares on logarithms over the upper "
         "half of what was measured, with the 95% t-interval of the slope.",
         f"Sizes: {sizes}. Machine: {machine_summary(records[0].environment)}.",
-        *mixed(records),
+        *mixed(records, records),
     ]
+    align = ["left", *["right"] * (1 + len(COSTS)), "left", "left"]
     parts = [
-        scale_table(records).text(style),
-        f"Grows with {axis(records)} to the power of:",
+        tabulated(frame.to_numpy().tolist(), frame.columns.tolist(), style, align),
+        f"Grows with {over} to the power of:",
         tabulated(powers, heads, style),
         bullets(notes),
     ]
     return "\n\n".join(parts)
-
-
-def _unmeasurable(metric: str, cost: float) -> bool:
-    return metric.endswith("_mib") and cost < LEAST

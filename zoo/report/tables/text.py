@@ -3,33 +3,16 @@
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Sequence
-
-# Embeddings, overrides and isolates. If a text opens one and nothing closes it, everything after
-# it on the line changes direction, including the page's own words.
-_DIRECTION = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+from collections.abc import Callable, Sequence
 
 
 def plain(text: object, most: int | None = None) -> str:
-    """One line without control characters, cut off with … beyond ``most`` characters.
-
-    A character that changes the direction of the text after it is shown as its escape,
-    ``\\u202e``. Marks of direction and joiners remain: scripts and emoji are made of them.
-    """
+    """One line of what can be printed, cut off with … beyond ``most`` characters."""
     line = str(text)
-    if not (line.isascii() and line.isprintable()):
-        line = "".join(map(_shown, line))
+    if not line.isprintable():
+        line = "".join(c if c.isprintable() else " " if c.isspace() else "" for c in line)
     line = " ".join(line.split())
     return line if most is None or len(line) <= most else f"{line[: most - 1]}…"
-
-
-def _shown(character: str) -> str:
-    if character.isspace():
-        return " "
-    if character in _DIRECTION:
-        return f"\\u{ord(character):04x}"
-    return "" if unicodedata.category(character) in ("Cc", "Cs") else character
 
 
 def from_to(low: int, high: int) -> str:
@@ -78,25 +61,16 @@ def tabulated(
     heads: Sequence[str],
     style: str = "simple",
     align: Sequence[str] | None = None,
+    shown: Callable[[object], str] | None = None,
 ) -> str:
-    """A table in a style of tabulate's, each row on one line; ``github`` escapes Markdown.
+    """A table in a style of tabulate's, each row on one line.
 
-    align: left or right, of each column.
+    align: left or right, of each column. shown: how a cell is written; by default on one line, and
+    in the style ``github`` as Markdown that is no markup.
     """
-    one_line = line if style == "github" else plain
-    cells = [[one_line(value) for value in row] for row in rows]
-    return laid_out(cells, [one_line(head) for head in heads], style, align if rows else None)
-
-
-def laid_out(
-    cells: Sequence[Sequence[str]],
-    heads: Sequence[str],
-    style: str,
-    align: Sequence[str] | None = None,
-) -> str:
-    """A table of cells that need no escape, in a style of tabulate's."""
     from tabulate import tabulate
 
-    return str(
-        tabulate(cells, headers=heads, tablefmt=style, colalign=align, disable_numparse=True)
-    )
+    shown = shown or (line if style == "github" else plain)
+    cells = [[shown(value) for value in row] for row in rows]
+    heads, align = [shown(head) for head in heads], align if rows else None
+    return str(tabulate(cells, heads, style, colalign=align, disable_numparse=True))
