@@ -1,17 +1,12 @@
-"""Write down what the pydantic models say, for those who do not run them.
+"""Write ``zoo/__init__.pyi``, which editors and type checkers read: ``python -m bench.stub``.
 
-``zoo/__init__.pyi``: what editors and type checkers see of ``import zoo``. ``zoo.bench`` and
-``zoo.train`` take every option by name. They make their signatures from the models of a request
-when they are imported, which a static tool cannot do. ``zoo/sweep/record.schema.json``: the JSON
-Schema of a line of ``records.jsonl`` and ``scale.jsonl``.
-
-    python -m bench.stub
+``zoo.bench`` and ``zoo.train`` take every option by name. They make their signatures from the
+models of a request when they are imported, which a static tool cannot do.
 """
 
 from __future__ import annotations
 
 import inspect
-import json
 import subprocess
 import sys
 import textwrap
@@ -19,14 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, create_model
-
 import zoo
-from zoo.config.request import PARTS
-from zoo.sweep.records import SCHEMA_VERSION, Record
 
 FILE = Path(zoo.__file__).parent / "__init__.pyi"
-SCHEMA = FILE.parent / "sweep" / "record.schema.json"
 HEAD = '''# Written by `python -m bench.stub`; not by hand.
 """A registry of transformer parts and a harness that compares them honestly."""
 
@@ -99,38 +89,5 @@ def _quoted(annotation: str) -> str:
     return annotation.replace("'", '"')
 
 
-class Data(BaseModel):
-    """The data of a run; further entries are of their kind."""
-
-    model_config = ConfigDict(extra="allow")
-
-    name: str
-    fingerprint: str
-
-
-class Config(BaseModel):
-    """What a record was made with; a scale record has other entries than the rest."""
-
-    model_config = ConfigDict(extra="allow")
-
-    task: str
-    task_options: dict[str, Any] = {}
-    data: Data | None = None
-
-
-def schema() -> str:
-    """The JSON Schema of a record as this version writes it."""
-    parts: dict[str, Any] = {name: (part | None, None) for name, part in PARTS.items()}
-    config = create_model("Config", __base__=Config, __doc__=Config.__doc__, **parts)
-    whole: Any = {"config": (config, ...)}
-    record = create_model("Record", __base__=Record, __doc__=inspect.getdoc(Record), **whole)
-    head = {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": f"urn:encoder-zoo:record:{SCHEMA_VERSION}",
-    }
-    return json.dumps(head | record.model_json_schema(), indent=1, ensure_ascii=False) + "\n"
-
-
 if __name__ == "__main__":
     FILE.write_text(text(), encoding="utf-8")
-    SCHEMA.write_text(schema(), encoding="utf-8")

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-import jsonschema
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from refused import refused
-from small_runs import CLASSIFY, bench
 
-from bench import stub
 from zoo.errors import WriteError, ZooError
-from zoo.sweep.records import FILE, Record, RecordFile, refuse_other_settings
+from zoo.sweep.records import Record, RecordFile, refuse_other_settings
 
 PUBLISHED = Path(__file__).parents[2] / "results"
 
@@ -151,27 +147,3 @@ def test_records_of_the_same_data_described_otherwise_are_refused_by_the_differe
     # One of a zoo that recorded less of the data.
     older = record(0).model_copy(update={"config": {"data": data}})
     refuse_other_settings([older], {"data": {**data, "cut": 3}}, ["data"], Path("out"))
-
-
-def test_the_json_schema_of_a_record_is_that_of_the_models():
-    assert stub.SCHEMA.read_text(encoding="utf-8") == stub.schema(), "run: make stub"
-
-
-def test_records_fit_the_json_schema(corpus, tmp_path):
-    """Those that are written now, and published ones."""
-    schema = json.loads(stub.SCHEMA.read_text(encoding="utf-8"))
-    jsonschema.Draft202012Validator.check_schema(schema)
-    validator = jsonschema.Draft202012Validator(schema)
-    options = {**CLASSIFY, "data": str(corpus), "epochs": 1, "phases": "train", "lr": "0.01,0.02"}
-    bench(tmp_path, options)
-    lines = [json.loads(line) for line in (tmp_path / FILE).read_text().splitlines()]
-    assert {line["kind"] for line in lines} == {"train", "tune"}
-    records = RecordFile(PUBLISHED / "bbc-news/cpu/pretrained").read()
-    lines += [json.loads(record.model_dump_json()) for record in records]
-    for line in lines:
-        validator.validate(line)
-    for wrong in ({"kind": "trial"}, {"seed": "one"}, {"schema_version": 1}, {"more": 1}):
-        assert not validator.is_valid({**lines[0], **wrong})
-    training = lines[0]["config"]["training"]
-    for wrong in ({"task": None}, {"training": {**training, "epochs": 0}}, {"data": {"name": "x"}}):
-        assert not validator.is_valid({**lines[0], "config": {**lines[0]["config"], **wrong}})

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 # What a command takes as --set NAME=VALUE; every other option has a flag of its own.
 SETTINGS = frozenset(
     (
@@ -17,8 +14,6 @@ SETTINGS = frozenset(
         *("precision", "compile", "blocks", "timeout"),
     )
 )
-# Options that are gone, with the value by which an earlier record says that it did without.
-GONE = {"pretrain_data": ""}
 
 
 def flag(option: str) -> str:
@@ -29,13 +24,3 @@ def flag(option: str) -> str:
 def spelt(option: str, value: object) -> str:
     """An option with its value: ``--max-length 64``, ``--set dim=128``."""
     return f"{flag(option)}{'=' if option in SETTINGS else ' '}{value}"
-
-
-def without_gone_options(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The config of a record or a saved model without options that are gone."""
-    return {
-        part: {name: each for name, each in value.items() if GONE.get(name, ...) != each}
-        if isinstance(value, Mapping)
-        else value
-        for part, value in config.items()
-    }

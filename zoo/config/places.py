@@ -5,41 +5,35 @@ Records go to other people: they name no place of this machine.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import sys
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
 from zoo.errors import ZooError
 
-_PLACE = r"(?:/|[A-Za-z]:[\\/])[\w.@+ ~-]+[\\/]"
-_PATH = re.compile(
-    rf"""(?<=["']){_PLACE}[^"'\n]*(?=["'])|(?<![\w.:/~…\\>])(?:/[\w.@+~-]+)+/[\w.@+~-]*"""
-)
+_FOLDERS = re.compile(r"(?<![\w.:/~…\\>])/(?:[\w.@+~-]+/)+")
 
 
 def refuse_unwritable(place: Path, *, is_file: bool = False) -> None:
     """ZooError where no directory, or file, can be made or written there; nothing is left there."""
     kind, other = ("file", "directory") if is_file else ("directory", "file")
+    if place.exists() and place.is_dir() == is_file:
+        raise ZooError(f"cannot write to {place}: it is a {other}; name a {kind}")
+    folder = place.absolute().parent if is_file else place.absolute()
+    missing = [] if is_file else [f for f in (folder, *folder.parents) if not f.exists()]
     try:
-        if place.exists() and place.is_dir() == is_file:
-            raise ZooError(f"cannot write to {place}: it is a {other}; name a {kind}")
-        if is_file and place.exists():
-            place.open("ab").close()
-            return
-        if place.is_symlink() and not place.exists():
-            raise ZooError(f"cannot write to {place}: it is a link to nothing")
-        path = place.absolute()
-        there = next(above for above in (path, *path.parents) if above.exists())
-        if not there.is_dir() or (is_file and there != path.parent):
-            raise ZooError(f"cannot write to {place}: {path.parent} is no directory")
-        for name in path.relative_to(there).parts:
-            (there / name).exists()  # raises for a name that is too long
-        tempfile.TemporaryFile(dir=there).close()
+        if missing:
+            folder.mkdir(parents=True)
+        tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
         raise ZooError(f"cannot write to {place}: {error.strerror}") from error
+    finally:
+        for made in missing:
+            with contextlib.suppress(OSError):
+                made.rmdir()
 
 
 def portable(path: str) -> str:
@@ -50,7 +44,10 @@ def portable(path: str) -> str:
     """
     if not os.path.isabs(path) or not Path(path).name:
         return path
-    return _within(path, [("", Path.cwd()), ("~/", Path.home())]) or os.path.relpath(path)
+    for prefix, root in (("", Path.cwd()), ("~/", Path.home())):
+        if Path(path).is_relative_to(root):
+            return prefix + Path(path).relative_to(root).as_posix()
+    return os.path.relpath(path)
 
 
 def without_places(text: str) -> str:
@@ -60,17 +57,6 @@ def without_places(text: str) -> str:
     directory; of any other the name alone is left.
     """
     code = sorted(filter(os.path.isabs, sys.path), key=len, reverse=True)
-    roots = [("", Path(folder)) for folder in [*code, os.getcwd()]] + [("~/", Path.home())]
-    return _PATH.sub(lambda found: _within(found[0], roots) or f"…/{Path(found[0]).name}", text)
-
-
-def _within(path: str, roots: Sequence[tuple[str, Path]]) -> str:
-    """The path relative to the first of the folders that it is in, after its prefix; or empty.
-
-    Folders that those of users are in do not count: their names are nobody's business.
-    """
-    for prefix, root in roots:
-        named = root.name and root not in Path.home().parents
-        if named and Path(path).is_relative_to(root):
-            return prefix + Path(path).relative_to(root).as_posix()
-    return ""
+    for folder in (*code, os.getcwd()):
+        text = text.replace(f"{folder}/", "")
+    return _FOLDERS.sub("…/", text.replace(f"{Path.home()}/", "~/"))

@@ -14,11 +14,9 @@ from pydantic import (
     PlainSerializer,
     PositiveInt,
     ValidationError,
-    model_validator,
 )
 
 from zoo import __version__
-from zoo.config.flags import without_gone_options
 from zoo.config.metric_description import MetricDescription
 from zoo.config.settings import NO_PRETRAINING, Pretraining, Training
 from zoo.config.sizes import Sizes
@@ -123,11 +121,6 @@ class Card(BaseModel):
         default_factory=lambda: datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     )
     files: dict[str, str] = {}
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_gone_options(cls, value: Any) -> Any:
-        return without_gone_options(value) if isinstance(value, dict) else value
 
     def find_task(self, registry: Registry) -> Task:
         """The task of the model; ZooError where it is missing."""

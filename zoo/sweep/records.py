@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 import filelock
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from zoo.config.flags import without_gone_options
 from zoo.config.metric_description import MetricDescription
 from zoo.config.reading import Division, Reading
 from zoo.config.request import PARTS, Seed
@@ -63,7 +62,7 @@ class Record(BaseModel):
     bidirectional: bool = False
     seed: Seed | None = None
     key: str
-    config: Annotated[dict[str, Any], AfterValidator(without_gone_options)]
+    config: dict[str, Any]
     metrics: dict[str, Any] = {}
     metric_descriptions: tuple[MetricDescription, ...] = ()
     curve: list[dict[str, float]] = []
