@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +11,12 @@ from zoo.config.places import refuse_unwritable
 from zoo.config.request import COMPARING, Request, load_suite, validated
 from zoo.config.sizes import Sizes
 from zoo.data.sources.in_memory import stored
-from zoo.errors import ZooError
+from zoo.errors import StoppedError, ZooError
 from zoo.files import scratch_directory
-from zoo.inference.requests import build_request, build_requests
+from zoo.inference.requests import build_requests, single
 from zoo.registry import AXES, loading
 from zoo.sweep.carry_out import carry_out, place_of, places_of
 from zoo.sweep.options import with_options
-from zoo.sweep.plan import make_plan
 from zoo.sweep.prepare import open_executor, prepare_run
 from zoo.sweep.progress import Progress, for_python
 from zoo.tracking import TrackedProgress
@@ -26,14 +24,10 @@ from zoo.tracking import TrackedProgress
 if TYPE_CHECKING:
     from torch import nn
 
-    from zoo.inference.train import RunRow
     from zoo.models.text_model import TextModel
     from zoo.registry import Choice
     from zoo.registry.loading import Zoo
-    from zoo.report.profile import Profile
-    from zoo.report.run_report import RunReport
     from zoo.report.write import BenchResult
-    from zoo.sweep.records import Record
 
 Names = str | Sequence[str]
 Files = str | Path | Sequence[str | Path]
@@ -76,24 +70,84 @@ def bench(
 
     Raises ZooError for bad usage or data. Cells that fail are rows with their status and reason.
     """
-    from zoo.report.write import BenchResult
-
-    loaded = _load(plugins, suite)
-    executor = loaded.registry.choose("executor", on)
+    zoo = _load(plugins, suite)
+    executor = zoo.registry.choose("executor", on)
     options |= {"attention": attention, "pe": pe, "task": task, "seeds": seeds, "suite": suite}
     options |= {"data": stored(data, options), "plugins": _files(plugins)}
-    requests = build_requests(options, loaded.registry)
-    with contextlib.closing(TrackedProgress(for_python(progress), track, loaded)) as shown:
-        done = run_bench(
-            requests,
-            loaded,
-            shown,
-            name=Path(suite).stem if suite else "data-sets",
-            on=executor,
-            out=Path(out) if out is not None else None,
-            fresh=fresh,
-        )
-    return BenchResult(done.report, done.directory)
+    requests = build_requests(options, zoo.registry)
+    if requests[0].lengths:
+        raise ZooError("max_length: 'zoo bench --max-length 64,256' measures several lengths")
+    place = None if out is None else Path(out)
+    refuse_unwritable(place or Path("runs"))
+    name = Path(suite).stem if suite else "data-sets"
+    with contextlib.closing(TrackedProgress(for_python(progress), track, zoo)) as shown:
+        try:
+            return _bench(requests, zoo, shown, name=name, on=executor, out=place, fresh=fresh)
+        except (KeyboardInterrupt, StoppedError) as error:
+            outcome = "nothing was trained yet; the same command begins again"
+            if shown.directory.is_dir() and shown.config:
+                again = "without 'fresh' it" if fresh else "the same command"
+                outcome = f"what is finished is in {shown.directory}; {again} goes on from there"
+            raise type(error)(f"{error}; {outcome}" if str(error) else outcome) from error
+
+
+def _bench(
+    requests: Sequence[Request],
+    zoo: Zoo,
+    progress: Progress,
+    *,
+    name: str,
+    on: Choice,
+    out: Path | None,
+    fresh: bool,
+) -> BenchResult:
+    """Carry out requests that differ in their data, and write the tables.
+
+    All data are loaded and all plans made before the first training. Tables are written of what has
+    been recorded also where the run is interrupted or fails. name: of a run on several data sets,
+    used for its directory under ``runs``.
+    """
+    from zoo.report.profile import read_profile, the_profile
+    from zoo.report.run_report import RunReport
+    from zoo.report.write import BenchResult, scores_text, write_tables
+
+    metric, several = requests[0].metric, len(requests) > 1
+    reports: dict[Path, RunReport] = {}
+
+    def report() -> RunReport:
+        """The tables of what the open run has recorded."""
+        reports[place] = RunReport(run.records, metric=metric)
+        write_tables(reports[place], place)
+        return reports[place]
+
+    def trained() -> None:
+        """The scores, before their costs."""
+        progress.notice(scores_text(report()))
+
+    with open_executor(zoo, on) as executor:
+        prepared = [prepare_run(r, zoo, executor, progress) for r in requests]
+        if several:
+            directory, places = places_of(prepared, name, out)
+        else:
+            directory = place_of(prepared[0], out)
+            places = [directory]
+        try:
+            for number, (each, place) in enumerate(zip(prepared, places, strict=True), start=1):
+                if several:
+                    data = f"{each.config['data']['name']} (--task {each.request.task})"
+                    progress.notice(f"data set {number} of {len(prepared)}: {data}")
+                with each.open(place, fresh=fresh) as run:
+                    try:
+                        carry_out(run, trained)
+                    finally:
+                        if run.records:
+                            report()
+        finally:
+            if several and (profile := read_profile(directory, metric, reports)):
+                write_tables(profile, directory)
+    if several:
+        return BenchResult(the_profile(directory, metric), directory)
+    return BenchResult(reports.get(directory) or RunReport([], metric=metric), directory)
 
 
 @with_options(without=COMPARING)
@@ -128,67 +182,41 @@ def train(
     Raises ZooError for bad usage or data, and
     ``zoo.inference.train.TrainingFailedError`` where the training itself fails.
     """
-    options |= {"attention": attention, "pe": pe, "task": task, "suite": suite}
-    options |= {"data": stored(data, options), "plugins": _files(plugins)}
-    with scratch_directory() as scratch:
-        model, _, _ = train_model(
-            options,
-            for_python(progress),
-            Path(save) if save is not None else scratch / "model",
-            run=from_,
-            row=row,
-            seed=seed,
-            on=on,
-            all_data=all_data,
-            track=track,
-        )
-        return model
-
-
-def train_model(
-    options: dict[str, Any],
-    progress: Progress,
-    save: Path,
-    *,
-    run: str | Path | BenchResult | None,
-    row: str,
-    seed: int,
-    on: str,
-    all_data: bool,
-    track: str | None,
-) -> tuple[TextModel, Path, RunRow | None]:
-    """Train the one model of flat options; the model, where it is, and the row of ``run``.
-
-    run: as ``from_`` of ``train``, which is the function for users; so is the rest.
-    """
     from zoo.inference.train import find_run_row
     from zoo.inference.train import train as train_one
 
-    of_run, suite = None, options["suite"]
-    if run is None and row:
-        raise ZooError("--row is of a run: say which with --from (from_)")
-    if run is not None:
+    options |= {"attention": attention, "pe": pe, "task": task, "data": stored(data, options)}
+    fingerprint, files = "", _files(plugins)
+    if from_ is None:
+        if row:
+            raise ZooError("--row is of a run: say which with --from (from_)")
+        zoo = _load(files, suite)
+        options |= {"suite": suite, "plugins": files}
+        request = single(build_requests(options, zoo.registry, ignored=COMPARING))
+    else:
         if suite:
             raise ZooError("--from and --suite both hold options: use one of them")
-        of_run = find_run_row(Path(run) if isinstance(run, str | Path) else run.directory, row)
-    zoo = _load([*(of_run.plugins if of_run else ()), *options["plugins"]], suite)
-    executor = zoo.registry.choose("executor", on)
-    if of_run is None:
-        request = build_request(options, zoo.registry, ignored=COMPARING)
-    else:
+        of_run = find_run_row(
+            Path(from_) if isinstance(from_, str | Path) else from_.directory, row
+        )
+        zoo = _load([*of_run.plugins, *files])
         request = of_run.request(options, zoo.registry)
-    with contextlib.closing(TrackedProgress(progress, track, zoo)) as shown:
-        model, place = train_one(
+        all_data, fingerprint = True, "" if data is not None else of_run.fingerprint
+    executor = zoo.registry.choose("executor", on)
+    with (
+        scratch_directory() as scratch,
+        contextlib.closing(TrackedProgress(for_python(progress), track, zoo)) as shown,
+    ):
+        return train_one(
             request,
             zoo,
             shown,
-            save,
+            scratch / "model" if save is None else Path(save),
             seed,
             on=executor,
-            all_data=all_data or of_run is not None,
-            fingerprint=of_run.fingerprint if of_run and not options["data"] else "",
+            all_data=all_data,
+            fingerprint=fingerprint,
         )
-    return model, place, of_run
 
 
 def build(
@@ -230,76 +258,3 @@ def _load(plugins: Files | None, suite: str | Path | None = None) -> Zoo:
     """All components, with those of the files of a suite and of those given."""
     of_suite = load_suite(suite).get("plugins", ()) if suite else ()
     return loading.load([*of_suite, *_files(plugins)])
-
-
-@dataclass(frozen=True)
-class Bench:
-    """What requests came to. report: of all records. failed: records that did not end well."""
-
-    directory: Path
-    report: RunReport | Profile
-    failed: list[Record]
-
-
-def run_bench(
-    requests: Sequence[Request],
-    zoo: Zoo,
-    progress: Progress,
-    *,
-    name: str,
-    on: Choice,
-    out: Path | None,
-    fresh: bool,
-) -> Bench:
-    """Carry out requests that differ in their data, and write the tables.
-
-    All data are loaded and all plans made before the first training. Tables are written of what has
-    been recorded also where the run is interrupted or fails. name: of a run on several data sets,
-    used for its directory under ``runs``. The rest is as for ``bench``.
-    """
-    from zoo.report.profile import read_profile, the_profile
-    from zoo.report.run_report import RunReport
-    from zoo.report.write import scores_text, write_tables
-
-    if requests[0].lengths:
-        raise ZooError("max_length: 'zoo bench --max-length 64,256' measures several lengths")
-    refuse_unwritable(out or Path("runs"))
-    metric, several = requests[0].metric, len(requests) > 1
-    for request in requests if several else ():
-        make_plan(request, zoo.registry)  # a wrong name is said before any data are loaded
-
-    def trained() -> None:
-        """The scores, before their costs."""
-        report = RunReport(run.records, metric=metric)
-        write_tables(report, place)
-        progress.notice(scores_text(report))
-
-    with open_executor(zoo, on) as executor:
-        prepared = [prepare_run(r, zoo, executor, progress) for r in requests]
-        if several:
-            directory, places = places_of(prepared, name, out)
-        else:
-            directory = place_of(prepared[0], out)
-            places = [directory]
-        failed: list[Record] = []
-        report: RunReport | Profile | None = None
-        evaluated: dict[Path, RunReport] = {}
-        try:
-            for number, (each, place) in enumerate(zip(prepared, places, strict=True), start=1):
-                if several:
-                    data = f"{each.config['data']['name']} (--task {each.request.task})"
-                    progress.notice(f"data set {number} of {len(prepared)}: {data}")
-                with each.open(place, fresh=fresh) as run:
-                    try:
-                        carry_out(run, trained)
-                    finally:
-                        failed += run.failed
-                        if run.records:
-                            report = evaluated[place] = RunReport(run.records, metric=metric)
-                            write_tables(report, place)
-        finally:
-            if several and (report := read_profile(directory, metric, evaluated)):
-                write_tables(report, directory)
-    if report is None:
-        report = the_profile(directory, metric) if several else RunReport([], metric=metric)
-    return Bench(directory, report, failed)

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_array, check_random_state, column_or_1d
+from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
@@ -71,13 +71,11 @@ class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         # Each parameter as it was given, as scikit-learn's get_params expects.
         self.__dict__.update({n: v for n, v in locals().items() if n not in ("self", "__class__")})
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any) -> Self:
         """Train on texts and their classes.
 
-        sample_weight: (texts) whole numbers, how often each text is trained on; 0 leaves it out.
-
-        Raises InputError for what are no texts, classes or weights, ZooError for parameters that do
-        not fit, and ``TrainingFailedError`` where the training diverges or fails.
+        Raises InputError for what are no texts or classes, ZooError for parameters that do not fit,
+        and ``TrainingFailedError`` where the training diverges or fails.
         """
         if y is None:
             raise InputError("ZooClassifier requires y to be passed, but the target y is None")
@@ -95,24 +93,19 @@ class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         plugins, seed = options.pop("plugins"), options.pop("random_state")
         if not isinstance(seed, int | np.integer):
             seed = check_random_state(seed).randint(2**31)
-        if sample_weight is not None:
-            rows = np.repeat(np.arange(len(y)), _repeats(sample_weight, codes, self.classes_))
-            texts, codes = [texts[row] for row in rows], codes[rows]
         loaded = loading.load(list(plugins))
         data = stored(_splits(texts, codes.tolist()), {})
         request = make_request({**options, "data": data, "keep_duplicates": True}, loaded.registry)
         with scratch_directory() as scratch:
-            save = scratch / "model"
-            self.model_, _ = train(
-                request, loaded, Silent(), save, int(seed), on="inline", all_data=True
+            self.model_: Any = train(
+                request, loaded, Silent(), scratch / "model", int(seed), on="inline", all_data=True
             )
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of every class (texts, classes), in the order of ``classes_``."""
         check_is_fitted(self)
-        model: Any = self.model_
-        predictions = model.predict(_texts(X))
+        predictions = self.model_.predict(_texts(X))
         # The names of the model's classes are the numbers of ``classes_``.
         names = [str(code) for code in range(len(self.classes_))]
         return np.array([[each.probabilities[name] for name in names] for each in predictions])
@@ -150,23 +143,6 @@ def _texts(X: Any) -> list[str]:
         if not text.strip():
             raise InputError(f"text {number} of X is empty")
     return [str(text) for text in texts]
-
-
-def _repeats(sample_weight: Any, codes: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """How often each text is trained on (texts). codes: of each, the place of its class."""
-    weights = check_array(sample_weight, ensure_2d=False, dtype=float, input_name="sample_weight")
-    if weights.shape != codes.shape:
-        raise InputError(f"sample_weight has the shape {weights.shape}: give {len(codes)} weights")
-    if (weights < 0).any():
-        raise InputError("sample_weight has negative weights: 0 leaves a text out")
-    if (weights != np.floor(weights)).any():
-        raise InputError("sample_weight has fractions: give whole numbers, how often each counts")
-    if (without := np.bincount(codes, weights) == 0).any():
-        raise InputError(
-            f"sample_weight is zero for every text of class {classes[without][0]}: leave them out"
-        )
-    repeats: np.ndarray = weights.astype(int)
-    return repeats
 
 
 def _splits(texts: list[str], codes: list[int]) -> dict[str, tuple[list[str], list[int]]]:

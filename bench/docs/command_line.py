@@ -13,10 +13,9 @@ import click
 from bench.docs.catalog import catalog
 from bench.publish.markdown import grid
 from zoo.cli import cli
-from zoo.cli.request_options import SET
+from zoo.cli.request_options import SET, section
 from zoo.report.tables.text import escaped
 
-OTHER = "Other"  # the heading of options without one, where there are headings
 _OPTION = re.compile(r"(?<![\w`-])(--?[a-z][\w-]*)")
 
 
@@ -44,7 +43,7 @@ def reference() -> str:
     """A section for each command: what it does, how it is called, and a table of its options."""
     parts = [_options_of_zoo()]
     for name in commands():
-        parts.append(_section(name))
+        parts.append(_of_command(name))
     return "\n\n".join(parts)
 
 
@@ -54,17 +53,17 @@ def _options_of_zoo() -> str:
     return grid(rows)
 
 
-def _section(name: str) -> str:
+def _of_command(name: str) -> str:
     command, context = commands()[name]
     with context:
         usage = " ".join(["zoo", name, *command.collect_usage_pieces(context)])
         parts = [f"## zoo {name}", f"    {usage}", *_help(command)]
         groups: dict[str, list[dict[str, str]]] = {}
         for param in options(name):
-            groups.setdefault(getattr(param, "section", OTHER), []).append(_row(param, context))
+            groups.setdefault(section(param), []).append(_row(param, context))
             for setting, (metavar, text) in getattr(param, "settings", {}).items():
                 groups.setdefault(SET, []).append(_described(f"{setting}={metavar}", text))
-        for title, rows in sorted(groups.items(), key=lambda group: group[0] == OTHER):
+        for title, rows in groups.items():
             parts += [f"**{title}**" if len(groups) > 1 else "", grid(rows)]
     return "\n\n".join(part for part in parts if part)
 

@@ -45,10 +45,10 @@ TINY = {
 class OfNumbers(ZooClassifier):
     """Spells each row of numbers as words: ``c0v52 c1v47``."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any) -> Any:
         if y is not None:
             X, y = validate_data(self, X, y, dtype="numeric")
-        return super().fit(spelled(X), y, sample_weight)
+        return super().fit(spelled(X), y)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
@@ -73,9 +73,7 @@ def of_scikit_learn(*, learning: bool) -> list[Any]:
     return [
         pytest.param(estimator, check, id=check.func.__name__)
         for estimator, check in estimator_checks_generator(OfNumbers(**TINY))
-        # Of shuffled rows the steps of a training are others, however often each row is repeated.
-        if check.func.__name__ != "check_sample_weight_equivalence_on_dense_data"
-        and (check.func.__name__ == "check_classifiers_train") is learning
+        if (check.func.__name__ == "check_classifiers_train") is learning
     ]
 
 
@@ -149,32 +147,6 @@ def test_it_is_the_model_that_zoo_train_gives(documents):
     options = {name: value for name, value in TINY.items() if name != "random_state"}
     same: Any = zoo.train(data=data, all_data=True, on="inline", **options)
     assert same.logits(texts[:5]).tolist() == model.model_.logits(texts[:5]).tolist()
-
-
-def test_a_whole_weight_is_the_text_given_so_often(documents):
-    texts, labels = documents[0].text.tolist(), documents[0].label.tolist()
-    weights = [row % 3 for row in range(len(texts))]
-    rows = np.repeat(np.arange(len(texts)), weights)
-    weighted = ZooClassifier(**TINY).fit(texts, labels, sample_weight=weights)
-    repeated = ZooClassifier(**TINY).fit([texts[r] for r in rows], [labels[r] for r in rows])
-    np.testing.assert_array_equal(
-        weighted.predict_proba(texts[:5]), repeated.predict_proba(texts[:5])
-    )
-
-
-@pytest.mark.parametrize(
-    ("weights", "says"),
-    [
-        ([1], "shape \\(1,\\): give 2 weights"),
-        ([1, -1], "negative"),
-        ([1, 0], "every text of class spam"),
-        ([1, float("nan")], "NaN"),
-        ([0.5, 1], "whole numbers"),
-    ],
-)
-def test_wrong_weights_are_named(weights, says):
-    with pytest.raises(ValueError, match=says):
-        ZooClassifier(**TINY).fit(["a b", "c d"], ["ham", "spam"], sample_weight=weights)
 
 
 def test_cross_validation_grid_search_and_a_pipeline(documents):

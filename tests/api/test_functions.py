@@ -20,10 +20,8 @@ from zoo.registry.cell import Cell
 from zoo.registry.loading import load
 
 # What the command line writes in another way: help and plan print and stop, others say what is
-# printed; in Python seeds are a
-# number or a list, "from" is a keyword, and the plug-in option is repeated.
-OTHERWISE = {"_click_default_help", "help_all", "set", "plan_only", "wide", "as_json", "quiet"}
-OTHERWISE |= {"seed"}
+# printed, and in Python seeds are a number or a list.
+OTHERWISE = {"_click_default_help", "set", "plan_only", "wide", "as_json", "quiet", "seed"}
 
 
 def test_dir_names_what_there_is():

@@ -38,8 +38,6 @@ def test_the_row_of_the_answer_has_its_settings_and_all_the_data(run, tmp_path, 
     report = RunReport(RecordFile(run).read())
     best = report.best
     assert told.startswith(f"{best.name}, seed 0: trained on all the data of corpus")
-    score = report.table.shown.iloc[report.position[best.name]]["accuracy"]
-    assert f"In the run: {report.short_name(best)}: accuracy {score}" in told
     model: Any = zoo.load(save)
     config = best.trained[0].config
     assert model.card.training.model_dump() == config["training"]
@@ -109,7 +107,7 @@ def test_what_bench_returned_can_be_trained_from_where_its_data_have_not_changed
         (["--from", "RUN", "--suite", "diagnostics"], "use one of them"),
         (
             ["--from", "RUN", "--epochs", "9", "--attention", "naive", "--set", "ffn_dim=48"],
-            "--attention and --set ffn_dim and --epochs: --from trains with the settings that",
+            "--attention, --epochs and --set ffn_dim: --from trains with the settings that",
         ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -62,8 +62,8 @@ def test_quiet_prints_the_answer_and_the_page_alone(place, printed):
     whole, err = printed()
     assert "there already" in err
     assert set(lines) < set(whole.splitlines())
-    assert "train s" in whole
-    assert "train s" not in out
+    assert "params" in whole
+    assert "params" not in out
 
 
 def test_scores_are_shown_before_their_costs_are_measured(place, tmp_path, printed):

@@ -18,13 +18,9 @@ SECTIONS = dict(zip(*[iter(re.split(r"^## zoo (\S+)$", reference(), flags=re.MUL
 
 
 def printed(*arguments: str) -> str:
-    """All of the help: what ``--help-all`` prints, where there is one."""
-    short, whole = (
-        CliRunner().invoke(cli, [*arguments, flag], terminal_width=500)
-        for flag in ("--help", "--help-all")
-    )
-    assert short.exit_code == 0
-    return whole.output if "--help-all" in short.output else short.output
+    done = CliRunner().invoke(cli, [*arguments, "--help"], terminal_width=500)
+    assert done.exit_code == 0
+    return done.output
 
 
 def plain(text: str) -> str:
@@ -49,7 +45,7 @@ def test_the_usage_line_and_every_option_that_help_prints_are_in_the_section(com
     section = plain(SECTIONS[command])
     for flags, text in lines:
         assert plain(flags) in section
-        assert plain(text.partition("  [")[0]) in section, flags  # of a brief text the clause
+        assert plain(text.partition("  [")[0]) in section, flags
 
 
 def test_every_setting_is_in_the_section_of_its_command():

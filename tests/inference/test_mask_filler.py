@@ -1,9 +1,7 @@
-"""A saved masked language model: masks filled, and the score of its training again."""
+"""A saved masked language model fills masks."""
 
 from __future__ import annotations
 
-import csv
-import json
 from pathlib import Path
 
 import pytest
@@ -66,46 +64,13 @@ def test_masks_beyond_the_models_length_stay(filler):
     assert found.filled == found.text
 
 
-def test_evaluated_on_the_data_of_its_training_it_has_the_score_of_its_training(
-    encoder, filler, corpus, said, refused_command
-):
-    command = ["evaluate", encoder, "--data", corpus]
-    printed = said(*command, "--json")
-    assert "warning" not in printed.err
-    found = json.loads(printed.out)
-    for name in ("tokens", "bytes"):
-        assert found[name] == filler.card.metrics[name]
-    for name in ("bits_per_byte", "token_accuracy"):
-        assert found[name] == pytest.approx(filler.card.metrics[name], rel=1e-5)
-    warned = said(*command, "--split", "train").err
-    assert "warning: the model was trained on texts of" in warned
-    for words in (["--tags-column", "tags"], ["--mistakes", 3]):
-        assert words[0] in refused_command(*command, *words)
-
-
-def test_splits_are_named_and_fillings_are_shown_with_their_pieces(encoder, corpus, said, rows):
-    for split in ("test split", "train split", "all documents"):
-        shown = said("evaluate", encoder, "--data", corpus, "--split", split.split()[0]).out
-        assert f"{split}: " in shown
-        assert "masked token" in shown
-    command = ["predict", encoder, "the [MASK] of the match"]
-    filled, mask = said(*command).out.splitlines()
+def test_fillings_are_shown_with_their_pieces(encoder, said, rows):
+    text = "the [MASK] of the match"
+    filled, mask = said("predict", encoder, text).out.splitlines()
     assert filled.split()[0] == "the"
-    ((pieces,),) = (row["masks"] for row in rows(*command[1:]))
-    assert mask == f"  mask 1: {', '.join(f'{p} {share:.3f}' for p, share in pieces.items())}"
-
-
-def test_it_is_evaluated_on_files_as_they_come(encoder, corpus, tmp_path, answer):
-    named, bare = tmp_path / "named.csv", tmp_path / "bare.csv"
-    named.write_text((corpus / "train.csv").read_text())
-    with named.open(newline="") as file, bare.open("w", newline="") as other:
-        csv.writer(other, delimiter=";").writerows(list(csv.reader(file))[1:])
-    by_number = ["--no-header", "--delimiter", "semicolon", "--text-column", 1, "--label-column", 2]
-    one = answer("evaluate", encoder, "--data", named, "--split", "validation")
-    other = answer("evaluate", encoder, "--data", bare, *by_number)
-    for name in ("fingerprint", "tokens", "bits_per_byte"):
-        assert one[name] == other[name]
+    ((pieces,),) = (row["masks"] for row in rows(encoder, text))
+    assert mask == f"  mask 1: {', '.join(f'{p} {share:.3f}' for p, share in pieces)}"
 
 
 def test_it_offers_no_attention_map(encoder, refused_command):
-    assert "it is for zoo predict, zoo evaluate" in refused_command("attend", encoder, "a goal")
+    assert "it is for zoo predict" in refused_command("attend", encoder, "a goal")

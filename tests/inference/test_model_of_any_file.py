@@ -75,7 +75,8 @@ def test_a_run_has_the_name_of_its_test_file_and_is_trained_again_with_its_path(
     row = find_run_row(tmp_path)
     assert row.record.config["task_options"]["test"] == "other.csv"
     assert other not in row.record.model_dump_json(exclude={"command"})
-    assert row.options(load().registry)["test"] == os.path.relpath(other)
+    request = row.request({}, load().registry)
+    assert request.task_options["test"] == os.path.relpath(other)
 
 
 def test_evaluate_reads_it_with_the_same_options(saved, folder, said, answer):

@@ -125,7 +125,7 @@ def test_train_and_predict(site):
 
 
 def test_its_options_belong_to_it(site):
-    assert "--word" in ok(site, "bench", "--help-all")
+    assert "--word" in ok(site, "bench", "--help")
     other = site.zoo("bench", "--word", "cup", "--plan", plugins="zoo-counting")
     assert other.returncode == 2
     assert "--word is an option of --task count" in other.stderr

@@ -5,11 +5,8 @@ Nothing heavy is imported here: a command's module is loaded when that command i
 
 from __future__ import annotations
 
-import codecs
 import io
-import itertools
 import os
-import select
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -18,7 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from zoo import __version__
-from zoo.errors import DataError, StoppedError, ZooError, close_match, nearest, one_line
+from zoo.errors import StoppedError, ZooError, close_match, nearest, one_line
 from zoo.files import full_disk
 from zoo.registry.hookspecs import hookimpl
 
@@ -40,7 +37,7 @@ def zoo_commands(app: Callable[..., None]) -> None:
     app("train", "zoo.cli.train:train", summary="Train one model and save it.")
     app("predict", "zoo.cli.predict:predict", summary="Print what a model predicts for texts.")
     app("evaluate", "zoo.cli.evaluate:evaluate", summary="Score a saved model on labelled texts.")
-    app("attend", "zoo.cli.attend:attend", summary="Show the attention weights of a text.")
+    app("attend", "zoo.cli.evaluate:attend", summary="Show the attention weights of a text.")
     app("generate", "zoo.cli.predict:generate", summary="Generate text with a saved model.")
     app("list", "zoo.cli.listing:list_components", summary="List what can be combined.")
     app("info", "zoo.cli.listing:info", summary="Describe one component.")
@@ -68,10 +65,16 @@ class RegisteredCommands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        from zoo.registry.catalog import OTHERS
+        from zoo.registry.loading import load
+
         name, *rest = args
-        entry = _registered(name)
-        if entry is None:
-            raise click.UsageError(_unknown_command(name), ctx)
+        if (entry := _registered(name)) is None:
+            loaded = load()
+            for warning in loaded.warnings:
+                click.echo(f"warning: {warning}", err=True)
+            hint = nearest(name, loaded.registry.commands)
+            raise click.UsageError(f"no command '{name}'{hint}. {OTHERS}", ctx)
         command = entry.resolve()
         if not isinstance(command, click.Command):
             raise click.UsageError(f"command '{name}' of {entry.owner} is no click command", ctx)
@@ -82,17 +85,6 @@ def _registered(name: str) -> Component | None:
     from zoo.registry.loading import built_ins, load
 
     return built_ins().commands.get(name) or load().registry.commands.get(name)
-
-
-def _unknown_command(name: str) -> str:
-    """Why there is no such command, and which there are."""
-    from zoo.registry.catalog import OTHERS
-    from zoo.registry.loading import load
-
-    loaded = load()
-    for warning in loaded.warnings:
-        click.echo(f"warning: {warning}", err=True)
-    return f"no command '{name}'{nearest(name, loaded.registry.commands)}. {OTHERS}"
 
 
 @click.group(
@@ -123,52 +115,49 @@ def run(command: click.Command, arguments: list[str]) -> int:
 
     A command may return an exit status, or call ``context.exit(status)``.
     """
+    words = [word for word in arguments if not word.startswith("-")]
+    name = " ".join(["zoo", *words[:1]])
     # The group has no option with a value: all words before the command are its flags.
-    debug = "--debug" in itertools.takewhile(lambda word: word.startswith("-"), arguments)
-    name = " ".join(["zoo", *itertools.islice((w for w in arguments if w[:1] != "-"), 1)])
-    for stream, mode in (("stdin", "r"), ("stderr", "w")):
-        if getattr(sys, stream) is None:  # closed, as services have them
-            setattr(sys, stream, open(os.devnull, mode))  # noqa: SIM115
-    try:
-        os.fsencode("\n".join(arguments)).decode()
-    except UnicodeError:
-        return _fail(name, "an argument is not UTF-8; if it is a file, rename it", debug)
+    debug = "--debug" in (arguments[: arguments.index(words[0])] if words else arguments)
     for file in (sys.stdout, sys.stderr):  # "?" for what the terminal's encoding lacks
-        if isinstance(file, io.TextIOWrapper) and codecs.lookup(file.encoding).name != "utf-8":
+        if isinstance(file, io.TextIOWrapper):
             file.reconfigure(errors="replace")
+    status = USAGE
     try:
-        status = _invoke(command, arguments)
-        if sys.stdout is not None:
-            sys.stdout.flush()  # so that a closed pipe raises here and not at shutdown
+        if any("\udc80" <= letter <= "\udcff" for letter in "".join(arguments)):
+            raise ZooError("an argument is not UTF-8; if it is a file, rename it")
+        result = _invoke(command, arguments)
+        sys.stdout.flush()  # so that a closed pipe raises here and not at shutdown
+        return result if isinstance(result, int) else 0
     except click.exceptions.Exit as exit_:
         return exit_.exit_code
     except click.ClickException as error:
         context = getattr(error, "ctx", None)  # of the command that rejected its arguments
-        return _fail(context.command_path if context else name, _worded(error, arguments), debug)
-    except DataError as error:
-        first, *others = error.problems
-        status = _fail(name, first, debug)
-        for problem in others:
-            click.echo(f"  also: {problem}", err=True)
-        return status
+        name = context.command_path if context else name
+        problems, trace = [_worded(error, arguments)], traceback.format_exc()
     except ZooError as error:
         status = FAILED if isinstance(error, StoppedError) else USAGE
-        return _fail(name, str(error), debug, status)
+        problems, trace = getattr(error, "problems", [str(error)]), traceback.format_exc()
     except (KeyboardInterrupt, click.Abort) as error:
         click.echo(f"{name}: interrupted{f': {error}' if str(error) else ''}", err=True)
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001 - an unexpected error is a bug
         if isinstance(error, BrokenPipeError) and _stdout_is_closed():
             return CLOSED_PIPE
+        trace = traceback.format_exc()
         if full := full_disk(error):
             _discard_stdout()  # which may be what is full
-            return _fail(name, str(full), debug, FAILED)
-        if isinstance(error, OSError) and error.filename:
-            return _fail(name, f"{error.filename}: {error.strerror}", debug)
-        traceback.print_exc()
-        click.echo(f"{name}: internal error: {one_line(error)}", err=True)
-        return INTERNAL
-    return status if isinstance(status, int) else 0
+            status, problems = FAILED, [str(full)]
+        elif isinstance(error, OSError) and error.filename:
+            problems = [f"{error.filename}: {error.strerror}"]
+        else:
+            click.echo(f"{trace}{name}: internal error: {one_line(error)}", err=True)
+            return INTERNAL
+    if debug:
+        click.echo(trace, err=True, nl=False)
+    first, *others = (" ".join(problem.split()) for problem in problems)
+    click.echo("\n  also: ".join([f"{name}: error: {first}", *others]), err=True)
+    return status
 
 
 def _invoke(command: click.Command, arguments: list[str]) -> object:
@@ -181,52 +170,27 @@ def _invoke(command: click.Command, arguments: list[str]) -> object:
         return command.invoke(context)
 
 
-def _fail(name: str, message: str, debug: bool, status: int = USAGE) -> int:
-    """Print the one line (after the traceback, if it was asked for) and return the exit status."""
-    if debug:
-        traceback.print_exc()
-    click.echo(f"{name}: error: {' '.join(message.split())}", err=True)
-    return status
-
-
 def _worded(error: click.ClickException, arguments: Sequence[str]) -> str:
     """A click error's message; of wrong options all, and which are meant."""
     if not isinstance(error, click.NoSuchOption) or error.ctx is None:
         return error.format_message()
-    from zoo.cli.request_options import SetOption
-
-    context, command = error.ctx, error.ctx.command
-    params = command.get_params(context)
-    flags = [f for p in params for f in (*p.opts, *p.secondary_opts) if f.startswith("--")]
+    params = error.ctx.command.get_params(error.ctx)
+    flags = [flag for p in params for flag in (*p.opts, *p.secondary_opts) if flag[:2] == "--"]
+    settings = [name for p in params for name in getattr(p, "settings", ())]
     known = {flag[2:].replace("-", "_"): flag for flag in flags}
-    for param in params:
-        if isinstance(param, SetOption):
-            known |= {name: f"--set {name}=…" for name in param.settings}
-        if isinstance(param.type, click.Choice):  # a value of an option, as in --onnx
-            for choice in param.type.choices:
-                known.setdefault(choice, f"{param.opts[0]} {choice}")
-    every = "--help-all" if "help_all" in known else "--help"
-    wrong, words = [], list(arguments)
-    if context.info_name in words:
-        words = words[words.index(context.info_name) + 1 :]
-    while True:
-        asked = error.option_name.lstrip("-").replace("-", "_")
-        name = asked if asked in known else asked.removeprefix("no_")
-        meant = name if name in known else close_match(asked, known)
-        hint = f"{every} lists them"
-        if meant is not None:
-            hint = f"it is {known[meant]}" if meant == name else f"did you mean {known[meant]}?"
-        wrong.append(f"no option '{error.option_name}'; {hint}")
-        words = [word for word in words if word.partition("=")[0] != error.option_name]
-        try:
-            command.make_parser(context).parse_args(words)
-        except click.NoSuchOption as another:
-            if another.option_name != error.option_name:
-                error = another
-                continue
-        except click.UsageError:
-            pass
-        return "; ".join(wrong)
+    known |= {name: f"--set {name}=…" for name in settings}
+    words = [word.partition("=")[0] for word in arguments if word.startswith("--")]
+    wrong = []
+    for word in dict.fromkeys([error.option_name, *words]):
+        name = word.lstrip("-").replace("-", "_")
+        name = positive if (positive := name.removeprefix("no_")) in known else name
+        close = close_match(name, known)
+        if name in settings:
+            wrong.append(f"no option '{word}'; it is {known[name]}")
+        elif word not in (*flags, "--", "--debug"):
+            hint = f"did you mean {known[close]}?" if close else "--help lists them"
+            wrong.append(f"no option '{word}'; {hint}")
+    return "; ".join(wrong)
 
 
 def _stdout_is_closed() -> bool:
@@ -234,14 +198,12 @@ def _stdout_is_closed() -> bool:
 
     The broken pipe may also be one to a worker, which is a real error.
     """
-    if not hasattr(select, "poll"):  # Windows, whose pipes to workers raise EOFError
-        return True
-    poll = select.poll()
-    poll.register(sys.stdout.fileno(), 0)
-    closed = any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
-    if closed:
+    try:
+        os.write(sys.stdout.fileno(), b"\n")
+    except BrokenPipeError:
         _discard_stdout()
-    return closed
+        return True
+    return False
 
 
 def _discard_stdout() -> None:

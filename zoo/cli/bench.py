@@ -10,59 +10,46 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from zoo.cli.options import (
-    Place,
-    load_zoo,
-    plugin_option,
-    print_json,
-    print_tracebacks,
-    resumable,
-    terminal_width,
-)
-from zoo.cli.request_options import ON, OUTPUT, SUITE, TRACK, TRAINING, RequestCommand, option
+from zoo.cli.options import load_zoo, plugin_option, print_json, print_traceback, terminal_width
+from zoo.cli.request_options import ON, SUITE, TRACK, RequestCommand
 from zoo.errors import ZooError
 from zoo.registry import AXES
 
 if TYPE_CHECKING:
     from zoo.config.request import Request
-    from zoo.registry import Choice
     from zoo.registry.loading import Zoo
     from zoo.sweep.plan import Plan
+    from zoo.sweep.records import Record
 
 
 @click.command(cls=RequestCommand)
 @SUITE
 @plugin_option
-@option(
-    TRAINING,
+@click.option(
     "--seeds",
     type=int,
     metavar="N",
     help="Train each combination with seeds 0 to N-1.  [default: 3]",
 )
-@option(
-    TRAINING,
+@click.option(
     "--seed",
     type=int,
     multiple=True,
     metavar="S",
-    usual=False,
     help="Train each combination with this seed; may be repeated.",
 )
 @ON
-@option(
-    OUTPUT,
+@click.option(
     "--out",
     metavar="DIR",
-    type=Place(),
     help="Where records and tables go.  [default: runs/TASK-DATA-HASH]",
 )
 @TRACK
-@option(OUTPUT, "--fresh", is_flag=True, usual=False, help="Run again what is already there.")
-@option(OUTPUT, "--plan", "plan_only", is_flag=True, help="Print what would run, and stop.")
-@option(OUTPUT, "--wide", is_flag=True, usual=False, help="Print all columns.")
-@option(OUTPUT, "--json", "as_json", is_flag=True, usual=False, help="Print JSON.")
-@option(OUTPUT, "--quiet", is_flag=True, usual=False, help="Print only the answer.")
+@click.option("--fresh", is_flag=True, help="Run again what is already there.")
+@click.option("--plan", "plan_only", is_flag=True, help="Print what would run, and stop.")
+@click.option("--wide", is_flag=True, help="Print all columns.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--quiet", is_flag=True, help="Print only the answer.")
 def bench(
     on: str,
     out: str | None,
@@ -81,50 +68,49 @@ def bench(
     zoo bench --attention fused,naive --pe rope,sin
     zoo bench --task lm --data book.txt
     """
-    from zoo.api import run_bench
+    from zoo import api
     from zoo.inference.requests import build_requests
     from zoo.report.write import answer_text, report_data, report_text, write_report
     from zoo.sweep.progress import Silent, for_stream
-    from zoo.tracking import TrackedProgress
+    from zoo.sweep.records import REUSABLE
 
     if seed and options["seeds"] is not None:
         raise ZooError("--seeds counts seeds from 0, --seed names them: use one of the two")
-    if seed:
-        options["seeds"] = tuple(dict.fromkeys(seed))
-    loaded = load_zoo()
-    executor = loaded.registry.choose("executor", on)
-    progress = TrackedProgress(Silent() if quiet else for_stream(sys.stderr), track, loaded)
-    requests = build_requests(options, loaded.registry)
-    if requests[0].lengths and not plan_only:
+    options["seeds"] = tuple(dict.fromkeys(seed)) or options["seeds"]
+    zoo = load_zoo()
+    requests = build_requests(options, zoo.registry)
+    if plan_only:
+        _print_plans(requests, zoo, on, as_json=as_json)
+        return 0
+    if requests[0].lengths:
         if track or len(requests) > 1:
             raise ZooError("several --max-length: one task, and no --track")
-        return _measure_lengths(requests[0], loaded, executor, out, fresh, as_json)
-    if plan_only:
-        _print_plans(requests, loaded, executor, as_json=as_json)
-        return 0
-    with contextlib.closing(progress), resumable(lambda: progress.directory, fresh):
-        done = run_bench(
-            requests,
-            loaded,
-            progress,
-            name=Path(options["suite"]).stem if options["suite"] else "data-sets",
-            on=executor,
-            out=Path(out) if out else None,
-            fresh=fresh,
-        )
+        return _measure_lengths(requests[0], zoo, on, Path(out or "runs/lengths"), fresh, as_json)
+    progress = Silent() if quiet else for_stream(sys.stderr)
+    result = api.bench(**options, on=on, out=out, track=track, fresh=fresh, progress=progress)
+    report = result.report
     if as_json:
-        print_json(report_data(done.report, done.directory))
+        print_json(report_data(report, result.directory))
     elif quiet:
-        click.echo(answer_text(done.report))
+        click.echo(answer_text(report))
     else:
-        click.echo(report_text(done.report, None if wide else terminal_width()))
-    print_tracebacks(done.failed)
-    click.echo(f"Report: {write_report(done.report, done.directory)}", err=as_json)
-    return 1 if done.failed else 0
+        click.echo(report_text(report, None if wide else terminal_width()))
+    records = [record for run in result.runs.values() for record in run.records]
+    failed = _print_failed([r for r in records if r.status not in REUSABLE])
+    click.echo(f"Report: {write_report(report, result.directory)}", err=as_json)
+    return 1 if failed else 0
+
+
+def _print_failed(records: Sequence[Record]) -> bool:
+    """With ``zoo --debug``, print the tracebacks; whether there is a record that failed."""
+    for record in records:
+        seed = "" if record.seed is None else f" seed {record.seed}"
+        print_traceback(f"{record.name}{seed}, {record.status}", record.traceback)
+    return bool(records)
 
 
 def _measure_lengths(
-    request: Request, zoo: Zoo, on: Choice, out: str | None, fresh: bool, as_json: bool
+    request: Request, zoo: Zoo, on: str, directory: Path, fresh: bool, as_json: bool
 ) -> int:
     """Measure costs at several lengths: a row for each, and the powers with which they grow."""
     from zoo.report.tables.scaling_table import as_text, scale_table
@@ -132,23 +118,18 @@ def _measure_lengths(
     from zoo.sweep.cost import measure_lengths
     from zoo.sweep.progress import for_stream
 
-    directory = Path(out or "runs/lengths")
-    with (
-        contextlib.closing(for_stream(sys.stderr)) as progress,
-        resumable(lambda: directory, fresh),
-    ):
+    with contextlib.closing(for_stream(sys.stderr)) as progress:
         records = measure_lengths(request, zoo, progress, directory=directory, on=on, fresh=fresh)
     write_scale(records, directory)
     if as_json:
         click.echo(scale_table(records).to_json(orient="records", indent=2))
     else:
         click.echo(as_text(records))
-    print_tracebacks(records)
     click.echo(f"Records, tables and plot: {directory}", err=as_json)
-    return 1 if any(r.status == "crashed" for r in records) else 0
+    return 1 if _print_failed([r for r in records if r.status == "crashed"]) else 0
 
 
-def _print_plans(requests: Sequence[Request], zoo: Zoo, on: Choice, *, as_json: bool) -> None:
+def _print_plans(requests: Sequence[Request], zoo: Zoo, on: str, *, as_json: bool) -> None:
     """What would run, and on which machines."""
     from tabulate import tabulate
 

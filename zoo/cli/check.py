@@ -10,7 +10,6 @@ import click
 
 from zoo.cli.options import (
     SEED,
-    STYLES,
     json_option,
     load_zoo,
     plugin_option,
@@ -107,7 +106,7 @@ def _print(results: Iterable[CheckResult]) -> list[CheckResult]:
 
 
 def _echo(status: str, text: str) -> None:
-    click.echo(f"  {click.style(f'{status:<8}', **STYLES[status])}{printable(text)}")
+    click.echo(f"  {status:<8}{printable(text)}")
 
 
 def _list(as_json: bool) -> int:

@@ -1,34 +1,36 @@
-"""``zoo evaluate``: the scores of a saved model, and the worst mistakes of one with classes."""
+"""``zoo evaluate``: scores and the worst mistakes; ``zoo attend``: the attention weights."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
-from zoo.cli.model import SavedModel, model_options, report_limits
+from zoo.cli.model import SavedModel, limits, model_options, notes
 from zoo.cli.options import json_option, print_json, print_table
-from zoo.cli.request_options import DATA, RequestCommand, option
+from zoo.cli.request_options import RequestCommand
+from zoo.config.places import refuse_unwritable
 from zoo.errors import ZooError, counted
 
 if TYPE_CHECKING:
-    from zoo.inference.evaluate import Evaluation
+    from zoo.inference.attention_map import AttentionMap
 
 LINE = 100  # characters of a line of mistakes in a pipe; --json has the whole texts
+SCORES = ("precision", "recall", "f1")
+MATRIX = 12  # tokens; a wider matrix does not fit a terminal
+MOST = 3  # tokens named instead of a whole row
 
 
-@click.command(cls=RequestCommand, offers=lambda one: one.data and one.name != "keep_duplicates")
-@option(
-    DATA,
+@click.command(cls=RequestCommand, offers=lambda o: o.data and o.name != "keep_duplicates")
+@click.option(
     "--data",
     metavar="TEXT",
     required=True,
     help="A built-in data set ('zoo list data'), a path, or hub:owner/name.",
 )
-@option(
-    DATA,
+@click.option(
     "--split",
     type=click.Choice(["test", "train", "validation", "all"]),
     default="test",
@@ -38,6 +40,7 @@ LINE = 100  # characters of a line of mistakes in a pipe; --json has the whole t
 @model_options
 @click.option(
     "--mistakes",
+    "most",
     type=click.IntRange(min=0),
     default=5,
     show_default=True,
@@ -46,72 +49,111 @@ LINE = 100  # characters of a line of mistakes in a pipe; --json has the whole t
 )
 @json_option
 def evaluate(
-    saved: SavedModel,
-    data: str,
-    split: str,
-    mistakes: int,
-    as_json: bool,
-    **reading: Any,
+    saved: SavedModel, data: str, split: str, most: int, as_json: bool, **reading: Any
 ) -> None:
     """Score a model on labelled texts: every class, the confusion matrix, the worst mistakes.
 
-    Of a tagger the tokens are scored, and its tags are the classes. A masked language model is
-    scored on texts alone; test and validation are then what its training holds out.
+    Of a tagger the tokens are scored, and its tags are the classes.
 
     \b
     zoo evaluate model --data newswire
     zoo evaluate model --data more.csv --split all --json
     zoo evaluate model --data test.csv --no-header --text-column 2,3 --label-column 1 --split all
     zoo evaluate tagger --data more.conll --split all
-    zoo evaluate encoder --data book.txt --split all
     """
-    from zoo.inference.evaluate import evaluate_data
+    from zoo.inference.evaluate import evaluate as score
 
     model = saved.open("evaluate")
-    source = click.get_current_context().get_parameter_source("mistakes")
-    if not model.labels and source is not ParameterSource.DEFAULT:
-        raise ZooError("--mistakes is for models of classes and tags")
     given = {name: value for name, value in reading.items() if value is not None}
-    scored = evaluate_data(model, saved.registry, data, split, given)
-    scores = scored.evaluation
-    for notice in scored.notices:
+    scores, metrics, notices = score(model, saved.registry, data, split, given)
+    for notice in notices:
         click.echo(notice, err=True)
+    mistakes = scores.mistakes[:most]
     if as_json:
-        content: dict[str, Any] = {**asdict(scores), **scores.metrics, "split": split}
-        content |= {"data": scored.data, "fingerprint": scored.fingerprint}
-        print_json({**content, "mistakes": content["mistakes"][:mistakes]})
+        print_json({**asdict(scores), **scores.metrics, "split": split, "mistakes": mistakes})
         return
-    described = [metric.description for metric in scored.metrics]
-    tokens = scores.metrics.get("tokens")
-    count = counted(scores.documents, "document") if tokens is None else f"{tokens} masked tokens"
+    described = [metric.description for metric in metrics]
     part = "all documents" if split == "all" else f"{split} split"
-    click.echo(f"{model.card.cell} on {scored.data}, {part}: {count}")
+    documents = counted(scores.documents, "document")
+    click.echo(f"{model.card.cell} on {scores.data}, {part}: {documents}")
     click.echo(", ".join(f"{d.label} {d.format(scores.metrics[d.name])}" for d in described))
     if scores.groups:
         rows = [
-            [group, str(of_group["examples"]), *(d.format(of_group[d.name]) for d in described)]
-            for group, of_group in scores.groups.items()
+            [group, str(values["examples"]), *(d.format(values[d.name]) for d in described)]
+            for group, values in scores.groups.items()
         ]
         click.echo()
         print_table(rows, ["group", "examples", *(d.label for d in described)])
-    if scores.classes:
-        _print(scores, mistakes)
-    report_limits(scores.cut, scores.unknown, scores.documents, model.max_length)
-
-
-def _print(scores: Evaluation, mistakes: int) -> None:
-    rows = [
-        [c.label, f"{c.precision:.3f}", f"{c.recall:.3f}", f"{c.f1:.3f}", str(c.support)]
-        for c in scores.classes
-    ]
     click.echo()
+    rows = [
+        [each["label"], *(f"{each[name]:.3f}" for name in SCORES), str(each["support"])]
+        for each in scores.classes
+    ]
     print_table(rows, ["class", "precision", "recall", "F1", "support"])
     click.echo("\nConfusion (rows: true, columns: predicted)\n")
-    labels = [c.label for c in scores.classes]
+    labels = [row["label"] for row in scores.classes]
     pairs = zip(labels, scores.confusion, strict=True)
     print_table([[label, *map(str, row)] for label, row in pairs], ["", *labels])
-    shown = scores.mistakes[:mistakes]
-    if shown:
+    if mistakes:
         click.echo(f"\nThe worst of {counted(len(scores.mistakes), 'mistake')}\n")
-        rows = [[m.label, m.predicted, f"{m.probability:.3f}", m.text] for m in shown]
+        names = ("label", "predicted", "probability", "text")
+        rows = [[f"{m[n]:.3f}" if n == "probability" else m[n] for n in names] for m in mistakes]
         print_table(rows, ["true", "predicted", "p(true)", "text"], cut=3, piped=LINE)
+    limits(scores.cut, scores.unknown, model.max_length)
+
+
+@click.command()
+@model_options
+@click.argument("text")
+@click.option("--out", metavar="FILE", help="Write a picture, as PNG.")
+@json_option
+def attend(saved: SavedModel, text: str, out: str | None, as_json: bool) -> None:
+    """Show how much every token of a text attends to every other, in every layer.
+
+    \b
+    zoo attend model "can you can that"
+    zoo attend model "can you can that" --out means.png
+
+    Rows are queries, columns are keys; rows sum to one. The predicted class stands above them.
+    Layers whose attention gives no weights are left out. --json has every head, all else the mean
+    over heads.
+    """
+    if out is not None:
+        if Path(out).suffix.lower() != ".png":
+            raise ZooError(f"--out {out}: its name must end with .png")
+        refuse_unwritable(Path(out), is_file=True)
+    model = saved.open("attend")
+
+    from zoo.inference.attention_map import attention_map, write_picture
+
+    shown = attention_map(model, text)
+    if out is not None:
+        title = f"{model.card.cell}; predicted: {shown.predicted}"
+        write_picture(Path(out), shown.tokens, shown.means, title)
+        click.echo(f"wrote {out}", err=True)
+    if as_json:
+        maps = [{"layer": n, "heads": heads.tolist()} for n, heads in shown.by_layer.items()]
+        about = {"tokens": shown.tokens, "cut": shown.cut, "predicted": shown.predicted}
+        print_json({**about, "maps": maps}, indent=None)
+    elif out is None:
+        click.echo(f"predicted: {shown.predicted}")
+        _print_map(shown)
+    missing = sorted({*range(1, model.card.sizes.layers + 1)} - {*shown.by_layer})
+    notes([f"the attention of layer {number} gives no map" for number in missing])
+    limits(shown.cut > 0, shown.unknown > 0, model.max_length)
+
+
+def _print_map(shown: AttentionMap) -> None:
+    tokens, wide = shown.tokens, len(shown.tokens) > MATRIX
+    for layer, weights in shown.means.items():
+        click.echo(f"\nlayer {layer}, mean over heads")
+        rows, header = [], ["", *tokens]
+        if wide:
+            header = ["token", f"attends most to ({MOST} of {len(tokens)})"]
+        for token, row in zip(tokens, weights, strict=True):
+            cells = [f"{weight:.2f}" for weight in row]
+            if wide:
+                most = row.argsort()[::-1][:MOST]
+                cells = [", ".join(f"{tokens[i]} {cells[i]}" for i in most)]
+            rows.append([token, *cells])
+        print_table(rows, header)

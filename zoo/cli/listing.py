@@ -35,17 +35,18 @@ def list_components(kind: str | None, plugins: tuple[str, ...], as_json: bool) -
     """
     registry = load_zoo(plugins).registry
     kinds = [kind] if kind is not None else KINDS
-    listed = [(k, registry.components(k)) for k in kinds]
+    listed = [component for kind in kinds for component in registry.components(kind)]
     if as_json:
-        print_json([_described(registry, c) for _, cs in listed for c in cs], **LENIENT)
+        print_json([_described(registry, c) for c in listed], **LENIENT)
         return
-    rows: list[tuple[str, ...]] = []
-    for _, components in listed:
-        if rows and components:
-            rows.append(())
-        for c in components:
-            owner = "" if c.owner.distribution == BUILT_IN else str(c.owner)
-            rows.append((f"{c.kind}/{registry.label(c)}", c.summary, owner))
+    rows = [
+        (
+            f"{c.kind}/{registry.label(c)}",
+            c.summary,
+            "" if c.owner.distribution == BUILT_IN else str(c.owner),
+        )
+        for c in listed
+    ]
     print_table(rows, ("NAME", "SUMMARY", "OWNER"), cut=1)
 
 
@@ -66,19 +67,13 @@ def info(component: str, plugins: tuple[str, ...], as_json: bool) -> None:
     if as_json:
         print_json(described, **LENIENT)
         return
-    click.secho(f"{chosen.kind}/{described['name']}", bold=True)
-    click.echo(f"{chosen.summary}\n")
-    for name in ("source", "owner", "file", "factory"):
-        value = chosen.owner if name == "owner" else described[name] or "-"
-        click.echo(f"{name + ':':<12} {value}")
-    parameters, capabilities = described["parameters"], described["capabilities"]
-    click.echo("parameters:" if parameters else "parameters:  none")
-    for name, default in parameters.items():
-        click.echo(f"  {name}={default!r}")
-    click.echo("capabilities:" if capabilities else "capabilities: none")
-    width = max(map(len, capabilities), default=0)
-    for name, meaning in capabilities.items():
-        click.echo(f"  {name:<{width}}  {meaning}")
+    rows = [(name, str(described[name] or "-")) for name in ("source", "file", "factory")]
+    rows += [("owner", str(chosen.owner))]
+    for name, default in described["parameters"].items():
+        rows.append(("parameter", f"{name}={default!r}"))
+    for name, meaning in described["capabilities"].items():
+        rows.append(("capability", f"{name}: {meaning}"))
+    print_table(rows, (f"{chosen.kind}/{described['name']}", chosen.summary))
 
 
 @click.command()
@@ -94,30 +89,25 @@ def plugins(plugins: tuple[str, ...], as_json: bool) -> None:
 
     ZOO_PLUGINS=NAME,NAME turns on only these plug-ins or distributions, and ZOO_PLUGINS= none.
     """
-    import zoo.registry.loading
+    from zoo.registry.loading import load
 
-    loaded = zoo.registry.loading.load(plugins)
+    rows = [asdict(row) for row in load(plugins).plugins]
     if as_json:
-        print_json([asdict(row) for row in loaded.plugins])
-        return
-    columns = ("name", "distribution", "version", "status", "error")
-    rows = [[getattr(row, column) for column in columns] for row in loaded.plugins]
-    print_table(rows, [column.upper() for column in columns])
+        print_json(rows)
+    else:
+        print_table([[*row.values()] for row in rows], [name.upper() for name in rows[0]])
 
 
 def _find(registry: Registry, text: str) -> Component:
     """The component of ``kind/name``, or of a bare name that only one kind has."""
     kind, slash, name = text.partition("/")
     if slash:
-        # A bare name is also that of a component that is built around another one.
-        bare = kind in KINDS and "(" not in name and "/" not in name
-        return registry.get(kind, name) if bare else registry.choose(kind, name).component
+        return registry.choose(kind, name).component
     homes = [k for k in KINDS if any(text in (c.name, c.full_name) for c in registry.components(k))]
     if len(homes) == 1:
         return registry.get(homes[0], text)
-    if homes:
-        raise ZooError(f"'{text}' is several: {', '.join(f'{kind}/{text}' for kind in homes)}")
-    raise ZooError(f"'{text}' is no KIND/NAME, such as pe/rope; 'zoo list' shows them all")
+    several = f"; it is several: {', '.join(f'{kind}/{text}' for kind in homes)}" if homes else ""
+    raise ZooError(f"'{text}' is no KIND/NAME, such as pe/rope{several}; 'zoo list' has them all")
 
 
 def _described(registry: Registry, component: Component) -> dict[str, Any]:
@@ -175,19 +165,12 @@ def new(kind: str, name: str, into: Path) -> None:
 
 
 def _refuse_taken(plugin: NewPlugin) -> None:
-    """ZooError where another component has the name, or other components the distribution."""
+    """ZooError where another distribution has a component of the name."""
     from zoo.registry.loading import normal
 
-    registry = load_zoo().registry
-    every = [component for kind in KINDS for component in registry.components(kind)]
-    own = [c for c in every if normal(c.owner.distribution) == plugin.distribution]
-    same = [c for c in registry.components(plugin.kind) if c.name == plugin.name]
-    for component in (c for c in same if c not in own):
-        raise ZooError(
-            f"{plugin.kind} '{plugin.name}' is taken by {component.owner}; choose another name"
-        )
-    if own and not same:
-        raise ZooError(
-            f"{plugin.distribution} is installed already, with {own[0].kind} '{own[0].name}'; "
-            "choose another name"
-        )
+    for component in load_zoo().registry.components(plugin.kind):
+        other = normal(component.owner.distribution) != plugin.distribution
+        if component.name == plugin.name and other:
+            raise ZooError(
+                f"{plugin.kind} '{plugin.name}' is taken by {component.owner}; choose another name"
+            )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
@@ -16,8 +16,6 @@ from zoo.cli.request_options import field_options
 from zoo.config.reading import Reading, given_flags
 from zoo.errors import ZooError
 from zoo.registry import Registry
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -55,13 +53,9 @@ class SavedModel:
         from zoo.inference.saved_model import load_from
         from zoo.training.device import resolve
 
-        runtime = resolve(Execution.model_validate({"device": self.device}))
-        return load_from(
-            Path(self.directory),
-            self.registry,
-            device=runtime.device,
-            allow_changed=self.allow_changed,
-        )
+        device = resolve(Execution.model_validate({"device": self.device})).device
+        changed, place = self.allow_changed, Path(self.directory)
+        return load_from(place, self.registry, device=device, allow_changed=changed)
 
 
 def model_options(command: Callable[..., Any]) -> Any:
@@ -104,11 +98,11 @@ class Source:
     reading: Reading
     what: str
 
-    def texts(self, given: Sequence[str]) -> Iterable[str]:
+    def texts(self, given: Sequence[str]) -> list[str]:
         """The texts given, or those of the file; stdin where it is a pipe and nothing is given.
 
-        Raises ZooError for an empty one, by its number or line, and at the end of a file that
-        contains none.
+        Notices go to stderr. Raises ZooError, with its number or line, for an empty text, and for
+        a file without any.
         """
         from zoo.data.sources.load_data import PIPE, read_texts
 
@@ -122,18 +116,13 @@ class Source:
             if not text.strip():
                 raise ZooError(f"{self.what} {number} is empty: there is nothing in it to read")
         if given:
-            return given
-        if self.file is None and (sys.stdin is None or sys.stdin.isatty()):
+            return list(given)
+        if self.file is None and sys.stdin.isatty():
             raise ZooError(f"no {self.what}: give one, or --input FILE, or a pipe")
-        file, column, notices = self.file or PIPE, self.column or "text", list[str]()
-        return with_notices(read_texts(file, column, self.what, self.reading, notices), notices)
-
-
-def with_notices(texts: Iterable[T], notices: list[str]) -> Iterator[T]:
-    """The texts; what was left out is said on stderr, after the last."""
-    yield from texts
-    for notice in notices:
-        click.echo(f"note: {notice}", err=True)
+        column, notices = self.column or "text", list[str]()
+        texts = list(read_texts(self.file or PIPE, column, self.what, self.reading, notices))
+        notes(notices)
+        return texts
 
 
 def source_options(what: str) -> Callable[[Any], Any]:
@@ -147,8 +136,8 @@ def source_options(what: str) -> Callable[[Any], Any]:
         def with_source(source: str | None, text_column: str | None, **rest: Any) -> Any:
             from zoo.config.request import validated
 
-            given = {n: rest.pop(n) for n in Reading.model_fields}
-            reading = validated(Reading, {n: v for n, v in given.items() if v is not None})
+            given = {n: v for n in Reading.model_fields if (v := rest.pop(n)) is not None}
+            reading = validated(Reading, given)
             return command(source=Source(source, text_column, reading, what), **rest)
 
         return several(
@@ -171,13 +160,14 @@ def source_options(what: str) -> Callable[[Any], Any]:
     return add
 
 
-def report_limits(cut: int, unknown: int, texts: int, max_length: int) -> None:
+def notes(notices: Sequence[str]) -> None:
+    """Say them on stderr."""
+    for notice in notices:
+        click.echo(f"note: {notice}", err=True)
+
+
+def limits(cut: int, unknown: int, max_length: int) -> None:
     """Say on stderr how many texts were cut or have unknown words."""
-    for count, verbs, rest in (
-        (cut, ("is", "are"), f"longer than the model's {max_length} tokens; the rest was not read"),
-        (unknown, ("has", "have"), "words the model does not know"),
-    ):
-        if count:
-            which = f"{count} of {texts} texts" if texts > 1 else "the text"
-            verb = verbs[texts > 1 and count > 1]
-            click.echo(f"note: {which} {verb} {rest}", err=True)
+    long = f"longer than the model's {max_length} tokens; the rest was not read"
+    notes([f"texts {long}: {cut:d}"] if cut else [])
+    notes([f"texts with words the model does not know: {unknown:d}"] if unknown else [])

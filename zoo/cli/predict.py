@@ -1,31 +1,19 @@
-"""``zoo predict`` and ``zoo generate``: what a saved model answers, printed as it comes."""
+"""``zoo predict`` and ``zoo generate``: what a saved model answers."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from zoo.cli.model import (
-    SavedModel,
-    Source,
-    model_options,
-    report_limits,
-    source_options,
-    with_notices,
-)
-from zoo.cli.options import SEED, json_option, print_json, printable
+from zoo.cli.model import SavedModel, Source, limits, model_options, notes, source_options
+from zoo.cli.options import SEED, json_option, print_json, print_table, printable
 from zoo.errors import ZooError
 
-if TYPE_CHECKING:
-    from zoo.models.text_model import FilledText, Prediction, TaggedText
-
 CONLL = (".conll", ".conllu")
-DIGITS = 6  # of a probability; float32 knows no more
 
 
 @click.command()
@@ -49,46 +37,85 @@ def predict(saved: SavedModel, texts: tuple[str, ...], source: Source, as_json: 
     zoo predict tagger --input sentences.conll
     zoo predict encoder "the striker [MASK] twice"
 
-    Texts are predicted and printed a batch at a time. Lines are read as they are needed, so there
-    may be any number of them; a table is read whole.
     A text that is longer than the model is cut, as in training, and words may be unknown to the
     model: a note says so. A text on the command line whose tokens are all unknown is an error; in
     a file its row says so. For a tagger a file that ends in .conll holds a token in the first
     column of every line (in .conllu the second), and a blank line between two texts.
     """
-    wanted: Iterable[str | Sequence[str]] = source.texts(texts)
+    from zoo.data.sources.tables import data_suffix
+
+    columns = source.file is not None and data_suffix(Path(source.file)) in CONLL
+    wanted: Sequence[Any] = _conll_texts(source) if columns else source.texts(texts)
     model = saved.open("predict")
 
-    from zoo.data.sources.tables import data_suffix
     from zoo.models.text_model import MaskFiller, TextTagger
 
-    is_tagger = isinstance(model, TextTagger)
-    if source.file is not None and data_suffix(Path(source.file)) in CONLL:
-        if not is_tagger:
-            raise ZooError(f"--input {source.file}: CoNLL columns are for a model of tags")
-        wanted = _conll_texts(source, Path(source.file))
-    counts = Counter[str]()
+    if columns and not isinstance(model, TextTagger):
+        raise ZooError(f"--input {source.file}: CoNLL columns are for a model of tags")
+    answers = model.predict(wanted)
+    for number, answer in enumerate(answers if texts else (), start=1):
+        if answer.all_unknown:
+            raise ZooError(f"every token of text {number} is unknown to the model")
+    if as_json:
+        for answer in answers:
+            about = {name: value for name, value in vars(answer).items() if name != "distribution"}
+            print_json(about, indent=None)
+    elif isinstance(model, TextTagger):
+        _print_tags(answers)
+    elif isinstance(model, MaskFiller):
+        for answer in answers:
+            click.echo(printable(answer.filled))
+            for mask, pieces in enumerate(answer.masks, start=1):
+                shown = ", ".join(f"{printable(piece)} {share:.3f}" for piece, share in pieces)
+                click.echo(f"  mask {mask}: {shown}")
+    else:
+        _print_labels(answers)
+    cut, unknown = (sum(getattr(a, n) > 0 for a in answers) for n in ("cut", "unknown"))
+    limits(cut, unknown, model.max_length)
 
-    def answers() -> Iterator[Any]:
-        stream = model.stream(wanted)
-        if texts:  # an unknown one is an error before anything is printed
-            stream = list(stream)
-            for number, answer in enumerate(stream, start=1):
-                if answer.all_unknown:
-                    raise ZooError(f"every token of text {number} is unknown to the model")
-        for answer in stream:
-            counts.update(texts=1, cut=answer.cut > 0, unknown=answer.unknown > 0)
-            yield answer
 
-    layout: Any = _TagLayout() if is_tagger else _TextLayout()
-    if isinstance(model, MaskFiller):
-        layout = _FillLayout()
-    for number, answer in enumerate(answers(), start=1):
-        if as_json:
-            print_json(layout.json(answer), indent=None)
-        else:
-            layout.echo(number, answer)
-    report_limits(counts["cut"], counts["unknown"], counts["texts"], model.max_length)
+def _print_labels(answers: Sequence[Any]) -> None:
+    """A line for every text."""
+    rows = []
+    for answer in answers:
+        share = "" if answer.probability is None else f"{answer.probability:.3f}"
+        note = "  (every token is unknown to the model)" if answer.all_unknown else ""
+        rows.append([answer.label, share, answer.text + note])
+    print_table(rows, ["label", "probability", "text"])
+
+
+def _print_tags(answers: Sequence[Any]) -> None:
+    """A line for every token, and an empty line between two texts."""
+    rows: list[list[str]] = []
+    for answer in answers:
+        rows += [["", "", ""]] if rows else []
+        for token, tag, share in zip(answer.tokens, answer.tags, answer.probabilities, strict=True):
+            rows.append([token, tag, f"{share:.3f}"])
+    print_table(rows, ["token", "tag", "probability"])
+
+
+def _conll_texts(source: Source) -> list[list[str]]:
+    """The tokens of each text of a CoNLL file."""
+    from zoo.config.reading import TextReading, given_flags
+    from zoo.data.sources.row_reader import usual_columns
+    from zoo.data.sources.tables import Problems, read_conll
+
+    path = Path(str(source.file))
+    of_tables = list(given_flags(source.reading, besides=TextReading).values())
+    of_tables += [] if source.column is None else ["--text-column"]
+    if of_tables:
+        raise ZooError(f"{of_tables[0]} is for tables, and {path} has CoNLL columns")
+    table = read_conll(
+        path, source.reading, lambda file, _, width: {"tokens": usual_columns(file, width)[0]}
+    )
+    problems = Problems(drop_bad_rows=source.reading.drop_bad_rows)
+    problems.bad_rows(str(path), table.bad, len(table.frame) + len(table.bad))
+    problems.refuse()
+    notes(problems.notices)
+    if not len(table.frame):
+        raise ZooError(f"{path} contains no text")
+    texts: list[list[str]] = table.frame["tokens"].tolist()
+    return texts
 
 
 @click.command()
@@ -98,6 +125,7 @@ def predict(saved: SavedModel, texts: tuple[str, ...], source: Source, as_json: 
 @source_options("prompt")
 @click.option(
     "--max-new-tokens",
+    "max_new",
     type=click.IntRange(min=1),
     metavar="N",
     help="Most tokens to generate.  [default: 50; of an encoder-decoder, all that it has room for]",
@@ -117,10 +145,20 @@ def predict(saved: SavedModel, texts: tuple[str, ...], source: Source, as_json: 
 )
 @click.option("--seed", type=SEED, metavar="S", help="Of sampling.  [default: 0]")
 @click.option(
-    "--beam", type=int, metavar="N", help="Search with N beams, without sampling.  [default: 1]"
+    "--beam",
+    "beams",
+    type=int,
+    metavar="N",
+    default=1,
+    show_default=True,
+    help="Search with N beams, without sampling.",
 )
 @click.option(
-    "--no-repeat-ngram", type=int, metavar="N", help="Never repeat a run of N tokens within a text."
+    "--no-repeat-ngram",
+    "no_repeat",
+    type=int,
+    metavar="N",
+    help="Never repeat a run of N tokens within a text.",
 )
 @click.option("--no-cache", is_flag=True, help="Recompute all tokens at each step; slower.")
 @model_options
@@ -129,15 +167,13 @@ def generate(
     saved: SavedModel,
     prompts: tuple[str, ...],
     source: Source,
-    max_new_tokens: int | None,
     temperature: float | None,
     top_k: int | None,
     top_p: float | None,
     seed: int | None,
-    beam: int | None,
-    no_repeat_ngram: int | None,
     no_cache: bool,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Continue each prompt or, with an encoder-decoder, generate the target of each source.
 
@@ -162,94 +198,8 @@ def generate(
         sampling = Sampling(divisor, top_k, top_p, seed or 0) if sample else None
     except ValueError as error:
         raise ZooError(str(error)) from error
-    for text in model.generate(
-        wanted,
-        max_new=max_new_tokens,
-        sampling=sampling,
-        beams=1 if beam is None else beam,
-        no_repeat=no_repeat_ngram,
-        cache=not no_cache,
-    ):
+    for text in model.generate(wanted, sampling=sampling, cache=not no_cache, **options):
         if as_json:
-            content = asdict(text) | {"log_probability": round(text.log_probability, DIGITS)}
-            print_json(content, indent=None, allow_nan=True)
+            print_json(asdict(text), indent=None, allow_nan=True)
         else:
             click.echo(text.prompt + text.text if model.continues_prompt else text.text)
-
-
-def _conll_texts(source: Source, path: Path) -> Iterator[list[str]]:
-    from zoo.config.reading import TextReading, given_flags
-    from zoo.data.sources.row_reader import usual_columns
-    from zoo.data.sources.tables import Problems, read_conll
-
-    if source.column is not None:
-        raise ZooError("--text-column is for tables; a CoNLL file has a column of tokens")
-    for flag in given_flags(source.reading, besides=TextReading).values():
-        raise ZooError(f"{flag} is for tables, and {path} has CoNLL columns")
-    table = read_conll(
-        path, source.reading, lambda file, _, width: {"tokens": usual_columns(file, width)[0]}
-    )
-    problems = Problems(drop_bad_rows=source.reading.drop_bad_rows)
-    problems.bad_rows(str(path), table.bad, len(table.frame) + len(table.bad))
-    problems.refuse()
-    if not len(table.frame):
-        raise ZooError(f"{path} contains no text")
-    return with_notices(table.frame["tokens"].tolist(), problems.notices)
-
-
-class _TextLayout:
-    """A line for every text."""
-
-    width = 0  # of the column of labels, by the first prediction
-
-    def echo(self, number: int, p: Prediction) -> None:
-        if number == 1:
-            self.width = max(map(len, ["label", p.label, *p.probabilities]))
-            heading = "" if p.probability is None else "  probability"
-            click.secho(f"{'label':<{self.width}}{heading}  text", bold=True)
-        share = "" if p.probability is None else f"  {p.probability:>11.3f}"
-        note = "  (every token is unknown to the model)" if p.all_unknown else ""
-        click.echo(f"{p.label:<{self.width}}{share}  {printable(p.text)}{note}")
-
-    def json(self, p: Prediction) -> dict[str, Any]:
-        most = None if p.probability is None else round(p.probability, DIGITS)
-        each = {label: round(share, DIGITS) for label, share in p.probabilities.items()}
-        about = {"text": p.text, "label": p.label, "probability": most, "probabilities": each}
-        return about | _counts(p)
-
-
-class _TagLayout:
-    """A line for every token with its tag, and an empty line between two texts."""
-
-    def echo(self, number: int, p: TaggedText) -> None:
-        tokens = [printable(token) for token in p.tokens]
-        widths = [max(map(len, column)) for column in (["token", *tokens], ["tag", *p.tags])]
-        if number == 1:
-            click.secho(f"{'token':<{widths[0]}}  {'tag':<{widths[1]}}  probability", bold=True)
-        else:
-            click.echo()
-        for token, tag, share in zip(tokens, p.tags, p.probabilities, strict=True):
-            click.echo(f"{token:<{widths[0]}}  {tag:<{widths[1]}}  {share:>11.3f}")
-
-    def json(self, p: TaggedText) -> dict[str, Any]:
-        shares = [round(share, DIGITS) for share in p.probabilities]
-        about = {"tokens": p.tokens, "tags": p.tags, "probabilities": shares}
-        return about | {"cut": p.cut, "unknown": p.unknown}
-
-
-class _FillLayout:
-    """A line for every filled text, and beneath it a line for each of its masks."""
-
-    def echo(self, number: int, p: FilledText) -> None:
-        click.echo(printable(p.filled))
-        for mask, pieces in enumerate(p.masks, start=1):
-            shown = ", ".join(f"{printable(piece)} {share:.3f}" for piece, share in pieces)
-            click.echo(f"  mask {mask}: {shown}")
-
-    def json(self, p: FilledText) -> dict[str, Any]:
-        masks = [{piece: round(share, DIGITS) for piece, share in pieces} for pieces in p.masks]
-        return {"text": p.text, "filled": p.filled, "masks": masks} | _counts(p)
-
-
-def _counts(prediction: Prediction | FilledText) -> dict[str, int]:
-    return {name: getattr(prediction, name) for name in ("tokens", "cut", "unknown")}

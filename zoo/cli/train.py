@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
 
-from zoo.cli.options import SEED, Place, load_zoo, plugin_option, print_traceback
-from zoo.cli.request_options import (
-    DATA,
-    ON,
-    OUTPUT,
-    SUITE,
-    TRACK,
-    TRAINING,
-    WHAT,
-    RequestCommand,
-    option,
-)
+from zoo.cli.options import SEED, load_zoo, plugin_option, print_traceback
+from zoo.cli.request_options import ON, SUITE, TRACK, RequestCommand
 from zoo.config.request import COMPARING
-from zoo.errors import counted
 
 
-@click.command(cls=RequestCommand, offers=lambda one: one.name not in COMPARING)
+@click.command(cls=RequestCommand, offers=lambda option: option.name not in COMPARING)
 @SUITE
 @plugin_option
-@option(
-    TRAINING,
+@click.option(
     "--seed",
     type=SEED,
     default=0,
@@ -37,47 +24,22 @@ from zoo.errors import counted
     help="Of initial weights, dropout and the order of the batches.",
 )
 @ON
-@option(
-    OUTPUT,
-    "--save",
-    metavar="DIR",
-    required=True,
-    type=Place(),
-    help="A new directory for the model.",
-)
-@option(
-    WHAT,
+@click.option("--save", metavar="DIR", required=True, help="A new directory for the model.")
+@click.option(
     "--from",
     "from_",
     metavar="RUN",
     help="The directory of a run of zoo bench: train the row that its answer names, with the "
     "settings that it had, on all the data.",
 )
-@option(
-    WHAT,
-    "--row",
-    metavar="NAME",
-    default="",
-    usual=False,
-    help="Another row of RUN: fused+sin.",
-)
-@option(
-    DATA,
+@click.option("--row", metavar="NAME", default="", help="Another row of RUN: fused+sin.")
+@click.option(
     "--all-data",
     is_flag=True,
     help="Train on every split, the one that would be scored included.",
 )
 @TRACK
-def train(
-    save: str,
-    seed: int,
-    on: str,
-    from_: str | None,
-    row: str,
-    all_data: bool,
-    track: str | None,
-    **options: Any,
-) -> int:
+def train(**options: Any) -> int:
     """Train one model and save it, with all that is needed to load it.
 
     \b
@@ -91,43 +53,24 @@ def train(
     It is the model that 'zoo bench' scores for the same options and seed. Options of a suite that
     are about comparing several models (seeds, baselines, costs) are ignored.
     """
-    from zoo.api import train_model
+    from zoo import api
     from zoo.inference.train import TrainingFailedError
     from zoo.sweep.progress import for_stream
 
     load_zoo()  # what is wrong with a plug-in is said
     try:
-        model, place, of_run = train_model(
-            options,
-            for_stream(sys.stderr),
-            Path(save),
-            run=from_,
-            row=row,
-            seed=seed,
-            on=on,
-            all_data=all_data,
-            track=track,
-        )
+        card = api.train(**options, progress=for_stream(sys.stderr)).card
     except TrainingFailedError as error:
         print_traceback("training", error.traceback)
         click.echo(f"zoo train: {error}", err=True)
         return 1
-    card = model.card
-    pretrained = card.metrics.get("pretrain_seconds")
-    times = "" if pretrained is None else f"pretrained in {pretrained:.1f} s, "
-    cost = f"{card.metrics['params']:,} parameters, {times}"
-    cost += f"trained in {card.metrics['train_seconds']:.1f} s"
-    if scored := card.metrics["scored"]:
-        scores = [f"{m.label} {m.format(card.metrics[m.name])}" for m in card.metric_descriptions]
-        what = f"{scored} {card.metric_descriptions[0].scored}"
-        if scored == "test":
-            examples = card.metrics.get("examples", card.data["test"])
-            what = counted(examples, what.removesuffix("s"))
-        score = f"{', '.join(scores)} on {what} of {card.data['name']}"
-    else:
-        score = f"trained on all the data of {card.data['name']}, nothing is left to score it"
+    score = f"trained on all the data of {card.data['name']}, nothing is left to score it"
+    if card.metrics["scored"]:
+        scores = (f"{m.label} {m.format(card.metrics[m.name])}" for m in card.metric_descriptions)
+        score = f"{', '.join(scores)} on the {card.metrics['scored']} split of {card.data['name']}"
+    cost = (
+        f"{card.metrics['params']:,} parameters, trained in {card.metrics['train_seconds']:.1f} s"
+    )
     click.echo(f"{card.cell}, seed {card.seed}: {score}; {cost}")
-    if of_run and of_run.fingerprint == card.data["fingerprint"]:
-        click.echo(f"In the run: {of_run.about}")
-    click.echo(f"Model: {place}")
+    click.echo(f"Model: {options['save']}")
     return 0

@@ -7,13 +7,12 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import (
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     NonNegativeInt,
-    PlainSerializer,
     PositiveInt,
     ValidationError,
+    field_validator,
 )
 
 from zoo import __version__
@@ -21,53 +20,13 @@ from zoo.config.metric_description import MetricDescription
 from zoo.config.settings import NO_PRETRAINING, Pretraining, Training
 from zoo.config.sizes import Sizes
 from zoo.errors import ZooError
-from zoo.registry import AXES, BUILT_IN, Choice, Registry
+from zoo.registry import AXES, Choice, Registry
 from zoo.registry.cell import Cell
 from zoo.tasks.base import Task, TaskSetup, find_task
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 FORMAT: Final = "encoder-zoo model"
 MODEL_TYPE: Final = "encoder-zoo"
-
-
-class Part(BaseModel):
-    """One component: its choice as ``distribution:name(param=value)``, its owner and version."""
-
-    model_config = ConfigDict(frozen=True)
-
-    choice: str
-    owner: str
-    version: str
-
-    @classmethod
-    def of(cls, choice: Choice) -> Part:
-        """The description of a choice."""
-        component = choice.component
-        given = [f"{name}={value!r}" for name, value in choice.given.items()]
-        return cls(
-            choice=f"{component.full_name}({', '.join(given)})" if given else component.full_name,
-            owner=component.owner.distribution,
-            version=component.owner.version,
-        )
-
-    @property
-    def full_name(self) -> str:
-        """The component's name without parameters: ``distribution:name``."""
-        return self.choice.partition("(")[0]
-
-    @property
-    def name(self) -> str:
-        """The name without parameters and distribution."""
-        return self.full_name.removeprefix(f"{self.owner}:")
-
-
-# The components of a pattern; one alone is written without a list.
-Parts = Annotated[
-    tuple[Part, ...],
-    Field(min_length=1),
-    BeforeValidator(lambda value: (value,) if isinstance(value, dict) else value),
-    PlainSerializer(lambda parts: parts[0] if len(parts) == 1 else parts),
-]
 
 
 class SampleOutputs(BaseModel):
@@ -82,25 +41,26 @@ class SampleOutputs(BaseModel):
 class Card(BaseModel):
     """A saved model, as ``config.json`` holds it.
 
-    model_type: by it Transformers finds the classes of the plug-in zoo-hf. task_part, parts: the
-    task and, for each axis, the components of its pattern. labels: names of the classes, where the
-    task has classes. files: SHA-256 of the weights and the tokenizer. data, execution: as in a
-    record. metrics, metric_descriptions: of the training; a model of all the data has no score
-    among its metrics, and ``scored`` there is empty. key: of the training's record in a bench.
-    command: trains and scores this model again. pipeline_tag: of its task (``Task.pipeline_tag``).
+    model_type: by it Transformers finds the classes of the plug-in zoo-hf. parts: for each axis the
+    components of its pattern, each as ``distribution:name(param=value)``. versions: of the
+    distributions that these and the task are from. labels: names of the classes, where the task has
+    classes. files: SHA-256 of the weights and the tokenizer. data, metrics, metric_descriptions: as
+    in the training's record; a model of all the data has no score among its metrics, and
+    ``scored`` there is empty. key: of the training's record in a bench. command: trains and scores
+    this model again.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
 
     format: Literal["encoder-zoo model"] = FORMAT
     model_type: Literal["encoder-zoo"] = MODEL_TYPE
-    schema_version: Literal[2] = SCHEMA_VERSION
+    schema_version: Literal[3] = SCHEMA_VERSION
     zoo: str = __version__
     task: str
     task_options: dict[str, Any]
-    task_part: Part
     cell: str
-    parts: dict[str, Parts]
+    parts: dict[str, list[str]]
+    versions: dict[str, str]
     labels: list[str]
     vocab_size: PositiveInt
     sizes: Sizes
@@ -108,23 +68,29 @@ class Card(BaseModel):
     pretraining: Pretraining = NO_PRETRAINING
     seed: NonNegativeInt
     data: dict[str, Any]
-    execution: dict[str, Any]
     metrics: dict[str, Any]
     metric_descriptions: tuple[MetricDescription, ...]
-    curve: list[dict[str, float]]
     sample_outputs: SampleOutputs
-    environment: dict[str, Any]
     key: str
     command: str
-    pipeline_tag: str = ""
     saved: str = Field(
         default_factory=lambda: datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     )
     files: dict[str, str] = {}
 
+    @field_validator("parts")
+    @classmethod
+    def _has_every_axis(cls, parts: dict[str, list[str]]) -> dict[str, list[str]]:
+        if {axis for axis, names in parts.items() if names} != {*AXES}:
+            raise ValueError(f"it must name parts for {', '.join(AXES)}")
+        return parts
+
     def find_task(self, registry: Registry) -> Task:
         """The task of the model; ZooError where it is missing."""
-        return find_task(registry, str(_find(registry, "task", self.task_part)))
+        try:
+            return find_task(registry, self.task)
+        except ZooError as error:
+            raise self._missing(error) from error
 
     def setup(self, registry: Registry) -> TaskSetup:
         """What the task builds the model from; ZooError where it lacks the task or its options."""
@@ -138,42 +104,46 @@ class Card(BaseModel):
 
     def find_cell(self, registry: Registry) -> Cell:
         """The components of the model as registered here; ZooError where one is missing."""
-        found = {}
-        for axis in AXES:
-            if axis not in self.parts:
-                raise ZooError(f"config.json has no {axis}")
-            parts = self.parts[axis]
-            found[axis] = tuple(_find(registry, axis, p) for p in parts)
-        return Cell(found)
+        try:
+            return Cell(
+                {
+                    axis: tuple(registry.choose(axis, part) for part in parts)
+                    for axis, parts in self.parts.items()
+                }
+            )
+        except ZooError as error:
+            raise self._missing(error) from error
 
-    def differences(self, cell: Cell) -> str:
-        """A clause that names the parts of other versions; empty where none has another."""
-        changed = {
-            f"{axis} ({part.owner} {part.version}, here {here.version})"
-            for axis, parts in self.parts.items()
-            for part, choice in zip(parts, cell.axes[axis], strict=True)
-            if (here := Part.of(choice)) != part
-        }
-        return f"; changed since: {', '.join(sorted(changed))}" if changed else ""
+    def changed(self, cell: Cell) -> str:
+        """The distributions of the cell that have another version here, in words."""
+        here = versions_of(cell.choices)
+        return ", ".join(
+            f"{name} {version}, here {here[name]}"
+            for name, version in self.versions.items()
+            if here.get(name, version) != version
+        )
+
+    def _missing(self, error: ZooError) -> ZooError:
+        """What is missing, and what has it."""
+        had = ", ".join(f"{name} {version}" for name, version in self.versions.items())
+        return ZooError(
+            f"{error}; it was trained with {had}: install what is missing, or name a plug-in file "
+            "with --plugin (plugins=[...])"
+        )
+
+
+def full_name(choice: Choice) -> str:
+    """A choice as ``distribution:name(param=value)``."""
+    return str(choice.spec._replace(name=choice.component.full_name))
+
+
+def versions_of(choices: tuple[Choice, ...]) -> dict[str, str]:
+    """The distributions that components are from, with their versions."""
+    owners = (choice.component.owner for choice in choices)
+    return {owner.distribution: owner.version for owner in owners}
 
 
 def first_error(error: ValidationError) -> str:
     """The first field that is wrong, and what is wrong with it."""
     first = error.errors()[0]
     return f"{'.'.join(map(str, first['loc'])) or 'it'}: {first['msg']}"
-
-
-def _find(registry: Registry, kind: str, part: Part) -> Choice:
-    """The registered component of a part; ZooError where it is missing."""
-    if part.full_name in {component.full_name for component in registry.components(kind)}:
-        return registry.choose(kind, part.choice)
-    if part.owner == BUILT_IN:
-        where = f"encoder-zoo {part.version}, which {__version__} lacks"
-    elif part.owner.endswith(".py"):
-        where = f"the plug-in file {part.owner}: name it with --plugin (plugins=[...])"
-    else:
-        where = (
-            f"{part.owner} {part.version}, which is not among the plug-ins here: install it ('zoo "
-            "plugins' lists what there is)"
-        )
-    raise ZooError(f"needs {kind} '{part.name}' of {where}")

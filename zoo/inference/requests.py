@@ -19,30 +19,17 @@ def build_requests(
 ) -> list[Request]:
     """The requests of a suite's options and, over them, those given, one a data set.
 
-    ignored: options that a suite may hold and that this command has no use for. Raises ZooError,
-    which names the suite where the mistake is there.
+    ignored: options that a suite may hold and that this command has no use for. Raises ZooError.
     """
     given = {name: value for name, value in options.items() if not is_absent(value)}
-    suite, of_suite = given.pop("suite", None), dict[str, Any]()
-    if suite:
-        of_suite = {n: value for n, value in load_suite(suite).items() if n not in ignored}
-        given["plugins"] = (*of_suite.get("plugins", ()), *given.get("plugins", ()))
-    try:
-        return with_saved_encoders(make_requests(given, registry, of_suite), registry)
-    except ZooError as error:
-        try:
-            make_requests({}, registry, of_suite)
-        except ZooError as alone:
-            if str(alone) == str(error):
-                raise ZooError(f"suite {suite}: {error}") from None
-        raise
+    suite = load_suite(given.pop("suite")) if "suite" in given else {}
+    suite = {name: value for name, value in suite.items() if name not in ignored}
+    given["plugins"] = (*suite.get("plugins", ()), *given.get("plugins", ()))
+    return with_saved_encoders(make_requests(given, registry, suite), registry)
 
 
-def build_request(
-    options: Mapping[str, Any], registry: Registry, ignored: Collection[str] = ()
-) -> Request:
-    """The same where there is one data set; ZooError where there are several."""
-    requests = build_requests(options, registry, ignored)
+def single(requests: Sequence[Request]) -> Request:
+    """The request where there is one data set; ZooError where there are several."""
     if len(requests) > 1:
         names = ", ".join(str(request.data) for request in requests)
         raise ZooError(f"this command takes one data set, not {len(requests)} ({names})")
@@ -70,13 +57,12 @@ def _read_encoder(directory: Path, registry: Registry) -> InitialModel:
     """The model in a directory; ZooError where it is damaged, or no masked language model."""
     try:
         card = read(directory)
-        task = card.find_task(registry)
+        task, cell = card.find_task(registry), card.find_cell(registry)
         if not task.gives_encoder:
             raise ZooError(
                 f"it holds {task.model_name}, and no encoder for others to begin with: "
                 "'zoo train --task mlm --save DIR' makes one"
             )
-        cell = card.find_cell(registry)
     except ZooError as error:
         raise ZooError(f"--init {directory}: {error}") from error
     layers = range(card.sizes.layers)

@@ -32,14 +32,10 @@ CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json
 TOKENIZER_CONFIG = "tokenizer_config.json"  # for Transformers; the zoo does not read it
 
 
-class TakenError(ZooError):
-    """Something is already where a model should be written."""
-
-
 def refuse_taken(directory: Path) -> None:
-    """TakenError where something is there; ZooError where the directory cannot be made."""
+    """ZooError where something is there, or the directory cannot be made."""
     if os.path.lexists(directory) and (not directory.is_dir() or any(directory.iterdir())):
-        raise TakenError(f"{directory} exists already; choose another directory")
+        raise ZooError(f"{directory} exists already; choose another directory")
     refuse_unwritable(directory)
 
 
@@ -47,8 +43,8 @@ def refuse_taken(directory: Path) -> None:
 def draft(final: Path) -> Iterator[Path]:
     """An empty directory that is renamed to the final one when the block ends without error.
 
-    If the block raises, nothing is left. Raises TakenError where the directory exists by the end
-    of the block or before, WriteError where it cannot be written.
+    If the block raises, nothing is left. Raises ZooError where the directory exists by the end of
+    the block or before, WriteError where it cannot be written.
     """
     refuse_taken(final)
     final = final.absolute()
@@ -160,10 +156,11 @@ def load_from(
             model.load_state_dict(load_file(directory / WEIGHTS))
         saved = card.sample_outputs.model_dump()
         if not allow_changed and not same_outputs(model, task.sample_scores, saved):
+            changed = card.changed(cell)
             raise ZooError(
-                f"gives other outputs here than when it was saved{card.differences(cell)}; it was "
-                f"trained with encoder-zoo {card.zoo}; --allow-changed (allow_changed=True) loads "
-                "it anyway"
+                "gives other outputs here than when it was saved"
+                f"{changed and f' (changed since: {changed})'}; it was trained with encoder-zoo "
+                f"{card.zoo}; --allow-changed (allow_changed=True) loads it anyway"
             )
         with _explained(f"{TOKENIZER} is not a tokenizer", Exception):
             tokenizer = Tokenizer.from_file(str(directory / TOKENIZER))

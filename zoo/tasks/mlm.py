@@ -80,7 +80,6 @@ class MaskedLanguageModelling(PlainTextTask):
     text_model_class = "zoo.models.text_model:MaskFiller"
     model_name = "a masked language model"
     pipeline_tag = "fill-mask"
-    commands = ("predict", "evaluate")
     gives_encoder = True
     may_lack_targets = True
 

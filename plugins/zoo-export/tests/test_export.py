@@ -252,8 +252,3 @@ def test_models_that_generate_are_refused(
 
 def test_the_command_offers_every_format() -> None:
     assert set(OFFERED) == set(FORMATS)
-
-
-def test_a_format_that_is_given_as_an_option_leads_to_the_right_one(capsys: Any) -> None:
-    assert main(["export", "final", "--onnx"]) == 2
-    assert "no option '--onnx'; it is --to onnx" in capsys.readouterr().err

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from zoo.cli.model import SavedModel
-from zoo.cli.options import Place, load_zoo, plugin_option
+from zoo.cli.options import load_zoo, plugin_option
 
 FORMATS = ("onnx", "torch")
 
@@ -18,7 +18,6 @@ FORMATS = ("onnx", "torch")
 @click.option(
     "--out",
     metavar="DIR",
-    type=Place(),
     help="A new directory for the files.  [default: DIR-onnx or DIR-torch]",
 )
 @click.option(

@@ -214,8 +214,8 @@ def test_more_tokens_than_the_model_reads_are_refused(learned_positions: Path):
 
 def test_a_component_that_is_missing_is_named(classifier: Path, tmp_path: Path):
     config = AutoConfig.from_pretrained(classifier)
-    config.card["parts"]["pe"]["choice"] = "encoder-zoo:rop"
-    with pytest.raises(zoo.ZooError, match="needs pe 'rop' of encoder-zoo"):
+    config.card["parts"]["pe"] = ["encoder-zoo:rop"]
+    with pytest.raises(zoo.ZooError, match="no pe 'encoder-zoo:rop'"):
         AutoModelForSequenceClassification.from_config(config)
     with pytest.raises(zoo.ZooError, match="without a card describes no model"):
         zoo_hf.ZooForSequenceClassification(zoo_hf.ZooConfig())
@@ -292,7 +292,7 @@ def test_what_a_part_adds_to_the_loss_is_in_it_in_training(
     plugin = tmp_path / "adds.py"
     plugin.write_text(AUXILIARY)
     directory = train("--ffn", "adds", "--plugin", str(plugin))
-    with pytest.raises(zoo.ZooError, match=r"ffn 'adds' of the plug-in file adds\.py"):
+    with pytest.raises(zoo.ZooError, match=r"no ffn 'adds\.py:adds'"):
         AutoModelForSequenceClassification.from_pretrained(directory)
     zoo_hf.use_plugins(plugin)
     model = AutoModelForSequenceClassification.from_pretrained(directory)

@@ -22,6 +22,7 @@ from zoo.errors import ZooError
 from zoo.files import writing
 from zoo.inference.card import Card
 from zoo.inference.saved_model import read
+from zoo_hf.plugin_files import components
 
 RESULTS = ".eval_results/encoder-zoo.yaml"
 LEVEL = 0.95
@@ -84,17 +85,17 @@ def _write_readme(directory: Path, card: Card, dataset: str, license: str) -> Pa
     dataset: the Hub's data set that it was trained on; license: the model's. Raises WriteError.
     """
     text = files("zoo_hf").joinpath("model_card.md").read_text("utf-8")
-    parts = [part.name for parts in card.parts.values() for part in parts]
+    choices = card.find_cell(components()).choices
     rendered = (
         Environment(keep_trailing_newline=True)
         .from_string(text)
         .render(
             card=card,
-            tags=["encoder-zoo", *dict.fromkeys(parts)],
+            tags=["encoder-zoo", *dict.fromkeys(choice.component.name for choice in choices)],
             metrics=[d.name for d in card.metric_descriptions if d.name in card.metrics],
             dataset=dataset,
             license=license,
-            pipeline=card.pipeline_tag,
+            pipeline=card.find_task(components()).pipeline_tag,
             results=scores_of(card),
             scored=scored_of(card),
         )
