@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from zoo.components.attention.fused import Fused
-from zoo.components.ffn.gelu import GELU
+from zoo.components.ffn.two_layer import GELU
 from zoo.components.layer_context import LayerContext
 from zoo.components.norm.layer import LayerNorm
 from zoo.components.tokens import Tokens

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from bench.docs.catalog import catalog
 from zoo.components.attention.base import Attention
-from zoo.components.ffn.base import TwoLayer
+from zoo.components.ffn.two_layer import TwoLayer
 from zoo.components.layer_context import LayerContext
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens

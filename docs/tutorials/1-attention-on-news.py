@@ -41,7 +41,7 @@ weights.sum(dim=-1)
 from zoo.components.attention.fused import Fused
 from zoo.components.attention.naive import Naive
 from zoo.components.layer_context import LayerContext
-from zoo.components.pe.none import NoPositions
+from zoo.components.pe.base import NoPositions
 from zoo.components.tokens import Tokens
 
 built = []

@@ -10,7 +10,7 @@ import torch
 
 from zoo.components.attention.fused import Fused
 from zoo.components.layer_context import LayerContext
-from zoo.components.pe.none import NoPositions
+from zoo.components.pe.base import NoPositions
 from zoo.components.tokens import Tokens
 
 torch.manual_seed(0)

@@ -18,13 +18,10 @@ from zoo.components.baseline.frequent_tag import FrequentTag
 from zoo.components.baseline.neighbour_ngram import NeighbourNGram
 from zoo.components.baseline.ngram import NGram
 from zoo.components.baseline.tfidf_logreg import TfidfLogisticRegression
-from zoo.components.block.bare import Bare
-from zoo.components.block.post import Post
-from zoo.components.block.pre import Pre
-from zoo.components.ffn.gelu import GELU
+from zoo.components.block.arrangements import Bare, Post, Pre
 from zoo.components.ffn.swiglu import SwiGLU
-from zoo.components.norm.layer import LayerNorm
-from zoo.components.norm.layer_std import StdLayerNorm
+from zoo.components.ffn.two_layer import GELU
+from zoo.components.norm.layer import LayerNorm, StdLayerNorm
 from zoo.components.norm.rms import RMSNorm
 from zoo.components.pe.alibi import Alibi
 from zoo.components.pe.base import NO_POSITIONS, PositionalEncoding

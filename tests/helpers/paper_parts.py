@@ -12,9 +12,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from zoo.components.attention.base import Attention
+from zoo.components.block.arrangements import Pre
 from zoo.components.block.base import Block, Sublayer
-from zoo.components.block.pre import Pre
-from zoo.components.ffn.gelu import GELU
+from zoo.components.ffn.two_layer import GELU
 from zoo.components.layer_context import LayerContext
 from zoo.components.pe.base import Angles, PositionalEncoding
 from zoo.components.pe.rope import Rotary

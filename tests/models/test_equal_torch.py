@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from zoo.components.block.base import Block, LayerContext
 from zoo.components.norm.layer import LayerNorm
-from zoo.components.pe.none import NoPositions
+from zoo.components.pe.base import NoPositions
 from zoo.models.architectures import EncoderDecoder
 from zoo.registry import Registry
 

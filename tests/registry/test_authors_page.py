@@ -19,8 +19,7 @@ from zoo.cli import main
 from zoo.components.attention.split import Split
 from zoo.components.layer_context import LayerContext
 from zoo.components.pe.alibi import Alibi
-from zoo.components.pe.base import PositionalEncoding
-from zoo.components.pe.none import NoPositions
+from zoo.components.pe.base import NoPositions, PositionalEncoding
 from zoo.components.tokens import Tokens
 from zoo.conformance import checks_of
 from zoo.data import Corpus, Pairs, TaggedCorpus, Texts

@@ -189,7 +189,7 @@ def test_bad_parameters_are_refused_in_one_line(arguments, message):
 
 def test_an_unknown_name_gets_the_nearest_and_the_whole_list(registry):
     assert refusal(lambda: registry.choose("pe", "roep")) == (
-        "no pe 'roep'; did you mean 'rope'? There is: alibi, learned, none, rope, sin. Others come "
+        "no pe 'roep'; did you mean 'rope'? There is: alibi, none, learned, rope, sin. Others come "
         "from plug-ins: plugins/README.md in the repository has those of this project, and "
         "'zoo plugins' prints those installed"
     )

@@ -35,7 +35,7 @@ BROKEN = {  # code of a plug-in to what is said of it
         "TypeError",
     ),
     "taken-command": (
-        HOOK.replace("register(register)", "commands(app)") + "app('list', 'a:b', summary='')",
+        HOOK + "register('command', 'list', 'a:b', summary='')",
         "command 'list': encoder-zoo 0.2.0 has one of that name",
     ),
     "no-python": ("@part(\n", "SyntaxError"),

@@ -84,8 +84,8 @@ def test_every_command_takes_it(corpus_file):
             "broken.py:7: illegal data name",
         ),
         (
-            "from zoo import hookimpl\n\n@hookimpl\ndef zoo_commands(app):\n"
-            "    app('greet', print, summary='Say hello.')\n",
+            "from zoo import hookimpl\n\n@hookimpl\ndef zoo_register(register):\n"
+            "    register('command', 'greet', print, summary='Say hello.')\n",
             "command 'greet': only a package can add commands",
         ),
     ],

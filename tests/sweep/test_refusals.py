@@ -7,7 +7,7 @@ from small_runs import CLASSIFY, bench
 PLUGIN = """
 from zoo import hookimpl
 from zoo.components.attention.split import Split
-from zoo.components.ffn.gelu import GELU
+from zoo.components.ffn.two_layer import GELU
 
 
 class Thirds(Split):

@@ -5,11 +5,12 @@ Nothing heavy is imported here: a command's module is loaded when that command i
 
 from __future__ import annotations
 
+import functools
 import io
 import os
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -20,7 +21,7 @@ from zoo.files import full_disk
 from zoo.registry.hookspecs import hookimpl
 
 if TYPE_CHECKING:
-    from zoo.registry import Component
+    from zoo.registry import Component, Register
 
 __all__ = ["cli", "main", "run"]
 
@@ -28,8 +29,9 @@ FAILED, USAGE, INTERNAL, INTERRUPTED, CLOSED_PIPE = 1, 2, 70, 130, 141
 
 
 @hookimpl
-def zoo_commands(app: Callable[..., None]) -> None:
+def zoo_register(register: Register) -> None:
     """Add the zoo's own commands, in the order in which ``zoo --help`` shows them."""
+    app = functools.partial(register, "command")
     app("bench", "zoo.cli.bench:bench", summary="Train and measure every combination asked for.")
     app("report", "zoo.cli.report:report", summary="Tables and effects, from the records of a run.")
     app("compare", "zoo.cli.report:compare", summary="Print what changed between two runs.")

@@ -190,10 +190,6 @@ class Register:
         self.owner = owner
         self.components: list[Component] = []
 
-    def add_command(self, name: str, command: Any, *, summary: str) -> None:
-        """Add one command: the callback of ``zoo_commands``."""
-        self(COMMAND, name, command, summary=summary)
-
     def __call__(
         self,
         kind: str,
@@ -205,7 +201,7 @@ class Register:
         capabilities: Collection[str] = (),
         parameters: Mapping[str, Any] | None = None,
     ) -> None:
-        """Register one component.
+        """Register one component, or a command of ``zoo``, whose kind is "command".
 
         factory: a class or function, or a lazy ``"package.module:Class"`` string.
         capabilities: what it can do, from ``zoo.registry.CAPABILITIES``.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pluggy
@@ -16,13 +15,7 @@ hookimpl = pluggy.HookimplMarker("zoo")
 
 @hookspec
 def zoo_register(register: Register) -> None:
-    """Register this plug-in's components, one ``register(kind, name, factory, ...)`` call each."""
+    """Register this plug-in's components, one ``register(kind, name, factory, ...)`` call each.
 
-
-@hookspec
-def zoo_commands(app: Callable[..., None]) -> None:
-    """Add commands to ``zoo``, one ``app(name, command, summary=...)`` call each.
-
-    command: a click command, or a lazy ``"package.module:attribute"``. summary: its line of
-    ``zoo --help``.
+    A command of ``zoo`` has the kind "command"; its factory is the click command.
     """

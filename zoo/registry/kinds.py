@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 AXES = ("attention", "pe", "norm", "ffn", "block", "pool")
 KINDS = (*AXES, "data", "baseline", "task", "metric", "executor", "tracker")
-# A command of ``zoo`` is registered as a component is, by a hook of its own, and not listed.
+# A command of ``zoo`` is registered as a component is, and not listed.
 COMMAND = "command"
 
 # What the contract of a kind passes to a factory by name or place; all else are its parameters.

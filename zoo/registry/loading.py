@@ -169,7 +169,6 @@ def read_plugin(value: str, owner: Owner) -> Register:
             manager.register(pkgutil.resolve_name(value))
             manager.check_pending()
             manager.hook.zoo_register(register=register)
-            manager.hook.zoo_commands(app=register.add_command)
     if not register.components:
         raise PluginError("it declares no part and has no hook that registers one")
     return register
@@ -182,7 +181,7 @@ def _has_hooks(module: str) -> bool:
         return True  # whatever is wrong with it, its import says
     # A hook that was made elsewhere has its name here and no marker.
     text = Path(spec.origin).read_bytes()
-    return re.search(rb"hookimpl|zoo_register|zoo_commands", text) is not None
+    return re.search(rb"hookimpl|zoo_register", text) is not None
 
 
 def _load_file(registry: Registry, path: Path) -> PluginRow:

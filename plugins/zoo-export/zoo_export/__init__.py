@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from zoo.registry.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    from zoo.registry import Register
 
 requires_zoo = ">=0.2"
 
 
 @hookimpl
-def zoo_commands(app: Callable[..., None]) -> None:
-    """Add the command."""
-    app(
-        "export",
-        "zoo_export.command:export",
-        summary="Write a saved model for ONNX or torch.export.",
-    )
+def zoo_register(register: Register) -> None:
+    """Register the command."""
+    summary = "Write a saved model for ONNX or torch.export."
+    register("command", "export", "zoo_export.command:export", summary=summary)

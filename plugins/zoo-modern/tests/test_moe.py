@@ -6,7 +6,7 @@ from part_comparison import agree, build, randoms
 from zoo_modern.ffn.moe import Experts
 
 from zoo.components.layer_context import LayerContext
-from zoo.components.pe.none import NoPositions
+from zoo.components.pe.base import NoPositions
 from zoo.components.tokens import Tokens
 
 DIM, HIDDEN, TEXTS, LENGTH = 6, 8, 3, 5

@@ -14,7 +14,7 @@ from zoo_modern.pe.t5 import T5
 from zoo_modern.pe.yarn import Yarn
 
 from zoo.components.layer_context import LayerContext
-from zoo.components.pe.none import NoPositions
+from zoo.components.pe.base import NoPositions
 from zoo.components.tokens import Tokens
 
 transformers = pytest.importorskip("transformers")

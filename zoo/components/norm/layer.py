@@ -1,4 +1,4 @@
-"""Layer normalisation, with learned scale and shift or without."""
+"""Layer normalisation: with scale and shift, without them, and as one tutorial has it."""
 
 from __future__ import annotations
 
@@ -51,3 +51,31 @@ class PlainLayerNorm(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """(…, D) to (…, D)."""
         return F.layer_norm(x, (self.dim,), eps=self.eps)
+
+
+@part(
+    "norm",
+    "layer-std",
+    source="Rush 2018, The Annotated Transformer, https://aclanthology.org/W18-2509",
+    adds=("scale-invariant", "unbiased"),
+)
+class StdLayerNorm(nn.Module):
+    """Layer norm by the standard deviation over D - 1, plus epsilon.
+
+    (x - mean) / (std + eps) · scale + shift; std divides by D - 1 (Rush 2018, LayerNorm).
+
+    Raises ValueError for a width below 2, whose unbiased deviation is undefined.
+    """
+
+    def __init__(self, dim: int, *, eps: float = 1e-6) -> None:
+        super().__init__()
+        if dim < 2:
+            raise ValueError(f"an unbiased deviation needs a width of 2 or more, not {dim}")
+        self.eps = eps
+        self.scale = nn.Parameter(torch.ones(dim))
+        self.shift = nn.Parameter(torch.zeros(dim))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(…, D) to (…, D)."""
+        mean, std = x.mean(dim=-1, keepdim=True), x.std(dim=-1, keepdim=True)
+        return (x - mean) / (std + self.eps) * self.scale + self.shift

@@ -7,6 +7,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from zoo.registry.declarations import part
+
 
 class PositionalEncoding(nn.Module):
     """Built as ``PositionalEncoding(dim=, heads=, head_dim=, max_length=)``.
@@ -70,7 +72,15 @@ class PositionalEncoding(nn.Module):
         return self.reads_content or type(self).bias is not PositionalEncoding.bias
 
 
-NO_POSITIONS = PositionalEncoding(dim=0, heads=0, head_dim=0, max_length=0)
+@part("pe", "none")
+class NoPositions(PositionalEncoding):
+    """No positions: the order of the tokens is not known.
+
+    All three slots are the identity.
+    """
+
+
+NO_POSITIONS = NoPositions(dim=0, heads=0, head_dim=0, max_length=0)
 
 
 class Angles(nn.Module):

@@ -21,7 +21,7 @@ STARTERS = {
     "pe": ("components/pe/alibi.py", f"--pe NAME,rope {QUICK}"),
     "norm": ("components/norm/rms.py", f"--norm NAME,layer {QUICK}"),
     "ffn": ("components/ffn/swiglu.py", f"--ffn NAME,gelu {QUICK}"),
-    "block": ("components/block/res_post.py", f"--block NAME,pre {QUICK}"),
+    "block": ("components/block/arrangements.py", f"--block NAME,pre {QUICK}"),
     "pool": ("components/pool/mean.py", f"--pool NAME,cls {QUICK}"),
     "data": (
         "registry/scaffold/data.py",
@@ -81,8 +81,7 @@ class NewPlugin:
 
     def files(self) -> dict[str, str]:
         """Path inside the folder to text, for every file."""
-        source = _text(STARTERS[self.kind][0])
-        node = _part(source)
+        source, node = _last_part(_text(STARTERS[self.kind][0]))
         words = "".join(word.capitalize() for word in re.split("[-_]", self.name))
         # A function keeps its name; a class has another than what the file imports.
         imported = re.search(rf"\b{words}\b", source.replace(node.name, ""))
@@ -135,10 +134,15 @@ def _text(file: str) -> str:
     return (files(zoo) / file).read_text("utf-8")
 
 
-def _part(source: str) -> ast.ClassDef | ast.FunctionDef:
-    """The class or function that a file declares as a part."""
-    nodes = (n for n in ast.parse(source).body if isinstance(n, ast.ClassDef | ast.FunctionDef))
-    return next(node for node in nodes if node.decorator_list)
+def _last_part(text: str) -> tuple[str, ast.ClassDef | ast.FunctionDef]:
+    """The text of a file without the parts before the last, and the definition of the last."""
+    nodes = (n for n in ast.parse(text).body if isinstance(n, ast.ClassDef | ast.FunctionDef))
+    *others, last = [node for node in nodes if node.decorator_list]
+    if not others:
+        return text, last
+    lines = text.splitlines(keepends=True)
+    del lines[others[0].decorator_list[0].lineno - 1 : last.decorator_list[0].lineno - 1]
+    return _last_part("".join(lines))
 
 
 def write_plugin(plugin: NewPlugin, into: Path) -> Path:

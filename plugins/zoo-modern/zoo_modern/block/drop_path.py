@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from zoo import part
+from zoo.components.block.arrangements import Pre
 from zoo.components.block.base import Sublayer
-from zoo.components.block.pre import Pre
 
 
 @part(

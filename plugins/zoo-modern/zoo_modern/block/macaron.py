@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from zoo import part
 from zoo.components.attention.base import Attention
+from zoo.components.block.arrangements import Pre
 from zoo.components.block.base import LayerContext
-from zoo.components.block.pre import Pre
 
 
 @part("block", "macaron", source="Lu et al. 2019, Macaron Net, https://arxiv.org/abs/1906.02762")

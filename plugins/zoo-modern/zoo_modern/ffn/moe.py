@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from zoo import part
-from zoo.components.ffn.relu import ReLU
+from zoo.components.ffn.two_layer import ReLU
 from zoo.components.layer_context import LayerContext
 
 

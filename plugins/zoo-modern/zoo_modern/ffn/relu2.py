@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from zoo import part
-from zoo.components.ffn.base import TwoLayer
+from zoo.components.ffn.two_layer import TwoLayer
 
 
 @part("ffn", "relu2", source="So et al. 2021, Primer, https://arxiv.org/abs/2109.08668")
