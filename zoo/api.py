@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from zoo.config.places import refuse_unwritable
 from zoo.config.request import COMPARING, Request, load_suite, validated
 from zoo.config.sizes import Sizes
-from zoo.data.sources.in_memory import stored
+from zoo.data.sources.load_data import stored
 from zoo.errors import StoppedError, ZooError
 from zoo.files import scratch_directory
 from zoo.inference.requests import build_requests, single

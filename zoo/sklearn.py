@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from zoo.data.sources.in_memory import stored
+from zoo.data.sources.load_data import stored
 from zoo.errors import ZooError
 from zoo.files import scratch_directory
 from zoo.inference.train import train

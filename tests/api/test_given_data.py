@@ -15,8 +15,7 @@ from refused import refused
 from small_runs import result_of
 
 import zoo
-from zoo.data.sources.in_memory import stored
-from zoo.data.sources.load_data import load_corpus
+from zoo.data.sources.load_data import load_corpus, stored
 from zoo.registry import Registry
 from zoo.sweep.records import Record, RecordFile
 
@@ -41,6 +40,7 @@ def test_every_form_of_the_same_rows_is_the_same_data(frames, small):
         "lists": {s: (f.text.tolist(), f.label.tolist()) for s, f in frames.items()},
         "Series": {s: (f.text, f.label.to_numpy()) for s, f in frames.items()},
         "Table": {s: pyarrow.Table.from_pandas(f) for s, f in frames.items()},
+        "dicts": {s: f.to_dict("records") for s, f in frames.items()},
         "DatasetDict": datasets.DatasetDict(
             {s: datasets.Dataset.from_pandas(f) for s, f in frames.items()}
         ),
@@ -48,7 +48,7 @@ def test_every_form_of_the_same_rows_is_the_same_data(frames, small):
     for name, form in forms.items():
         corpus, _ = load_corpus(Registry(), stored(form, {}))
         assert corpus.fingerprint == by_file.fingerprint, name
-        kind = "lists" if name == "Series" else name
+        kind = "lists" if name in ("Series", "dicts") else name
         assert corpus.name.startswith(f"{kind}-102-rows-")
 
 
@@ -120,8 +120,7 @@ def test_values_that_json_lacks_are_written_as_they_are_read():
             "ids": [np.array([1, 2]), None],
         }
     )
-    lines = (Path(stored(frame, {})) / "train.jsonl").read_text(encoding="utf-8").splitlines()
-    first, second = map(json.loads, lines)
+    first, second = json.loads((Path(stored(frame, {})) / "train.json").read_text("utf-8"))
     assert (first["text"], second["text"]) == tuple(frame.text)
     assert (first["label"], first["ids"]) == ("a", [1, 2])
     assert second["score"] is second["when"] is None
@@ -139,17 +138,18 @@ TEXTS = pd.DataFrame({"text": ["a", "b"] * 4, "label": [0, 1] * 4})
         ((["a", "b"], ["x"]), {}, "2 texts but 1 labels"),
         ({"test": (["a"], ["x"])}, {}, "there must be train"),
         (TEXTS[:0], {}, "empty"),
+        (pd.concat([TEXTS, TEXTS.text], axis=1), {}, "^data has two columns 'text'"),
         # What is wrong with a frame is said of the frame.
         (TEXTS.rename(columns={"text": "body"}), {}, "^the DataFrame has no column 'text'"),
         (
             {"train": TEXTS, "test": TEXTS.assign(text=["a"] * 7 + [""])},
             {},
-            "^test of the DataFrame, line 8: 'text' is empty",
+            "^test of the DataFrame, row 8: 'text' is empty",
         ),
         (TEXTS.assign(text=b"x"), {}, "^data holds bytes, b'x': decode them to text"),
         (TEXTS, {"delimiter": ";"}, "^--delimiter: for files, and the DataFrame is none"),
     ],
-    ids="number nothing missing lengths no-train empty column line bytes delimiter".split(),
+    ids="number nothing missing lengths no-train empty twice column line bytes delimiter".split(),
 )
 def test_data_that_do_not_fit_are_one_line(data, more, says, small, tmp_path):
     options = {**small, **ROWS, **more, "data": data}

@@ -125,7 +125,7 @@ def test_tokens_beyond_the_models_length_change_nothing(model):
         (["text", "--text-column", "x"], "--text-column is for --input FILE"),
         (["--input", "nowhere.txt"], "nowhere.txt cannot be read: No such file"),
         (["--input", "."], "nothing.txt: 'text' is empty"),
-        (["--input", "nothing.txt"], "nothing.txt contains no text"),
+        (["--input", "nothing.txt"], "nothing.txt is empty: it has no rows"),
         (["--input", "rows.csv", "--text-column", "boddy"], "did you mean 'body'?"),
         (["text", "--device", "tpu"], "'--device': 'tpu' is not one of"),
     ],

@@ -153,7 +153,7 @@ def test_a_file_of_one_text_is_scored_whole(saved, tmp_path, answer, refused_com
     assert (found["data"], found["documents"]) == ("one.conll", 1)
     assert sum(row["support"] for row in found["classes"]) == 3
     # Of the test split, which one text has not.
-    assert "too small to be divided: it has 1 text" in refused_command(*command)
+    assert "cannot be divided: 1 of its texts are too few" in refused_command(*command)
 
 
 @pytest.mark.parametrize(

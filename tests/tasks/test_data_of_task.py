@@ -102,9 +102,10 @@ def test_data_that_it_reads_are_planned(registry, task, data):
 
 
 def test_registered_pairs_and_texts_are_read(registry):
-    from zoo.data.sources.load_data import load_pairs, load_texts
+    from zoo.data.sources.load_data import load_data, load_texts
+    from zoo.data.sources.row_reader import PairedTexts
 
-    assert isinstance(load_pairs("rhymes", registry)[0], Pairs)
+    assert isinstance(load_data(registry, "rhymes", PairedTexts())[0], Pairs)
     assert isinstance(load_texts(registry, "book")[0], Texts)
     seq2seq = find_task(registry, "seq2seq")
     request = make_request({"task": "seq2seq"}, registry)

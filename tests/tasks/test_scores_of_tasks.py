@@ -26,7 +26,8 @@ from zoo.config.sizes import Sizes
 from zoo.data.batches import Blocks, PairSplit
 from zoo.data.encoding import PAD, encode_pairs, encode_stream
 from zoo.data.sources.corpus import Texts
-from zoo.data.sources.load_data import load_pairs
+from zoo.data.sources.load_data import load_data
+from zoo.data.sources.row_reader import PairedTexts
 from zoo.errors import ZooError
 from zoo.registry import Registry
 from zoo.registry.cell import Cell
@@ -145,7 +146,9 @@ def test_an_impossible_order_is_refused(order):
 def setup() -> TaskSetup:
     """A little copying task."""
     sizes = Sizes(dim=32, heads=2, ffn_dim=64, layers=1, max_length=10)
-    pairs, _ = load_pairs("copy(train=300, test=40, shortest=1, longest=3)", load().registry)
+    pairs, _ = load_data(
+        load().registry, "copy(train=300, test=40, shortest=1, longest=3)", PairedTexts()
+    )
     encoded = encode_pairs(pairs, 300, 10)
     training = Training(epochs=12, lr=0.01, batch_size=16, dropout=0.0)
     options = SequenceToSequenceOptions()

@@ -98,13 +98,14 @@ class Source:
     reading: Reading
     what: str
 
-    def texts(self, given: Sequence[str]) -> list[str]:
+    def texts(self, given: Sequence[str]) -> list[Any]:
         """The texts given, or those of the file; stdin where it is a pipe and nothing is given.
 
         Notices go to stderr. Raises ZooError, with its number or line, for an empty text, and for
         a file without any.
         """
-        from zoo.data.sources.load_data import PIPE, read_texts
+        from zoo.data.sources.frames import PIPE
+        from zoo.data.sources.row_reader import UnlabelledTexts
 
         if given and self.file is not None:
             raise ZooError(f"{self.what}s on the command line and --input: use one of the two")
@@ -119,10 +120,10 @@ class Source:
             return list(given)
         if self.file is None and sys.stdin.isatty():
             raise ZooError(f"no {self.what}: give one, or --input FILE, or a pipe")
-        column, notices = self.column or "text", list[str]()
-        texts = list(read_texts(self.file or PIPE, column, self.what, self.reading, notices))
+        reader = UnlabelledTexts(text_column=self.column or "text", **self.reading.model_dump())
+        examples, notices = reader.examples(Path(self.file or PIPE).expanduser())
         notes(notices)
-        return texts
+        return list(examples.texts)
 
 
 def source_options(what: str) -> Callable[[Any], Any]:

@@ -9,11 +9,9 @@ from typing import Any
 
 import click
 
-from zoo.cli.model import SavedModel, Source, limits, model_options, notes, source_options
+from zoo.cli.model import SavedModel, Source, limits, model_options, source_options
 from zoo.cli.options import SEED, json_option, print_json, print_table, printable
 from zoo.errors import ZooError
-
-CONLL = (".conll", ".conllu")
 
 
 @click.command()
@@ -42,15 +40,14 @@ def predict(saved: SavedModel, texts: tuple[str, ...], source: Source, as_json: 
     a file its row says so. For a tagger a file that ends in .conll holds a token in the first
     column of every line (in .conllu the second), and a blank line between two texts.
     """
-    from zoo.data.sources.tables import data_suffix
+    from zoo.data.sources.frames import CONLL_ONLY, data_suffix
 
-    columns = source.file is not None and data_suffix(Path(source.file)) in CONLL
-    wanted: Sequence[Any] = _conll_texts(source) if columns else source.texts(texts)
+    wanted = source.texts(texts)
     model = saved.open("predict")
 
     from zoo.models.text_model import MaskFiller, TextTagger
 
-    if columns and not isinstance(model, TextTagger):
+    if data_suffix(Path(source.file or "")) in CONLL_ONLY and not isinstance(model, TextTagger):
         raise ZooError(f"--input {source.file}: CoNLL columns are for a model of tags")
     answers = model.predict(wanted)
     for number, answer in enumerate(answers if texts else (), start=1):
@@ -92,30 +89,6 @@ def _print_tags(answers: Sequence[Any]) -> None:
         for token, tag, share in zip(answer.tokens, answer.tags, answer.probabilities, strict=True):
             rows.append([token, tag, f"{share:.3f}"])
     print_table(rows, ["token", "tag", "probability"])
-
-
-def _conll_texts(source: Source) -> list[list[str]]:
-    """The tokens of each text of a CoNLL file."""
-    from zoo.config.reading import TextReading, given_flags
-    from zoo.data.sources.row_reader import usual_columns
-    from zoo.data.sources.tables import Problems, read_conll
-
-    path = Path(str(source.file))
-    of_tables = list(given_flags(source.reading, besides=TextReading).values())
-    of_tables += [] if source.column is None else ["--text-column"]
-    if of_tables:
-        raise ZooError(f"{of_tables[0]} is for tables, and {path} has CoNLL columns")
-    table = read_conll(
-        path, source.reading, lambda file, _, width: {"tokens": usual_columns(file, width)[0]}
-    )
-    problems = Problems(drop_bad_rows=source.reading.drop_bad_rows)
-    problems.bad_rows(str(path), table.bad, len(table.frame) + len(table.bad))
-    problems.refuse()
-    notes(problems.notices)
-    if not len(table.frame):
-        raise ZooError(f"{path} contains no text")
-    texts: list[list[str]] = table.frame["tokens"].tolist()
-    return texts
 
 
 @click.command()

@@ -66,9 +66,10 @@ def evaluate(
         raise ZooError(f"{listed(other)} is no option of {task.model_name}, which this model is")
     refuse_unread(registry, task, card.task, data)
     options = validated(task.options, given)
-    path, notices = Path(data).expanduser(), list[str]()
+    path = Path(data).expanduser()
     if split == "all" and path.exists() and not find_registered(registry, data):
-        name, examples = path.resolve().name, task.reader(options).read_undivided(path, notices)
+        examples, notices = task.reader(options).examples(path)
+        name = path.resolve().name
     else:
         corpus, notices = task.read(data, options, registry)
         name, examples = corpus.name, _examples_of(corpus, split)

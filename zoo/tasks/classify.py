@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from zoo.config.reading import Division, LabelColumn, Reading, TextColumn, part_of
+from zoo.config.reading import LabelColumn, Reading, TextColumn, part_of
 from zoo.config.settings import Fraction
 from zoo.data.sources.load_data import load_corpus
 from zoo.data.sources.row_reader import LabelledTexts, ScoringNotice
@@ -87,13 +87,7 @@ class Classify(EncoderTask):
         return load_corpus(registry, spec, self.reader(options))
 
     def reader(self, options: ClassifyOptions) -> LabelledTexts:
-        return LabelledTexts(
-            options.text_column,
-            options.label_column,
-            group_column=options.group_column,
-            reading=part_of(Reading, options),
-            division=part_of(Division, options),
-        )
+        return part_of(LabelledTexts, options)
 
     def with_remarks(self, data_set: Loaded, options: ClassifyOptions) -> Loaded:
         """With what is cut off, and how often each class is there."""

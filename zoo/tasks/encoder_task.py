@@ -83,7 +83,7 @@ class EncoderTask(Task):
         """
 
     @abstractmethod
-    def reader(self, options: Any) -> RowReader[Any]:
+    def reader(self, options: Any) -> RowReader:
         """What reads the task's files."""
 
     @abstractmethod

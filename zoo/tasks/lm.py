@@ -60,7 +60,7 @@ class PlainTextOptions(TaskOptions, Reading):
 
     def reader(self) -> LabelledTexts:
         """What reads the rows of tables."""
-        return LabelledTexts(self.text_column, self.label_column, reading=part_of(Reading, self))
+        return part_of(LabelledTexts, self)
 
 
 class PlainTextTask(Task):

@@ -16,7 +16,8 @@ import numpy as np
 from zoo.config.reading import TextReading, part_of
 from zoo.config.sizes import Sizes
 from zoo.data.encoding import END, PAD, START, decode_target, encode_pairs
-from zoo.data.sources.load_data import DEFAULT_PAIRS, load_pairs
+from zoo.data.sources.load_data import DEFAULT_PAIRS, load_data
+from zoo.data.sources.row_reader import PairedTexts
 from zoo.errors import ZooError
 from zoo.registry import Registry
 from zoo.registry.declarations import part
@@ -68,8 +69,8 @@ class SequenceToSequence(Task):
         sizes: Sizes,
         registry: Registry,
     ) -> Loaded:
-        reading = part_of(TextReading, options)
-        pairs, notices = load_pairs(spec or DEFAULT_PAIRS, registry, reading)
+        reader = part_of(PairedTexts, options)
+        pairs, notices = load_data(registry, spec or DEFAULT_PAIRS, reader)
         encoded = encode_pairs(pairs, sizes.vocab_size, sizes.max_length)
         train, test = len(pairs.train.texts), len(pairs.test.texts)
         summary = (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from zoo.config.reading import Division, Reading, part_of
+from zoo.config.reading import part_of
 from zoo.data.sources.corpus import IGNORED, TaggedCorpus
 from zoo.data.sources.load_data import load_data
 from zoo.data.sources.row_reader import TaggedTexts
@@ -82,16 +82,10 @@ class Tag(EncoderTask):
     def read(
         self, spec: str | None, options: TagOptions, registry: Registry
     ) -> tuple[TaggedCorpus, list[str]]:
-        return load_data(registry, spec or DEFAULT_DATA, self.reader(options), TaggedCorpus)
+        return load_data(registry, spec or DEFAULT_DATA, self.reader(options))
 
     def reader(self, options: TagOptions) -> TaggedTexts:
-        return TaggedTexts(
-            options.tokens_column,
-            options.tags_column,
-            group_column=options.group_column,
-            reading=part_of(Reading, options),
-            division=part_of(Division, options),
-        )
+        return part_of(TaggedTexts, options)
 
     def no_pretraining(self, options: TagOptions) -> str | None:
         if not options.causal:

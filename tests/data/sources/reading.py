@@ -35,17 +35,19 @@ def tag_reader(**options: Any) -> TaggedTexts:
 
 def read(path: Path, **options: Any) -> tuple[Corpus, list[str]]:
     """A corpus and its notices."""
-    return reader(**options).read(path, name="mine")
+    chosen = reader(**options)
+    return chosen.data_set("mine", chosen.tables(path))
 
 
 def read_tagged(path: Path, **options: Any) -> tuple[TaggedCorpus, list[str]]:
-    return tag_reader(**options).read(path, name="mine")
+    chosen = tag_reader(**options)
+    return chosen.data_set("mine", chosen.tables(path))
 
 
 def rows_of(path: Path, *, tagged: bool = False, **options: Any) -> list[tuple[Any, Any]]:
     """Every text with its label, in the order of the file."""
     chosen = tag_reader(**options) if tagged else reader(**options)
-    examples = chosen.read_undivided(path, [])
+    examples, _ = chosen.examples(path)
     return list(zip(examples.texts, examples.targets, strict=True))
 
 

@@ -35,14 +35,13 @@ def changed(data: DataSet, **changes: Any) -> DataSet:
 @pytest.mark.parametrize(
     ("given", "changes", "complaint"),
     [(CORPUS, *case) for case in [
-        ({"train_labels": [0, 0, 0]}, "every train text is 'a'"),
+        ({"train_labels": [0, 0, 0]}, r"train has the classes \['a'\]; two are needed"),
         ({"train_texts": ["one", " \n", "three"]}, "train text 2 is empty"),
-        ({"test_texts": ["four", None]}, "test text 2 is not text but a NoneType"),
+        ({"test_texts": ["four", None]}, "test text 2 is missing"),
         ({"test_texts": [], "test_labels": []}, "test has no texts"),
         ({"train_labels": [0, 1]}, "3 texts but labels of 2"),
         ({"test_labels": [1, 2]}, "text 2 has the label 2; labels are int from 0 to 1"),
         ({"test_labels": [1, True]}, "has the label True"),
-        ({"label_names": ["a", "b", "c"], "test_labels": [1, 2]}, "a class that train lacks: 'c'"),
         ({"label_names": ["a", "a"]}, "two classes have one name"),
         ({"test_texts": ["four", "fi\ud800ve"]}, "test text 2 holds half a character"),
     ]]
@@ -53,17 +52,16 @@ def changed(data: DataSet, **changes: Any) -> DataSet:
         ({"test_tokens": [["a", 3], ["x"]], "test_tags": [[0, 0], [0]]}, "not text but a int"),
         ({"test_tags": [[1, 3], [2, 0, 1]]}, "test text 1 has the label 3; labels are"),
         ({"test_tags": [[1, -1], [2, 0, 1]]}, "has the label -1"),
-        ({"train_tags": [[1, 1, 1], [1, 1], [1, 1, 1]]}, "every tag of train is 'PER'"),
-        ({"train_tags": [[1, 0, 0], [1, 0], [0, 0, 0]]}, "a tag that train lacks: 'LOC'"),
+        ({"train_tags": [[1, 1, 1], [1, 1], [1, 1, 1]]}, r"train has the tags \['PER'\]"),
         ({"test_tags": [[-100, -100], [-100] * 3]}, "test: every tag is -100"),
         ({"label_names": ["O", "PER", "PER"]}, "two tags have one name"),
         ({"test_groups": ["a"]}, "test has 2 texts but 1 groups"),
-        ({"test_groups": ["a", " "]}, "test document 2 has the group ' ', which is none"),
+        ({"test_groups": ["a", " "]}, "the group of tiny: test text 2 is empty"),
         ({"chance": 2.0}, "chance is a share from 0 to 1, not 2.0"),
     ]],
 )  # fmt: skip
 def test_an_invalid_corpus_is_refused_in_one_line(given, changes, complaint):
-    assert str(refused(complaint, changed, given, **changes)).startswith("tiny: ")
+    assert "tiny: " in str(refused(complaint, changed, given, **changes))
 
 
 def test_the_fingerprint_is_the_same_on_every_machine_and_with_every_name():
@@ -119,4 +117,4 @@ def test_a_train_split_that_is_all_duplicates_is_refused():
     every = changed(CORPUS, test_texts=["one", "two", "three"], test_labels=[0, 1, 0])
     refused("every train document is also in test", every.without_duplicates)
     other = changed(CORPUS, test_texts=["two", "five"])
-    refused("every train text is 'a'", other.without_duplicates)
+    refused("two are needed", other.without_duplicates)

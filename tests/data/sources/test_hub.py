@@ -89,13 +89,13 @@ def test_a_portal_in_place_of_the_hub_is_no_reason_to_stop(registry, serve):
 )
 def test_what_the_hub_does_not_hold_is_refused(serve, spec, column, says):
     serve(hub_of("owner/name", FILES))
-    refused(says, load_corpus, Registry(), spec, LabelledTexts(column))
+    refused(says, load_corpus, Registry(), spec, LabelledTexts(text_column=column))
 
 
 def test_a_hub_data_set_with_columns_class_names_and_no_test_split(serve, monkeypatch):
     rows = [{"body": f"message {i}", "kind": i % 2} for i in range(8)]
     serve(hub_of("owner/mails", {"README.md": CARD, "train.jsonl": jsonl(rows)}))
-    reader = LabelledTexts("body", "kind")
+    reader = LabelledTexts(text_column="body", label_column="kind")
     corpus, notices = load_corpus(Registry(), "hub:owner/mails", reader)
     assert corpus.label_names == ["ham", "spam"]
     assert (len(corpus.train.texts), len(corpus.test.texts)) == (6, 2)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-import itertools
 import os
 import sys
 import tomllib
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,9 +16,8 @@ from hypothesis import strategies as st
 from reading import read, rows, rows_of
 from refused import refused
 
-from zoo.config.reading import Reading
-from zoo.data.sources.load_data import read_texts
-from zoo.data.sources.tables import decode, delimited
+from zoo.data.sources.frames import decode, delimited
+from zoo.data.sources.row_reader import UnlabelledTexts
 
 FILES = Path(__file__).parents[1] / "files"
 LAYOUTS = tomllib.loads((FILES / "layouts.toml").read_text(encoding="utf-8"))
@@ -136,17 +133,19 @@ def test_bytes_that_are_no_text_are_refused_with_their_line(content, encoding, s
     refused(says, decode, "x", content, encoding)
 
 
+def texts_of(path: Path, **options: Any) -> list[Any]:
+    """The texts to predict of a file."""
+    return list(UnlabelledTexts(**options).examples(path)[0].texts)
+
+
 def test_texts_are_lines_cells_or_files(tmp_path):
     lines = tmp_path / "lines.txt"
     lines.write_text("one\r\ntwo\u2028half\r\n", newline="")
-    assert list(read_texts(str(lines))) == ["one", "two\u2028half"]
-    assert list(read_texts(str(FILES / "rows.jsonl"))) == [
-        text for text, _ in layout_of("rows.jsonl")["rows"]
-    ]
-    no_header = Reading(header=False)
-    titles = list(read_texts(str(FILES / "ag_news.csv"), "2,3", reading=no_header))
+    assert texts_of(lines) == ["one", "two\u2028half"]
+    assert texts_of(FILES / "rows.jsonl") == [text for text, _ in layout_of("rows.jsonl")["rows"]]
+    titles = texts_of(FILES / "ag_news.csv", text_column="2,3", header=False)
     assert titles[1:] == ["Chip, maker\nIntel's #39;s profit, up 5%", "Polls open; queues"]
-    assert list(read_texts(str(FILES / "folders"))) == [
+    assert texts_of(FILES / "folders") == [
         "alt.x text 1", "alt.x text 2", "sci.y text 1", "sci.y text 2",
     ]  # fmt: skip
 
@@ -154,13 +153,13 @@ def test_texts_are_lines_cells_or_files(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "column", "complaint"),
     [
-        ("gap.txt", b"one\n\ntwo\n", "text", "gap.txt, line 2 is empty"),
+        ("gap.txt", b"one\n\ntwo\n", "text", "gap.txt, line 2: 'text' is empty"),
         ("gap.jsonl", b'{"text": "x"}\n\n{"text": " "}\n', "text", "line 3: 'text' is empty"),
         ("latin.txt", b"one\nna\xefve\n", "text", "latin.txt is not UTF-8: byte 0xef in line 2"),
         ("a.jsonl", b'{"text": "x"}\n{"body": "x"}\n', "text", "line 2: 'text' is missing"),
         ("a.csv", b"body\nx\n", "text", r"no column 'text' \(--text-column\).*There is: body"),
-        ("a.txt", b"one line\n", "body", "--text-column: for tables, and of .*every line is"),
-        ("a.txt", b"", "text", "contains no text"),
+        ("a.txt", b"one line\n", "body", "--text-column: for tables, and .*a.txt is none"),
+        ("a.txt", b"", "text", "a.txt is empty: it has no rows"),
         ("a.txt", None, "text", "a.txt cannot be read: No such file"),
     ],
 )
@@ -169,19 +168,12 @@ def test_a_text_that_cannot_be_read_is_named_with_its_place(
 ):
     if content is not None:
         (tmp_path / name).write_bytes(content)
-    refused(complaint, lambda: list(read_texts(str(tmp_path / name), column)))
+    refused(complaint, texts_of, tmp_path / name, text_column=column)
 
 
 def test_empty_lines_are_left_out_where_asked(tmp_path):
     path = tmp_path / "gap.txt"
     path.write_text("one\n\ntwo\n")
-    notices: list[str] = []
-    dropping = Reading(drop_bad_rows=True)
-    assert list(read_texts(str(path), reading=dropping, notices=notices)) == ["one", "two"]
-    assert notices == [f"{path}, line 2: empty; left out"]
-
-
-def test_lines_of_stdin_are_read_only_as_far_as_asked(monkeypatch):
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=itertools.repeat(b"text\n")))
-    texts = read_texts("-")
-    assert [next(texts), next(texts)] == ["text", "text"]
+    examples, notices = UnlabelledTexts(drop_bad_rows=True).examples(path)
+    assert examples.texts == ["one", "two"]
+    assert notices == ["gap.txt, line 2: 'text' is empty; left out"]

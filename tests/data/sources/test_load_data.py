@@ -45,13 +45,17 @@ def test_a_path(registry, working_directory, spec):
     assert "seed 0" in notices[0]
 
 
-def test_a_bare_word_is_the_registered_name_and_a_slash_makes_it_a_path(
-    registry, working_directory
-):
-    (working_directory / "newswire").mkdir()
-    (working_directory / "mine.csv").rename(working_directory / "newswire" / "train.csv")
-    assert load_corpus(registry, "newswire(train=10, test=5)")[0].label_names[0] == "arts"
-    assert load_corpus(registry, "./newswire")[0].label_names == ["a", "b"]
+def test_what_exists_as_a_path_is_the_path(registry, working_directory):
+    for name in ("newswire", "sort (1)"):
+        (working_directory / name).mkdir()
+        (working_directory / name / "train.csv").write_text(Path("mine.csv").read_text())
+        corpus, notices = load_corpus(registry, name)
+        assert corpus.label_names == ["a", "b"]
+    assert not any("is a path" in notice for notice in notices)
+    says = "'newswire' is a path here; the data set is encoder-zoo:newswire"
+    assert says in load_corpus(registry, "newswire")[1]
+    built_in, _ = load_corpus(registry, "encoder-zoo:newswire(train=10, test=5)")
+    assert built_in.label_names[0] == "arts"
 
 
 @pytest.mark.parametrize(
@@ -60,8 +64,8 @@ def test_a_bare_word_is_the_registered_name_and_a_slash_makes_it_a_path(
         ("newswir", r"no data 'newswir', and no such file.*did you mean 'newswire'\?.*bbc-news"),
         ("bbc", "no data 'bbc'.*There is: .*bbc-news.*or a path, or hub:owner/name"),
         ("", "no data ''"),
-        ("./mine.cvs", r"no file or directory './mine.cvs'; did you mean 'mine.csv'\?"),
-        ("nowhere/at/all", "no file or directory 'nowhere/at/all'"),
+        ("./mine.cvs", r"no data './mine.cvs', and no such file .*; did you mean 'mine.csv'\?"),
+        ("nowhere/at/all", "no data 'nowhere/at/all', and no such file"),
         ("SetFit/bbc-news", "for a data set of the Hub say 'hub:SetFit/bbc-news'"),
     ],
 )
@@ -79,7 +83,7 @@ def test_an_unknown_spec_names_the_nearest(registry, working_directory, spec, co
         ),
         ("bbc-news", {"text_column": "body"}, "--text-column: for files and hub: data"),
         ("newswire", {"test_size": 0.1}, "--test-size: for files and hub: data, and 'newswire' is"),
-        ("newswire", {"header": False, "test_size": 0.2}, "--no-header and --test-size: for files"),
+        ("newswire", {"header": False, "test_size": 0.2}, "--test-size and --no-header: for files"),
         ("hub:owner/name", {"delimiter": ";"}, "--delimiter: for files, and 'hub:owner/name' is"),
     ],
 )

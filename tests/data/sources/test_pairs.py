@@ -11,18 +11,18 @@ import pytest
 import torch
 from refused import refused
 
-from zoo.config.reading import TextReading
 from zoo.data.batches import PairSplit
 from zoo.data.encoding import END, PAD, START, decode_target, encode_pairs
 from zoo.data.sources.corpus import Examples, Pairs
-from zoo.data.sources.load_data import load_pairs
+from zoo.data.sources.load_data import load_data
+from zoo.data.sources.row_reader import PairedTexts
 from zoo.registry.loading import built_ins
 
 SMALL = "train=300, test=40"
 
 
-def pairs_of(spec: str | Path, *how: Any) -> Pairs:
-    return load_pairs(str(spec), built_ins(), *how)[0]
+def pairs_of(spec: str | Path, **how: Any) -> Pairs:
+    return load_data(built_ins(), str(spec), PairedTexts(**how))[0]
 
 
 def pairs_to_test(spec: str) -> list[tuple[str, str]]:
@@ -78,33 +78,32 @@ def test_pairs_of_one_source_are_in_one_split(tmp_path):
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        (b"a\tb\nc\n", "line 2: 0 tabs"),
-        (b"a\tb\tc\n", "line 1: 2 tabs"),
-        (b"a\t\n", "line 1: the target is empty"),
-        (b" \tb\n", "line 1: the source is empty"),
-        (b"a\tb\n\nc\td\n", "line 2: 0 tabs"),
-        (b"a\tb\na\tc\n", "has 1 different sources"),
-        (b"", "has 0 different sources"),
+        (b"a\tb\nc\n", "line 2: '2' is empty"),
+        (b"c\n", "line 1: 1 columns, where SOURCE<TAB>TARGET has two"),
+        (b"a\tb\tc\n", "line 1: 3 columns, where"),
+        (b"a\tb\na\tb\tc\n", "line 2: 3 fields, where its first line has 2"),
+        (b" \tb\n", "line 1: '1' is empty"),
+        (b"a\tb\na\tc\n", "1 of its texts are too few"),
+        (b"", "is empty: it has no rows"),
         (b"a\t\xff\n", "not UTF-8"),
     ],
 )
 def test_a_file_that_holds_no_pairs_is_refused(tmp_path, content, complaint):
     path = tmp_path / "pairs.tsv"
     path.write_bytes(content)
-    refused(complaint, pairs_of, path, TextReading(encoding="utf-8"))
+    refused(complaint, pairs_of, path, encoding="utf-8")
 
 
 def test_pairs_in_another_encoding_and_lines_that_are_left_out(tmp_path):
     path = tmp_path / "pairs.tsv"
     lines = [f"caf\u00e9 {i}\tcoffee {i}\n" for i in range(8)]
     path.write_bytes("".join([*lines, "no tab\n", "a\t\n"]).encode("latin-1"))
-    how = TextReading(drop_bad_rows=True, encoding="latin-1")
-    pairs, notices = load_pairs(str(path), built_ins(), how)
+    how = PairedTexts(drop_bad_rows=True, encoding="latin-1")
+    pairs, notices = load_data(built_ins(), str(path), how)
     assert "caf\u00e9 0" in [*pairs.train.texts, *pairs.test.texts]
-    assert "line 9: 0 tabs" in notices[0]
-    assert notices[1].endswith("line 10: the target is empty; left out")
-    says = "--encoding: for files, and 'reverse' is none"
-    refused(says, pairs_of, "reverse", TextReading(encoding="latin-1"))
+    assert notices[0].endswith("'2' is empty, in 2 of 10 rows (line 9 and line 10); left out")
+    says = "--encoding: for files and hub: data, and 'reverse' is"
+    refused(says, pairs_of, "reverse", encoding="latin-1")
 
 
 def test_a_pair_too_long_is_refused_with_the_length_it_needs():

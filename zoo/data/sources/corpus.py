@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import itertools
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -40,8 +41,7 @@ class DataSet:
     small the vocabulary.
     """
 
-    label: ClassVar[str] = ""  # what an error calls one label
-    labels: ClassVar[str] = ""  # and several
+    labels: ClassVar[str] = ""  # what an error calls them; empty for data without any
 
     name: str
     splits: Mapping[str, Examples]
@@ -120,11 +120,8 @@ class DataSet:
 class Labelled(DataSet):
     """Texts with labels that are indices into ``label_names``; checked when they are made.
 
-    Raises ZooError where a split is empty or does not fit, train has fewer than two labels, or
-    another split has a label that train lacks.
+    Raises ZooError where a split is empty or does not fit, or train has fewer than two labels.
     """
-
-    single: ClassVar[str]  # the error where train has a single label
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -136,13 +133,9 @@ class Labelled(DataSet):
             if name not in self.splits:
                 raise ZooError(f"{self.name}: there is no {name} split")
         seen = {name: self._check(name, split) for name, split in self.splits.items()}
-        train = seen[TRAIN]
-        if len(train) < 2:
-            raise ZooError(f"{self.name}: {self.single.format(self.label_names[train.pop()])}")
-        for name, labels in seen.items():
-            if unseen := sorted(labels - train):
-                names = ", ".join(f"'{self.label_names[label]}'" for label in unseen)
-                raise ZooError(f"{self.name}: {name} has {self.label} that train lacks: {names}")
+        if len(seen[TRAIN]) < 2:
+            names = [self.label_names[label] for label in seen[TRAIN]]
+            raise ZooError(f"{self.name}: train has the {self.labels} {names}; two are needed")
 
     def _check(self, name: str, split: Examples) -> set[int]:
         """The labels of a split; ZooError where a text, a label or a group does not fit."""
@@ -155,10 +148,7 @@ class Labelled(DataSet):
         if groups and len(groups) != len(texts):
             raise ZooError(f"{what} has {len(texts)} texts but {len(groups)} groups")
         for number, group in enumerate(groups, start=1):
-            document = f"{what} document {number}"
-            if not isinstance(group, str) or not group.strip():
-                raise ZooError(f"{document} has the group {group!r}, which is none")
-            check_characters(f"the group of {document}", group)
+            check_text(f"the group of {what} text {number}", group)
         seen: set[int] = set()
         for number, (text, label) in enumerate(zip(texts, labels, strict=True), start=1):
             for each in self._labels_of(f"{what} text {number}", text, label):
@@ -179,8 +169,7 @@ class Labelled(DataSet):
 class Corpus(Labelled):
     """Texts with one class each."""
 
-    label, labels = "a class", "classes"
-    single = "every train text is '{}'; a classifier needs two classes or more"
+    labels = "classes"
 
     def _labels_of(self, what: str, text: Any, label: Any) -> list[Any]:
         check_text(what, text)
@@ -190,8 +179,7 @@ class Corpus(Labelled):
 class TaggedCorpus(Labelled):
     """Texts as lists of tokens, with a tag for every token; ``IGNORED`` (-100) does not count."""
 
-    label, labels = "a tag", "tags"
-    single = "every tag of train is '{}'; a tagger needs two tags or more"
+    labels = "tags"
 
     def _labels_of(self, what: str, text: Any, label: Any) -> list[Any]:
         check_tokens(what, text, label)
@@ -218,21 +206,28 @@ def check_tokens(what: str, tokens: Sequence[object], tags: Sequence[object]) ->
 
 def check_text(what: str, text: object) -> None:
     """ZooError where a value is not a text, is blank, or has a lone surrogate."""
-    if not isinstance(text, str):
-        raise ZooError(f"{what} is not text but a {type(text).__name__}")
-    if not text.strip():
+    check_string(what, text)
+    if is_blank(text):
         raise ZooError(f"{what} is empty")
-    check_characters(what, text)
 
 
-def check_characters(what: str, text: str) -> None:
-    """ZooError where a text has a lone surrogate, which cannot be encoded."""
+def check_string(what: str, value: object) -> None:
+    """ZooError where a value is not a text, or has a lone surrogate, which cannot be encoded."""
+    if value is None:
+        raise ZooError(f"{what} is missing")
+    if not isinstance(value, str):
+        raise ZooError(f"{what} is not text but a {type(value).__name__}")
     try:
-        text.encode()
+        value.encode()
     except UnicodeEncodeError as error:
         raise ZooError(
             f"{what} holds half a character (a lone surrogate) at position {error.start}"
         ) from error
+
+
+def is_blank(text: Any) -> bool:
+    """Whether nothing of a text can be seen: it has only spaces and characters of category Cf."""
+    return all(c.isspace() or unicodedata.category(c) == "Cf" for c in text)
 
 
 def plain_words(text: str) -> str:

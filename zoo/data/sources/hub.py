@@ -6,16 +6,19 @@ import contextlib
 import logging
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from zoo.data.sources.corpus import TRAIN, Corpus
-from zoo.data.sources.row_reader import NAMES_COLUMN, C, LabelledTexts, RowReader
-from zoo.data.sources.tables import NAMES, Problems, Table
-from zoo.errors import ZooError, nearest
+from zoo.data.sources.corpus import Corpus
+from zoo.data.sources.frames import SPLIT_NAMES, Table
+from zoo.data.sources.row_reader import NAMES_COLUMN, LabelledTexts, RowReader
+from zoo.errors import ZooError
 from zoo.files import scratch_directory
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _REPOSITORY = re.compile(r"(?P<id>[\w.-]+(?:/[\w.-]+)?)(?:@(?P<revision>[\w./-]+))?")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -36,33 +39,38 @@ class HubError(ZooError):
         self.reason = " ".join(reason.split())
 
 
-def load(repository: str, reader: RowReader[C], *, name: str = "") -> tuple[C, list[str]]:
-    """The corpus of a Hub data set ``owner/name`` or ``owner/name@revision``, and its notices.
+def load(repository: str, reader: RowReader, *, name: str = "") -> tuple[Any, list[str]]:
+    """The data set ``owner/name`` or ``owner/name@revision`` of the Hub, and its notices.
 
     A revision that is a full commit is read from the cache without asking the Hub; of any other the
-    client of the Hub takes what is in its cache where the Hub does not answer in time.
-    Raises HubError where the data cannot be loaded, ZooError where they do not fit.
+    cache is read where the Hub does not answer in time. Raises HubError where the data cannot be
+    loaded, ZooError where they do not fit.
     """
     match = _REPOSITORY.fullmatch(repository)
     if not match:
         raise ZooError(f"'hub:{repository}' is no Hub data set; write hub:owner/name")
     name = name or f"hub:{repository}"
-    revision = match["revision"] or "main"
+    label_column = getattr(reader, "label_column", "")
+    tables: dict[str, list[Table]] = {}
     try:
-        folder = _downloaded(match["id"], revision)
-        problems = Problems(drop_bad_rows=reader.reading.drop_bad_rows)
-        frames = {
-            split: reader.usable(table, problems)
-            for split, table in _tables(name, folder, reader).items()
-        }
-    except ZooError:
-        raise
+        folder = _downloaded(match["id"], match["revision"] or "main")
+        import datasets
+
+        # The files are in the cache already, so the prepared copy is thrown away.
+        with scratch_directory() as scratch, _quiet(datasets.utils):
+            splits: Any = datasets.load_dataset(str(folder), cache_dir=str(scratch))
+            for called, data in splits.items():
+                split = SPLIT_NAMES.get(called, called)
+                rows = named_frame(data, label_column).to_dict("records")
+                numbered = {f"row {number}": row for number, row in enumerate(rows, start=1)}
+                if split in SPLIT_NAMES and split not in tables:
+                    tables[split] = [Table.of(f"{name}, {called}", numbered)]
     except Exception as error:  # the client and datasets raise many kinds
         raise HubError(name, _first_sentence(error)) from error
-    corpus, notices = reader.make(name, frames, problems)
+    made, notices = reader.data_set(name, tables)
     source = f"https://huggingface.co/datasets/{match['id']}"
-    corpus.notes.update(source=source, revision=folder.name)
-    return corpus, notices
+    made.notes.update(source=source, revision=folder.name)
+    return made, notices
 
 
 def load_bbc_news() -> Corpus:
@@ -71,10 +79,10 @@ def load_bbc_news() -> Corpus:
     Source: Greene and Cunningham, "Practical Solutions to the Problem of Diagonal Dominance in
     Kernel Document Clustering", ICML 2006. The articles are the BBC's, for non-commercial research.
     """
-    corpus, notices = load(BBC_NEWS, LabelledTexts(), name="bbc-news")
-    if notices:  # without a test split train would be divided
+    corpus, _ = load(BBC_NEWS, LabelledTexts(), name="bbc-news")
+    if corpus.notes["split"] != "as given":  # without a test split train is divided
         raise HubError(corpus.name, "its copy in the Hub's cache is not whole; delete it")
-    return corpus
+    return cast(Corpus, corpus)
 
 
 def _downloaded(repository: str, revision: str) -> Path:
@@ -84,74 +92,43 @@ def _downloaded(repository: str, revision: str) -> Path:
 
     # The client would read the variable only when it is imported.
     hub = HfApi(endpoint=os.environ.get("HF_ENDPOINT") or None)
-    limit = constants.HF_HUB_ETAG_TIMEOUT
 
     def download(*, cached: bool) -> Path:
-        return Path(
-            hub.snapshot_download(
-                repository,
-                repo_type="dataset",
-                revision=revision,
-                allow_patterns=_PATTERNS,
-                local_files_only=cached,
-            )
-        )
+        how: Any = {"repo_type": "dataset", "revision": revision, "allow_patterns": _PATTERNS}
+        return Path(hub.snapshot_download(repository, local_files_only=cached, **how))
 
     with _quiet(utils):
         if _COMMIT.fullmatch(revision):
             with contextlib.suppress(LocalEntryNotFoundError):
                 return download(cached=True)
         try:  # one request, because a download that fails is tried again for half a minute
+            limit = constants.HF_HUB_ETAG_TIMEOUT
             hub.dataset_info(repository, revision=revision, timeout=limit)
         except RepositoryNotFoundError:
             raise
-        except Exception as error:  # noqa: BLE001 - of the HTTP library that the client uses
-            try:
+        except Exception as error:
+            with contextlib.suppress(LocalEntryNotFoundError):
                 return download(cached=True)
-            except LocalEntryNotFoundError:
-                raise error from None
+            raise error from None
         return download(cached=False)
 
 
-def _tables(name: str, folder: Path, reader: RowReader[Any]) -> dict[str, Table]:
-    """Train, test and validation as ``datasets`` reads the files."""
-    import datasets
+def named_frame(data: Any, label_column: str) -> pd.DataFrame:
+    """The rows of a ``datasets.Dataset``, with the names that its features give to numbers.
 
-    tables = {}
-    # The files are in the cache already, so the prepared copy is thrown away.
-    with scratch_directory() as scratch, _quiet(datasets.utils):
-        splits: Any = datasets.load_dataset(str(folder), cache_dir=str(scratch))
-        if TRAIN not in splits:
-            raise ZooError(f"{name} has no train split{nearest(TRAIN, splits)}")
-        for split, names in NAMES.items():
-            if called := next((each for each in names if each in splits), None):
-                data = splits[called]
-                rows = data.to_list()
-                name_classes(rows, data.features, reader.labels)
-                numbered = {f"row {number}": row for number, row in enumerate(rows, start=1)}
-                tables[split] = Table.of(f"{name}, {called}", numbered, {})
-    return tables
-
-
-def name_classes(
-    rows: Sequence[dict[str, Any]], features: Mapping[str, Any], label_column: str
-) -> None:
-    """Have rows of ``datasets`` hold the names that their features give to numbers.
-
-    Those of a column of lists take the place of the numbers; those of labels are ``label_text``.
+    Names take the place of the numbers in lists; those of labels are in the column ``label_text``.
     """
+    import pandas as pd
 
-    def name(names: Any, code: Any, other: Any) -> Any:
-        return names[code] if isinstance(code, int) and 0 <= code < len(names) else other
-
-    for column, feature in features.items():
-        names = getattr(feature, "names", None)
-        of_items = getattr(getattr(feature, "feature", None), "names", None)
-        for row in rows if of_items else ():
-            row[column] = [name(of_items, code, code) for code in row[column] or []]
-        if names and column == label_column and NAMES_COLUMN not in features:
-            for row in rows:
-                row[NAMES_COLUMN] = name(names, row[column], None)
+    frame = pd.DataFrame(data.to_list(), columns=data.column_names, dtype=object)
+    for column, feature in data.features.items():
+        names = dict(enumerate(getattr(feature, "names", None) or []))
+        of_items = dict(enumerate(getattr(getattr(feature, "feature", None), "names", None) or []))
+        if of_items:
+            frame[column] = [[of_items.get(i, i) for i in row or []] for row in frame[column]]
+        if names and column == label_column and NAMES_COLUMN not in data.features:
+            frame[NAMES_COLUMN] = [names.get(label) for label in frame[column]]
+    return frame
 
 
 @contextlib.contextmanager

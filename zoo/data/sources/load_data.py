@@ -1,18 +1,23 @@
-"""From what a user writes after ``--data``, or names as texts to predict, to data."""
+"""From what a user gives as data, in words or in Python, to a data set.
+
+Data that Python holds become files of the cache: a file travels to every executor, and is read as a
+user's own is. Its directory is named after what the data were, how many rows they have, and their
+content: ``DataFrame-1200-rows-1a2b3c4d``.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-import difflib
+import hashlib
 import re
-import sys
-from collections.abc import Iterator
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from zoo.config.reading import Reading, TextReading, given_flags
+from zoo.config.reading import Reading
+from zoo.data.cache import cache_directory, entry
 from zoo.data.sources.corpus import (
-    TEST,
+    SPLITS,
     TRAIN,
     VALIDATION,
     Corpus,
@@ -21,32 +26,16 @@ from zoo.data.sources.corpus import (
     Pairs,
     Texts,
 )
-from zoo.data.sources.in_memory import given_as
-from zoo.data.sources.row_reader import (
-    READ_ALL,
-    C,
-    LabelledTexts,
-    RowReader,
-    column_names,
-    joined_text,
-    stratified,
-)
-from zoo.data.sources.tables import (
-    FORMATS,
-    Problems,
-    data_suffix,
-    decode,
-    read_folder,
-    read_table,
-    read_text,
-)
+from zoo.data.sources.frames import data_suffix, read_text
+from zoo.data.sources.row_reader import LabelledTexts, RowReader
 from zoo.errors import ZooError, listed, nearest, one_line
 from zoo.registry import Choice, Registry
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 DEFAULT, FALLBACK, DEFAULT_PAIRS = "bbc-news", "newswire", "reverse"
 HUB = "hub:"
-PIPE = "-"  # stdin, given as a file
-TEXT = "text"  # the column that is read by default
 TENTH = 10
 LABELLED_TEXTS = LabelledTexts()
 D = TypeVar("D", bound=DataSet)
@@ -60,14 +49,13 @@ def load_corpus(
     spec: as of ``load_data``; or None for bbc-news, or newswire where it cannot be loaded from the
     Hub. Raises as ``load_data`` does.
     """
-    if spec is not None:
-        return load_data(registry, spec, reader, Corpus)
     from zoo.data.sources.hub import HubError
 
-    _refuse_options(reader.given(), DEFAULT)
     try:
-        return build_registered(registry.choose("data", DEFAULT), Corpus), []
+        return load_data(registry, DEFAULT if spec is None else spec, reader)
     except HubError as error:
+        if spec is not None:
+            raise
         notice = (
             f"{DEFAULT} cannot be loaded ({error.reason}): running on the built-in data set "
             f"{FALLBACK} instead; accuracies do not compare with those on {DEFAULT}"
@@ -75,45 +63,34 @@ def load_corpus(
         return build_registered(registry.choose("data", FALLBACK), Corpus), [notice]
 
 
-def load_data(
-    registry: Registry, spec: str, reader: RowReader[C], kind: type[C]
-) -> tuple[C, list[str]]:
-    """The data a user asked for, of the class ``kind``, and notices of one line each to print.
+def load_data(registry: Registry, spec: str, reader: RowReader) -> tuple[Any, list[str]]:
+    """The data a user asked for, of the class ``reader.kind``, and notices to print.
 
     spec: a registered name, with or without parameters; a file or directory; ``hub:owner/name`` or
     ``hub:owner/name@revision``. reader: of a file or Hub data.
     Raises ZooError where the data cannot be loaded or do not fit.
     """
     spec = spec.strip()
-    formats = given_flags(reader.reading)
-    formats.pop("drop_bad_rows", None)
+    if choice := find_registered(registry, spec):
+        if flags := reader.flags(type(reader)):
+            raise ZooError(f"{listed(flags)}: for files and hub: data, and '{spec}' is neither")
+        return build_registered(choice, reader.kind), []
+    path, source = Path(spec).expanduser(), f"'{spec}'"
+    if not spec.startswith(HUB):
+        if not spec or not path.exists():
+            raise no_such_data(registry, spec, pairs=reader.kind is Pairs)
+        source = given_as(path)
+    of_files = [flag for flag in reader.flags(Reading) if flag != "--drop-bad-rows"]
+    if source and of_files:
+        raise ZooError(f"{listed(of_files)}: for files, and {source} is none")
     if spec.startswith(HUB):
         from zoo.data.sources import hub
 
-        if formats:
-            raise ZooError(f"{listed(formats.values())}: for files, and '{spec}' is none")
         return hub.load(spec.removeprefix(HUB), reader)
-    if choice := find_registered(registry, spec):
-        _refuse_options(reader.given(), spec)
-        return build_registered(choice, kind), []
-    path = _existing(registry, spec)
-    source = given_as(path)
-    if source and formats:
-        raise ZooError(f"{listed(formats.values())}: for files, and {source} is none")
-    return reader.read(path, name=path.resolve().name, source=source)
-
-
-def _refuse_options(flags: list[str], spec: str) -> None:
-    """ZooError where an option of files was given for registered data."""
-    if flags:
-        raise ZooError(f"{listed(flags)}: for files and hub: data, and '{spec}' is neither")
-
-
-def _existing(registry: Registry, spec: str, *, pairs: bool = False) -> Path:
-    path = Path(spec).expanduser()
-    if not spec or not path.exists():
-        raise no_such_data(registry, spec, pairs=pairs)
-    return path
+    made, notices = reader.data_set(path.resolve().name, reader.tables(path, source))
+    if shadowed := [c for c in registry.components("data") if c.name == spec]:
+        notices.append(f"'{spec}' is a path here; the data set is {shadowed[0].full_name}")
+    return made, notices
 
 
 def load_texts(
@@ -128,13 +105,10 @@ def load_texts(
     never read. Raises ZooError where they cannot be loaded, or are too few to divide.
     """
     path = Path(spec.strip()).expanduser()
-    if data_suffix(path) == ".txt" and reader.reading.file_format == "auto":
-        plain = Reading(encoding=reader.reading.encoding)
-        if reader != LabelledTexts(reading=plain):
-            raise ZooError(
-                f"'{spec}' is text, which --text-column and other options of tables are not for"
-            )
-        return read_plain_text(path, plain), []
+    if data_suffix(path) == ".txt" and reader.file_format == "auto":
+        if flags := [flag for flag in reader.flags(type(reader)) if flag != "--encoding"]:
+            raise ZooError(f"{listed(flags)}: for tables, and '{spec}' is text")
+        return read_plain_text(path, reader.encoding), []
     choice = find_registered(registry, spec)
     if choice is not None and choice.can("text"):
         return build_registered(choice, Texts), []
@@ -151,13 +125,13 @@ def load_texts(
     return Texts(corpus.name, splits, notes={**corpus.notes, "held out": how}), notices
 
 
-def read_plain_text(path: Path, reading: TextReading = READ_ALL) -> Texts:
+def read_plain_text(path: Path, encoding: str = "") -> Texts:
     """One file of plain text, divided; ZooError where it cannot be read or is empty.
 
     The validation part is the last tenth, from the next line on, so that it comes after all the
     training text.
     """
-    text = read_text(path, reading)
+    text = read_text(path, encoding)
     if not text.strip():
         raise ZooError(f"{path} is empty: there is no text to train on")
     cut = len(text) - max(1, len(text) // TENTH)
@@ -168,152 +142,16 @@ def read_plain_text(path: Path, reading: TextReading = READ_ALL) -> Texts:
     return Texts(path.name, splits, notes={"held out": "the last tenth of the file"})
 
 
-def load_pairs(
-    spec: str, registry: Registry, reading: TextReading = READ_ALL
-) -> tuple[Pairs, list[str]]:
-    """The pairs of registered data, or of a TSV file, and notices to print.
-
-    A line of a file is a source, a tab and a target. A quarter of the sources are for test; all
-    pairs of one source are in the same split. Raises ZooError where they cannot be loaded, naming
-    the lines that are no pair.
-    """
-    spec = spec.strip()
-    if choice := find_registered(registry, spec):
-        if flags := given_flags(reading):
-            raise ZooError(f"{listed(flags.values())}: for files, and '{spec}' is none")
-        return build_registered(choice, Pairs), []
-    path = _existing(registry, spec, pairs=True)
-    problems = Problems(drop_bad_rows=reading.drop_bad_rows)
-    bad: dict[str, str] = {}
-    targets: dict[str, list[str]] = {}
-    lines = _lines(read_text(path, reading))
-    for number, line in enumerate(lines, start=1):
-        source, *rest = [side.strip() for side in line.split("\t")]
-        if len(rest) != 1:
-            bad[f"line {number}"] = f"{len(rest)} tabs, where SOURCE<TAB>TARGET has one"
-        elif not (source and rest[0]):
-            bad[f"line {number}"] = f"the {'target' if source else 'source'} is empty"
-        else:
-            targets.setdefault(source, []).append(rest[0])
-    problems.bad_rows(str(path), bad, len(lines))
-    problems.refuse()
-    if len(targets) < 2:
-        raise ZooError(f"{path} has {len(targets)} different sources; a test split needs two")
-    sources = list(targets)
-    train, test = stratified([""] * len(sources), seed=0)
-    notes = {"split": f"by source, seed 0, {len(test)} of {len(sources)} for test"}
-    if problems.notices:
-        notes["reading"] = "; ".join(problems.notices).replace(str(path), path.name)
-    splits = {}
-    for split, rows in ((TRAIN, train), (TEST, test)):
-        pairs = [(sources[row], target) for row in rows for target in targets[sources[row]]]
-        splits[split] = Examples([source for source, _ in pairs], [target for _, target in pairs])
-    return Pairs(path.name, splits, notes=notes), problems.notices
-
-
-def read_texts(
-    source: str,
-    column: str = TEXT,
-    what: str = "text",
-    reading: Reading = READ_ALL,
-    notices: list[str] | None = None,
-) -> Iterator[str]:
-    """The texts of a file, or of stdin for ``-``, to predict or to continue.
-
-    Of a table, told by its ending or because ``reading`` says so, a column or several; of any
-    other file every line, of stdin as it is asked for; of a directory every file. what: how an
-    error names a text. notices: what a user should know is added to it, at the latest after the
-    last text. Raises ZooError, naming the line or row, for an empty text, whatever cannot be read
-    and an option without effect, and at the end of a file that contains none.
-    """
-    file = None if source == PIPE else Path(source).expanduser()
-    name = "stdin" if file is None else str(file)
-    of_tables = list(given_flags(reading, besides=TextReading).values())
-    is_folder = file is not None and file.is_dir()
-    is_table = bool(file and not is_folder and (of_tables or data_suffix(file) in FORMATS))
-    if not is_table and (flags := [*of_tables, *(["--text-column"] if column != TEXT else [])]):
-        held = "every file is a text" if is_folder else "every line is a text"
-        raise ZooError(f"{listed(flags)}: for tables, and of {name} {held}")
-    problems = Problems(drop_bad_rows=reading.drop_bad_rows)
-    empty = True
-    for text in (
-        _column_texts(file, column, reading, problems, is_folder=is_folder)
-        if file and (is_table or is_folder)
-        else _line_texts(file, reading, problems)
-    ):
-        empty = False
-        yield text
-    if notices is not None:
-        notices += problems.notices
-    if empty:
-        raise ZooError(f"{name} contains no {what}")
-
-
-def _column_texts(
-    file: Path, column: str, reading: Reading, problems: Problems, *, is_folder: bool
-) -> list[str]:
-    """The texts of a table, or of a folder; all are read first, and all that is wrong is said."""
-    table = read_folder(file, reading, "**/*") if is_folder else read_table(file, reading)
-    columns, bad, texts = column_names(column), dict(table.bad), list[str]()
-    there = [str(name) for name in table.frame.columns]
-    if missing := [name for name in columns if name not in there and len(table.frame)]:
-        raise ZooError(
-            f"{file} has no column '{missing[0]}' (--text-column){nearest(missing[0], there)}"
-        )
-    for place, values in zip(table.frame.index, table.frame.to_dict("records"), strict=True):
-        try:
-            texts.append(joined_text(cast(Any, values), columns))
-        except ZooError as error:
-            bad[place] = str(error)
-    problems.bad_rows(str(file), bad, len(table.frame) + len(table.bad))
-    problems.refuse()
-    return texts
-
-
-def _line_texts(file: Path | None, reading: Reading, problems: Problems) -> Iterator[str]:
-    """The lines of a file or of stdin; of stdin each is read when it is asked for.
-
-    An empty line is left out, or an error where it stands.
-    """
-    name = "stdin" if file is None else str(file)
-    bad, number = dict[str, str](), 0
-    lines = _stdin_lines(reading) if file is None else _lines(read_text(file, reading))
-    for number, line in enumerate(lines, start=1):
-        text = line.removesuffix("\n").removesuffix("\r")
-        if text.strip():
-            yield text
-        elif reading.drop_bad_rows:
-            bad[f"line {number}"] = "empty"
-        else:
-            raise ZooError(f"{name}, line {number} is empty: every line must hold a text")
-    problems.bad_rows(name, bad, number)
-
-
-def _stdin_lines(reading: TextReading) -> Iterator[str]:
-    """Each line of stdin as text; all at once where a newline is more than one byte."""
-    stream: BinaryIO = sys.stdin.buffer
-    if "\n".encode(reading.encoding or "utf-8") != b"\n":
-        yield from _lines(decode("stdin", stream.read(), reading.encoding))
-        return
-    for number, line in enumerate(stream, start=1):
-        yield decode("stdin", line, reading.encoding, number)
-
-
-def _lines(text: str) -> list[str]:
-    """The lines of a text; after the last newline there is none."""
-    lines = text.split("\n")
-    return lines if lines[-1] else lines[:-1]
-
-
 def find_registered(registry: Registry, spec: str | None) -> Choice | None:
     """The registered data that a spec names; None for a path, Hub data or None.
 
-    Raises ZooError where its parameters are wrong or the name is ambiguous.
+    What exists as a path is the path. Raises ZooError where the parameters of a name are wrong.
     """
-    # A path has a slash or a dot, and no component has.
-    bare = (spec or "").partition("(")[0].strip()
+    if spec is None or (spec.strip() and Path(spec.strip()).expanduser().exists()):
+        return None
+    bare = spec.partition("(")[0].strip()
     known = (name for c in registry.components("data") for name in (c.name, c.full_name))
-    return registry.choose("data", spec) if spec is not None and bare in known else None
+    return registry.choose("data", spec) if bare in known else None
 
 
 def build_registered(choice: Choice, kind: type[D]) -> D:
@@ -330,29 +168,22 @@ def build_registered(choice: Choice, kind: type[D]) -> D:
         raise ZooError(f"{what} cannot be loaded: {one_line(error)}") from error
     if not isinstance(data, kind):
         raise ZooError(f"{what} gives no {kind.__name__} but a {type(data).__name__}")
-    if choice.given:
-        data = dataclasses.replace(data, name=str(choice))
-    return data
+    return dataclasses.replace(data, name=str(choice)) if choice.given else data
 
 
 def no_such_data(registry: Registry, spec: str, *, pairs: bool = False) -> ZooError:
     """The error for a spec that is no data, or no pairs, and the nearest name or file."""
-    data = registry.components("data")
-    hint = nearest(spec, [registry.label(c) for c in data if not pairs or c.can("pairs")])
-    if pairs:
-        a_path = "or a path of a TSV file, SOURCE<TAB>TARGET in every line"
-        return ZooError(f"no pairs '{spec}', and no such file{hint}; {a_path}")
-    if re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", spec):
+    path = Path(spec).expanduser()
+    if re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", spec) and not path.parent.is_dir():
         hint = f"; for a data set of the Hub say '{HUB}{spec}'"
     elif "/" in spec:
-        path = Path(spec).expanduser()
-        neighbours = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
-        close = difflib.get_close_matches(path.name, neighbours, n=1, cutoff=0.5)
-        hint = f"; did you mean '{close[0]}'?" if close else ""
+        hint = nearest(path.name, map(str, path.parent.glob("*"))) if path.parent.is_dir() else ""
     else:
-        either = f"or a path, or {HUB}owner/name"
-        return ZooError(f"no data '{spec}', and no such file or directory{hint}; {either}")
-    return ZooError(f"no file or directory '{spec}'{hint}")
+        data = registry.components("data")
+        hint = nearest(spec, [registry.label(c) for c in data if not pairs or c.can("pairs")])
+        lines = "a TSV file, SOURCE<TAB>TARGET in every line" if pairs else f"{HUB}owner/name"
+        hint = f"{hint}; or a path, or {lines}"
+    return ZooError(f"no data '{spec}', and no such file or directory{hint}")
 
 
 def portable_spec(registry: Registry, name: str) -> str:
@@ -361,3 +192,106 @@ def portable_spec(registry: Registry, name: str) -> str:
         return name if name.startswith(HUB) or find_registered(registry, name) else ""
     except ZooError:  # a file whose name is almost that of a component
         return ""
+
+
+def stored(data: Any, options: Mapping[str, Any]) -> Any:
+    """What ``--data`` takes in place of data that Python holds; anything else as it is.
+
+    data: a DataFrame of pandas or polars, a ``datasets.Dataset``, a ``pyarrow.Table``, a list of
+    dicts, a pair of lists (texts, labels), or a mapping of these by split, such as a DatasetDict; a
+    list of data sets may hold them too. options: of the task, among them the names of columns.
+    Raises ZooError for data of another form.
+    """
+    if isinstance(data, list | tuple) and not data:
+        raise ZooError("data is an empty list: name a data set, or leave it out for the task's own")
+    rows = isinstance(data, list) and all(isinstance(each, Mapping) for each in data)
+    if (
+        isinstance(data, list | tuple)
+        and not _is_pair(data)
+        and not (rows and "name" not in data[0])
+    ):
+        return [stored(each, options) for each in data]
+    if isinstance(data, Mapping) and isinstance(data.get("name"), str):
+        return data  # a table of a suite
+    if data is None or isinstance(data, str | Path):
+        return data
+    parts = dict(data) if isinstance(data, Mapping) else {TRAIN: data}
+    if TRAIN not in parts or not set(parts) <= {*SPLITS, "unsupervised"}:
+        raise ZooError(
+            f"data has the splits {', '.join(map(str, parts))}: there must be train, and there may "
+            "be test and validation"
+        )
+    frames = {split: _frame(parts[split], options) for split in SPLITS if split in parts}
+    texts = {split: _json(frame) for split, frame in frames.items()}
+    kind = type(parts[TRAIN] if type(data) is dict else data).__name__
+    kind = "lists" if kind in ("tuple", "list") else kind
+    digest = hashlib.sha256("\n".join([*texts, *texts.values()]).encode()).hexdigest()[:8]
+
+    def build(directory: Path) -> dict[str, str]:
+        for split, text in texts.items():
+            (directory / f"{split}.json").write_text(text, encoding="utf-8")
+        return {"kind": "data given in Python"}
+
+    return str(entry(f"{kind}-{sum(map(len, frames.values()))}-rows-{digest}", build))
+
+
+def given_as(path: Path) -> str:
+    """What the data of a path were in Python: ``the DataFrame``; empty for other paths."""
+    match = re.fullmatch(r"(\w+)-\d+-rows-[0-9a-f]{8}", path.name)
+    return f"the {match[1]}" if match and path.parent == cache_directory() else ""
+
+
+def _is_pair(data: Any) -> bool:
+    """Whether it is (texts, labels), and not a list of data sets."""
+    if len(data) != 2 or any(isinstance(each, str | Path | Mapping) for each in data):
+        return False
+    if isinstance(data, list) and all(isinstance(o, tuple) and _is_pair(o) for o in data):
+        return False  # two pairs
+    frames = ("columns", "column_names")
+    return all(hasattr(o, "__len__") and not any(hasattr(o, f) for f in frames) for o in data)
+
+
+def _is_rows(data: Any) -> bool:
+    """Whether it is a list of rows as dicts, and not of tables of a suite, which have names."""
+    rows = isinstance(data, list) and all(isinstance(row, Mapping) for row in data)
+    return rows and not any(isinstance(row.get("name"), str) for row in data)
+
+
+def _frame(data: Any, options: Mapping[str, Any]) -> pd.DataFrame:
+    """The rows of a frame, a data set, a pair of lists or a list of dicts."""
+    import pandas as pd
+
+    if isinstance(data, list | tuple) and _is_pair(data):
+        texts, labels = map(list, data)
+        if len(texts) != len(labels):
+            raise ZooError(f"data has {len(texts)} texts but {len(labels)} labels")
+        tagged = bool(texts) and not isinstance(texts[0], str) and hasattr(texts[0], "__len__")
+        names = ("tokens_column", "tags_column") if tagged else ("text_column", "label_column")
+        columns = [str(options.get(name) or name.removesuffix("_column")) for name in names]
+        return pd.DataFrame(dict(zip(columns, (texts, labels), strict=True)), dtype=object)
+    if _is_rows(data):
+        return pd.DataFrame(data, dtype=object)
+    if hasattr(data, "column_names") and hasattr(data, "features"):
+        from zoo.data.sources.hub import named_frame
+
+        return named_frame(data, str(options.get("label_column") or "label"))
+    data = data.to_pandas() if hasattr(data, "to_pandas") else data
+    if not isinstance(data, pd.DataFrame):
+        raise ZooError(
+            f"data is a {type(data).__name__}: give a name, a path, a DataFrame, a "
+            "datasets.Dataset, a pyarrow.Table, a list of dicts, a dict of splits, or a pair of "
+            "lists (texts, labels)"
+        )
+    return data.rename(columns=str)
+
+
+def _json(frame: pd.DataFrame) -> str:
+    """A frame as a JSON array of its rows; missing values are null."""
+    for column in frame.columns[frame.columns.duplicated()]:
+        raise ZooError(f"data has two columns '{column}'")
+    if held := next((v for v in frame.to_numpy().ravel() if isinstance(v, bytes)), None):
+        raise ZooError(f"data holds bytes, {held[:20]!r}: decode them to text")
+    text: str = frame.to_json(
+        orient="records", force_ascii=False, date_format="iso", default_handler=str
+    )
+    return text

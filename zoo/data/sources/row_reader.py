@@ -3,56 +3,44 @@
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
+import unicodedata
+from abc import abstractmethod
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
-from zoo.config.reading import Division, Reading, TextReading, given_flags
+from pydantic import BaseModel
+
+from zoo.config.reading import Division, Reading, TextReading, given_flags, part_of
+from zoo.data.sources import frames as files
 from zoo.data.sources.corpus import (
     IGNORED,
     TEST,
     TRAIN,
     VALIDATION,
     Corpus,
+    DataSet,
     Examples,
+    Pairs,
     TaggedCorpus,
-    check_characters,
+    check_string,
     check_tokens,
+    is_blank,
     plain_words,
 )
 from zoo.data.sources.diagnostics.drawing import Draw
-from zoo.data.sources.tables import (
-    CONLL,
-    CONLLU,
-    FORMATS,
-    LABEL,
-    SEPARATORS,
-    TEXT,
-    Problems,
-    Table,
-    data_suffix,
-    read_conll,
-    read_folder,
-    read_table,
-    split_files,
-)
-from zoo.errors import ZooError, counted, listed, nearest
+from zoo.data.sources.frames import Table
+from zoo.errors import DataError, ZooError, listed, nearest
 from zoo.registry.catalog import split_list
 
 if TYPE_CHECKING:
     import pandas as pd
 
-C = TypeVar("C", Corpus, TaggedCorpus)
-
-READ_ALL, USUAL = Reading(), Division()
 TEST_SHARE = 0.25
-RARE = 10  # a class with fewer training texts, and a tenth of the largest's, is told of
-SHOWN = 12  # classes that a line names
+EXAMPLES = 5  # rows with one problem, or labels, that a line names
 NAMES_COLUMN = "label_text"  # of the names of labels that are numbers
-TOKENS, TAGS = "tokens", "tags"
 
 
 class ScoringNotice(str):
@@ -60,7 +48,7 @@ class ScoringNotice(str):
 
 
 class Row(NamedTuple):
-    """A row that can be used: a text and its label, as text; of tagged texts lists of these.
+    """A row that can be used: a text and its label as text; of tagged texts lists of these.
 
     group: where groups are asked for. name: of a label that is a number, where the row has one.
     """
@@ -71,425 +59,416 @@ class Row(NamedTuple):
     name: str = ""
 
 
-@dataclass(frozen=True)
-class RowReader(ABC, Generic[C]):
-    """Makes a data set of rows.
+class RowReader(Reading, Division):
+    """Makes a data set of rows. The fields are those options of a task that say how.
 
-    texts, labels, group_column: the columns to read. reading: how files are read. division: where
-    the test split comes from.
+    kind: of the data set. formats: endings of the files that it reads. class_folders: whether it
+    reads a folder of text files for every class.
     """
 
-    kind: ClassVar[type[Corpus] | type[TaggedCorpus]]
-    flags: ClassVar[Mapping[str, str]]  # the options that name the columns
-    formats: ClassVar[tuple[str, ...]]  # endings of the files that it reads
-    class_folders: ClassVar[bool] = False  # it reads a folder of text files for every class
+    kind: ClassVar[type[DataSet]]
+    formats: ClassVar[tuple[str, ...]]
+    class_folders: ClassVar[bool] = False
 
-    texts: str
-    labels: str
     group_column: str = ""
-    reading: Reading = READ_ALL
-    division: Division = USUAL
 
     @abstractmethod
     def row(self, values: Mapping[str, Any]) -> Row:
         """The row of these values, without its group; ZooError where it cannot be used."""
 
-    @abstractmethod
-    def divided(self, name: str, frame: pd.DataFrame) -> tuple[list[int], list[int], str]:
-        """Indices for train and test, and a note of how they were drawn; ZooError for too few."""
+    def table(self, file: Path, source: str) -> Table:
+        """The rows of a file, or of a folder. source: what an error calls it, if not its name."""
+        return files.read_table(file, part_of(Reading, self), source)
 
-    def table(self, file: Path, source: str = "") -> Table:
-        """The rows of a file. source: what an error calls it, if not by its path."""
-        return read_table(file, self.reading, source)
+    def held_out(self, frame: pd.DataFrame) -> tuple[str, list[int]]:
+        """How rows for the test split are drawn, and which; ZooError for too few."""
+        return "by text", self._stratified([""] * len(frame))
+
+    def flags(self, of: type[BaseModel], besides: type[BaseModel] = BaseModel) -> list[str]:
+        """The flags of those options of a model that are not as by default."""
+        return list(given_flags(part_of(of, self), besides).values())
 
     def columns(self) -> dict[str, str]:
         """The columns to read, each with the option that names it."""
-        columns = dict.fromkeys(column_names(self.texts), self.flags["texts"])
-        columns.setdefault(self.labels, self.flags["labels"])
-        if self.group_column:
-            columns.setdefault(self.group_column, self.flags["group_column"])
+        columns: dict[str, str] = {}
+        for name in [name for name in type(self).model_fields if name.endswith("_column")]:
+            flag, column = f"--{name.replace('_', '-')}", getattr(self, name)
+            for each in split_list(column, f"{flag} ") if name == "text_column" else [column]:
+                if each in columns:
+                    raise ZooError(f"'{each}' is both {columns[each]} and {flag}")
+                columns[each] = flag
+        columns.pop("", None)
         return columns
 
-    def given(self) -> list[str]:
-        """The flags of the options that are not as by default."""
-        usual = {column.name: column.default for column in fields(self)}
-        flags: list[str] = [
-            flag for name, flag in self.flags.items() if getattr(self, name) != usual[name]
-        ]
-        return [*flags, *(given_flags(self.reading) | given_flags(self.division)).values()]
+    def tables(self, path: Path, source: str = "") -> dict[str, list[Table]]:
+        """The rows of each split of a file or a directory.
 
-    def read(self, path: Path, *, name: str, source: str = "") -> tuple[C, list[str]]:
-        """The data set of a file, or of a directory with a train and a test file, and notices.
-
-        source: what errors call data that Python held, ``the DataFrame``. Raises ZooError, with all
-        that is wrong, for files that cannot be read or do not fit.
+        source: what errors call data that Python held, ``the DataFrame``.
         """
-        problems = Problems(drop_bad_rows=self.reading.drop_bad_rows)
-        return self.make(name, self._frames(path, problems, source), problems, (path,))
-
-    def read_undivided(self, path: Path, notices: list[str]) -> Examples:
-        """All examples of a file, or of all splits of a directory; raises as ``read`` does.
-
-        For scoring alone: any number, whatever their labels, which have their names.
-        """
-        import pandas as pd
-
-        if flags := list(given_flags(self.division).values()):
-            raise ZooError(f"{listed(flags)}: for data that are divided, and these are read whole")
-        problems = Problems(drop_bad_rows=self.reading.drop_bad_rows)
-        frame = pd.concat(self._frames(path, problems).values())
-        problems.refuse()
-        notices += problems.notices
-        labels = frame["name"] if frame["name"].all() else frame["label"]
-        groups = [group for group in frame["group"] if group]
-        return Examples(frame["text"].tolist(), labels.tolist(), groups)
-
-    def make(
-        self,
-        name: str,
-        frames: Mapping[str, pd.DataFrame],
-        problems: Problems,
-        read: Sequence[Path] = (),
-    ) -> tuple[C, list[str]]:
-        """The data set of the frames of its splits, and notices.
-
-        Without a test split the validation split is the test split, or train is divided, unless the
-        division says where it comes from. problems: of reading the frames; its notices are kept in
-        the notes. read: what was read. Raises ZooError with all that is wrong.
-        """
-        splits, how = dict(frames), "as given"
-        notices: list[str] = []
-        flags = list(given_flags(self.division).values())
-        if flags and TEST in splits:
-            problems.errors.append(
-                f"{listed(flags)}: for data without a test split, and {name} has one"
-            )
-        elif self.division.test and len(flags) > 1:
-            problems.errors.append(
-                f"{listed(flags)}: a test file, or a part held out, but not both"
-            )
-        elif self.division.test:
-            import pandas as pd
-
-            file = Path(self.division.test).expanduser()
-            splits[TEST] = pd.concat(self._frames(file, problems).values())
-            how, read = f"test split from {file.name}", (*read, file)
-        elif TEST not in splits and VALIDATION in splits and not flags:
-            splits[TEST] = splits.pop(VALIDATION)
-            notices = [f"{name} has no test split; its validation split is used"]
-        if self.kind is Corpus:
-            problems.errors += spellings(
-                name, [label for f in splits.values() for label in f.label]
-            )
-        train = splits[TRAIN]
-        if TEST not in splits and len(train):
-            try:
-                rows, test_rows, how = self.divided(name, train)
-                splits |= {TRAIN: train.iloc[rows], TEST: train.iloc[test_rows]}
-                notices = [f"{name} has no test split; {how}"]
-            except ZooError as error:
-                problems.errors.append(str(error))
-        problems.refuse()
-        notes = {"split": how}
-        if problems.notices:
-            notes["reading"] = "; ".join(problems.notices)
-        # The same data in another directory are the same data. The name of "." is empty.
-        for path in (path for path in read if path.name):
-            notes = {what: note.replace(str(path), path.name) for what, note in notes.items()}
-        made: C = self._made(name, splits, notes)
-        return made, [*problems.notices, *map(ScoringNotice, [*notices, *self.remarks(made)])]
-
-    def remarks(self, made: C) -> list[str]:
-        """What a user should know of the finished data set."""
-        return []
-
-    def usable(self, table: Table, problems: Problems) -> pd.DataFrame:
-        """The rows of a table that can be used, as a frame with the fields of ``Row``.
-
-        What is wrong with the others, and with the columns, is added to the problems.
-        """
-        import pandas as pd
-
-        source, frame, bad = table.source, table.frame, dict(table.bad)
-        rows: dict[str, Row] = {}
-        if not len(frame) and not bad:
-            problems.errors.append(f"{source} is empty: it has no rows")
-        elif missing := self._missing(source, frame):
-            problems.errors += missing
-        else:
-            for place, values in zip(frame.index, frame.to_dict("records"), strict=True):
-                try:
-                    group = self._group(values.get(self.group_column))
-                    rows[place] = self.row(cast(Any, values))._replace(group=group)
-                except ZooError as error:
-                    bad[place] = str(error)
-            problems.bad_rows(source, bad, len(frame) + len(table.bad))
-            if problems.drop_bad_rows and not rows:
-                problems.errors.append(f"{source}: no row can be used")
-        return pd.DataFrame([*rows.values()], index=[*rows], columns=Row._fields, dtype=object)
-
-    def _missing(self, source: str, frame: pd.DataFrame) -> list[str]:
-        """An error for columns that are not there, or there twice."""
-        there, columns = [str(column) for column in frame.columns], self.columns()
-        if twice := [column for column in columns if there.count(column) > 1]:
-            return [f"{source} has two columns '{twice[0]}'"]
-        missing = {column: flag for column, flag in columns.items() if column not in there}
-        if not missing or not len(frame):
-            return []
-        names = ", ".join(f"'{column}' ({flag})" for column, flag in missing.items())
-        if not self.reading.header:
-            first = frame.iloc[0].astype(str).str.slice(0, 20)
-            known = ", ".join(f"{column} ({value!r})" for column, value in first.items())
-            return [f"{source} has no column {names}; by number there is: {known}"]
-        hint = nearest(next(iter(missing)), [column[:40] for column in there])
-        if frame.index[0].startswith("line") and frame.index[0] != "line 1":
-            hint += "; if its first line is no header, say --no-header"
-            if len(there) == 1:
-                hint += ", and if another character divides its columns, --delimiter"
-        return [f"{source} has no column {names}{hint}"]
-
-    def _group(self, value: Any) -> str:
-        """The group of a row; empty where no column of groups was asked for."""
-        if not self.group_column:
-            return ""
-        if _is_missing(value) or isinstance(value, list | dict) or not str(value).strip():
-            raise ZooError(f"'{self.group_column}' (--group-column) is empty")
-        return str(value).strip()
-
-    def _frames(self, path: Path, problems: Problems, source: str = "") -> dict[str, pd.DataFrame]:
-        """The usable rows of each split of a file or a directory; source: as of ``read``."""
-        import pandas as pd
-
         if not path.exists():
             raise ZooError(f"no file or directory '{path}'")
-        files = split_files(path, self.formats, folders=self.class_folders)
-        frames = {}
-        for split, of_split in files.items():
-            called = f"{split} of {source}" if source and len(files) > 1 else source
-            tables = [self._folder(f) if f.is_dir() else self.table(f, called) for f in of_split]
-            frames[split] = pd.concat([self.usable(table, problems) for table in tables])
-        return frames
+        formats = self.formats if self.file_format == "auto" else ()
+        splits = files.split_files(path, formats, folders=self.class_folders)
+        tables = {}
+        for split, paths in splits.items():
+            called = f"{split} of {source}" if source and len(splits) > 1 else source
+            tables[split] = [self.table(file, called) for file in paths]
+        return tables
 
-    def _folder(self, directory: Path) -> Table:
-        """The texts of a folder for every class."""
-        if flags := given_flags(self.reading, besides=TextReading):
-            folders = f"{directory} has a folder for every class"
-            raise ZooError(f"{listed(flags.values())}: for tables, and {folders}")
-        table = read_folder(directory, self.reading)
-        return table._replace(
-            frame=table.frame.rename(columns={TEXT: self.texts, LABEL: self.labels})
-        )
+    def examples(self, path: Path) -> tuple[Examples, list[str]]:
+        """All examples of a file, or of all splits of a directory, and notices; undivided.
 
-    def _made(self, name: str, frames: Mapping[str, pd.DataFrame], notes: dict[str, str]) -> C:
+        For scoring alone: any number, whatever their labels, which have their names. Raises
+        ZooError, with all that is wrong.
+        """
+        import pandas as pd
+
+        if flags := self.flags(Division):
+            raise ZooError(f"{listed(flags)}: for data that are divided, and these are read whole")
+        errors, notices = list[str](), list[str]()
+        parts = [self._checked(each, errors, notices) for each in self.tables(path).values()]
+        refuse(errors)
+        frame = pd.concat(parts)
+        labels = frame["name"] if frame["name"].all() else frame["label"]
+        return Examples(frame["text"].tolist(), labels.tolist(), _groups(frame)), notices
+
+    def data_set(self, name: str, tables: Mapping[str, Sequence[Table]]) -> tuple[Any, list[str]]:
+        """The data set of the tables of its splits, and notices.
+
+        Without a test split the validation split is the test split, or train is divided, unless an
+        option says where it comes from. Raises ZooError with all that is wrong.
+        """
+        tables, how, flags = dict(tables), "as given", self.flags(Division)
+        errors, reading, scoring = list[str](), list[str](), list[str]()
+        if flags and TEST in tables:
+            errors.append(f"{listed(flags)}: for data without a test split, and {name} has one")
+        elif self.test and len(flags) > 1:
+            errors.append(f"{listed(flags)}: a test file, or a part held out, but not both")
+        elif self.test:
+            file = Path(self.test).expanduser()
+            splits = self.tables(file)
+            tables[TEST], how = splits.get(TEST) or splits[TRAIN], f"test split from {file.name}"
+        elif TEST not in tables and VALIDATION in tables and not flags:
+            tables[TEST] = tables.pop(VALIDATION)
+            scoring.append(f"{name} has no test split; its validation split is used")
+        if TRAIN not in tables:
+            raise ZooError(f"{name} has no train split; there is: {', '.join(tables)}")
+        frames = {split: self._checked(each, errors, reading) for split, each in tables.items()}
+        if self.kind is Corpus:
+            errors += spellings(name, [label for f in frames.values() for label in f["label"]])
+        train = frames[TRAIN]
+        if TEST not in frames and len(train):
+            try:
+                way, rows = self.held_out(train)
+                how = f"{way}, seed {self.split_seed}, {len(rows)} of {len(train)} for test"
+                frames[TEST] = train.iloc[rows]
+                frames[TRAIN] = train.iloc[sorted({*range(len(train))}.difference(rows))]
+                scoring.append(f"{name} has no test split; {how}")
+            except ZooError as error:
+                errors.append(f"{name} has no test split and cannot be divided: {error}")
+        refuse(errors)
+        notes = {"split": how, **({"reading": "; ".join(reading)} if reading else {})}
+        scoring += in_one_split(frames) if self.kind.labels else []
+        return self._made(name, frames, notes), [*reading, *map(ScoringNotice, scoring)]
+
+    def _checked(
+        self, tables: Sequence[Table], errors: list[str], notices: list[str]
+    ) -> pd.DataFrame:
+        """The rows of tables that can be used, as a frame with the fields of ``Row``.
+
+        What is wrong with the columns and with the other rows is added to the errors or, where
+        these rows are left out, to the notices.
+        """
+        import pandas as pd
+
+        places, rows = list[str](), list[Row]()
+        for source, frame, unread in tables:
+            bad, count = dict(unread), len(frame) + len(unread)
+            if missing := self._missing(frame):
+                errors.append(f"{source} {missing}")
+                continue
+            records = cast(Any, frame.to_dict("records"))
+            for place, values in zip(frame.index, records, strict=True):
+                try:
+                    rows.append(self._with_group(self.row(values), values))
+                    places.append(place)
+                except ZooError as error:
+                    bad[place] = str(error)
+            lines = bad_rows(source, bad, count)
+            if not count:
+                errors.append(f"{source} is empty: it has no rows")
+            elif self.drop_bad_rows and len(bad) == count:
+                errors.append(f"{source}: no row can be used")
+            if self.drop_bad_rows:
+                notices += [f"{line}; left out" for line in lines]
+            elif lines:
+                errors += [*lines[:-1], f"{lines[-1]}; --drop-bad-rows leaves such rows out"]
+        return pd.DataFrame(rows, index=places, columns=Row._fields, dtype=object)
+
+    def _missing(self, frame: pd.DataFrame) -> str:
+        """What is wrong with the columns of a frame; empty if nothing is."""
+        there = [str(column) for column in frame.columns]
+        if twice := [name for name, count in Counter(there).items() if count > 1]:
+            return f"has two columns '{twice[0]}'"
+        missing = {name: flag for name, flag in self.columns().items() if name not in there}
+        if not missing or not len(frame):
+            return ""
+        names = ", ".join(f"'{column}' ({flag})" for column, flag in missing.items())
+        hint = nearest(next(iter(missing)), [column[:40] for column in there])
+        by_line = frame.index[0].startswith("line") and frame.index[0] != "line 1"
+        if self.header and by_line and files.TOKENS not in there:
+            hint += (
+                "; if its first line is no header, say --no-header, and if another character "
+                "divides its columns, --delimiter"
+            )
+        return f"has no column {names}{hint}"
+
+    def _with_group(self, row: Row, values: Mapping[str, Any]) -> Row:
+        if not self.group_column:
+            return row
+        group = values[self.group_column]
+        if group is None or isinstance(group, list | dict) or is_blank(str(group)):
+            raise ZooError(f"'{self.group_column}' (--group-column) is empty")
+        return row._replace(group=str(group).strip())
+
+    def _stratified(self, labels: Sequence[Hashable]) -> list[int]:
+        if len(labels) < 2:
+            raise ZooError(f"{len(labels)} of its texts are too few")
+        return stratified(labels, self.split_seed, share=self.test_size or TEST_SHARE)
+
+    def _made(self, name: str, frames: Mapping[str, pd.DataFrame], notes: dict[str, str]) -> Any:
         """The data set of its splits; ZooError where they do not fit."""
-        every: list[Any] = [row for frame in frames.values() for row in frame.itertuples()]
-        labels, are_numbers = ordered(label for row in every for label in _each(row.label))
+        import pandas as pd
+
+        every = pd.concat([*frames.values()])
+        labels, are_numbers = ordered(_flat(every["label"]))
         codes: dict[str | None, int] = {label: code for code, label in enumerate(labels)}
         codes[None] = IGNORED
         names: dict[str, str] = {}
         if are_numbers and frames[TRAIN]["name"].all():
-            for row in every:
-                if row.name and names.setdefault(row.label, row.name) != row.name:
-                    both = f"'{names[row.label]}' in one row and '{row.name}' in another"
-                    raise ZooError(f"{name}: label {row.label} is {both}")
-        splits = {
-            split: Examples(
-                frame["text"].tolist(),
-                [
-                    [codes[tag] for tag in label] if isinstance(label, list) else codes[label]
-                    for label in frame["label"]
-                ],
-                [group for group in frame["group"] if group],
-            )
-            for split, frame in frames.items()
-        }
-        shown = [names.get(label, label) for label in labels]
-        return cast(C, self.kind(name, splits, shown, notes))
+            for label, shown in zip(every["label"], every["name"], strict=True):
+                if shown and names.setdefault(label, shown) != shown:
+                    both = f"'{names[label]}' in one row and '{shown}' in another"
+                    raise ZooError(f"{name}: label {label} is {both}")
+        splits = {}
+        for split, frame in frames.items():
+            targets = [
+                [codes[tag] for tag in label] if isinstance(label, list) else codes[label]
+                for label in frame["label"]
+            ]
+            splits[split] = Examples(frame["text"].tolist(), targets, _groups(frame))
+        return self.kind(name, splits, [names.get(label, label) for label in labels], notes)
 
 
-@dataclass(frozen=True)
-class LabelledTexts(RowReader[Corpus]):
+class LabelledTexts(RowReader):
     """Rows with a text and a label, or a folder of texts for every class.
 
-    texts: a column, or a comma list of columns whose texts are joined.
+    text_column: a column, or a comma list of columns whose texts are joined.
     """
-
-    texts: str = TEXT
-    labels: str = LABEL
 
     kind = Corpus
-    flags: ClassVar = {
-        "texts": "--text-column",
-        "labels": "--label-column",
-        "group_column": "--group-column",
-    }
-    formats = tuple(FORMATS)
+    formats = tuple(files.FORMATS)
     class_folders = True
 
+    text_column: str = files.TEXT
+    label_column: str = files.LABEL
+
+    def table(self, file: Path, source: str) -> Table:
+        if not file.is_dir():
+            return super().table(file, source)
+        if flags := self.flags(Reading, besides=TextReading):
+            raise ZooError(f"{listed(flags)}: for tables, and {file} has a folder for every class")
+        table = files.read_folder(file, self.encoding)
+        columns = {files.TEXT: self.text_column, files.LABEL: self.label_column}
+        return table._replace(frame=table.frame.rename(columns=columns))
+
     def row(self, values: Mapping[str, Any]) -> Row:
+        label = label_of(f"'{self.label_column}'", values[self.label_column])
         name = values.get(NAMES_COLUMN)
-        return Row(
-            joined_text(values, column_names(self.texts)),
-            _label(f"'{self.labels}'", values.get(self.labels)),
-            name=name.strip() if isinstance(name, str) else "",
-        )
+        text = joined_text(values, split_list(self.text_column))
+        return Row(text, label, name=name.strip() if isinstance(name, str) else "")
 
-    def divided(self, name: str, frame: pd.DataFrame) -> tuple[list[int], list[int], str]:
-        labels, seed = frame["label"].tolist(), self.division.split_seed
-        counts = Counter(labels)
-        if single := [
-            f"'{label}' ({place})"
-            for label, place in zip(labels, frame.index, strict=True)
-            if counts[label] < 2
-        ]:
+    def held_out(self, frame: pd.DataFrame) -> tuple[str, list[int]]:
+        labels = frame["label"].tolist()
+        counts, places = Counter(labels), dict(zip(labels, frame.index, strict=True))
+        if single := [f"'{name}' ({places[name]})" for name in counts if counts[name] < 2]:
             are = f"{len(single)} classes have" if len(single) > 1 else "1 class has"
-            raise ZooError(
-                f"{name} has no test split and cannot be divided: {are} only one document, "
-                f"{listed(single, SHOWN)}"
-            )
-        train, test = stratified(labels, seed, share=self.division.test_size or TEST_SHARE)
-        return train, test, f"stratified, seed {seed}, {len(test)} of {len(labels)} for test"
-
-    def remarks(self, made: Corpus) -> list[str]:
-        counts = Counter(made.train.targets)
-        limit = min(RARE, max(counts.values()) / RARE)
-        rare = [(made.label_names[label], n) for label, n in counts.items() if n < limit]
-        if not rare:
-            return []
-        shown = listed([f"'{name}' ({n})" for name, n in sorted(rare, key=lambda x: x[1])], SHOWN)
-        has = f"{len(rare)} classes have" if len(rare) > 1 else "1 class has"
-        return [f"{has} fewer than {RARE} training texts: {shown}"]
+            raise ZooError(f"{are} only one document, {listed(single, EXAMPLES)}")
+        return "stratified", self._stratified(labels)
 
 
-@dataclass(frozen=True)
-class TaggedTexts(RowReader[TaggedCorpus]):
-    """Rows with a list of tokens and a list of tags.
-
-    In CoNLL columns the token is the first column and the tag the last one, unless a column is the
-    number of another, from 1. Ten columns also have the names of CoNLL-U; in a file that ends in
-    ``.conllu`` FORM and UPOS are read.
-    """
-
-    texts: str = TOKENS
-    labels: str = TAGS
+class TaggedTexts(RowReader):
+    """Rows with a list of tokens and a list of tags; CoNLL files as ``read_conll`` reads them."""
 
     kind = TaggedCorpus
-    flags: ClassVar = {
-        "texts": "--tokens-column",
-        "labels": "--tags-column",
-        "group_column": "--group-column",
-    }
-    formats = (*CONLL, *(ending for ending, form in FORMATS.items() if form not in SEPARATORS))
+    formats = (*files.CONLL, ".jsonl", ".ndjson", ".json", ".parquet")
 
-    def table(self, file: Path, source: str = "") -> Table:
-        suffix = data_suffix(file)
-        if suffix not in self.formats:
-            known = ", ".join(self.formats)
-            raise ZooError(f"{file} is of no format that tagged texts are read from ({known})")
-        if suffix in CONLL:
-            return read_conll(file, self.reading, self._conll_columns)
-        return read_table(file, self.reading, source)
+    tokens_column: str = files.TOKENS
+    tags_column: str = files.TAGS
 
-    def _conll_columns(self, file: Path, place: str, width: int) -> dict[str, int]:
-        where, usual = f"{file}, {place}", usual_columns(file, width)
-        token = _conll_column(where, width, self.texts, TOKENS, usual[0])
-        tag = _conll_column(where, width, self.labels, TAGS, usual[1])
-        if token == tag:
-            raise ZooError(f"{where}: the tokens and the tags are the same column")
-        return {self.texts: token, self.labels: tag}
+    def table(self, file: Path, source: str) -> Table:
+        if files.data_suffix(file) in files.CONLL:
+            return files.read_conll(file, self.encoding)
+        return super().table(file, source)
 
     def row(self, values: Mapping[str, Any]) -> Row:
-        tokens, tags = (
-            _list(f"'{column}'", values.get(column)) for column in (self.texts, self.labels)
-        )
+        lists = []
+        for column in (self.tokens_column, self.tags_column):
+            value = values[column]
+            value = value.tolist() if hasattr(value, "tolist") else value  # of a Parquet file
+            if not isinstance(value, list):
+                raise ZooError(f"'{column}' is no list but a {type(value).__name__}")
+            lists.append(value)
+        tokens, tags = lists
         check_tokens("it", tokens, tags)
-        return Row(tokens, [_tag(f"'{self.labels}'", tag) for tag in tags])
-
-    def divided(self, name: str, frame: pd.DataFrame) -> tuple[list[int], list[int], str]:
-        tags, seed = frame["label"].tolist(), self.division.split_seed
-        share = self.division.test_size or TEST_SHARE
-        train, drawn = stratified([""] * len(tags), seed, share=share)
-        seen = {tag for row in train for tag in tags[row]}
-        test: list[int] = []
-        for row in drawn:  # a tag that only test has could not be learned
-            if seen.issuperset(tags[row]):
-                test.append(row)
-            else:
-                train.append(row)
-                seen.update(tags[row])
-        if not test:
-            what = f"{name} has no test split and is too small to be divided"
-            raise ZooError(f"{what}: it has {counted(len(tags), 'text')}")
-        return sorted(train), test, f"by text, seed {seed}, {len(test)} of {len(tags)} for test"
+        what, ignored = f"a tag in '{self.tags_column}'", (IGNORED, str(IGNORED))
+        return Row(tokens, [None if tag in ignored else label_of(what, tag) for tag in tags])
 
 
-def column_names(option: str) -> list[str]:
-    """The columns that ``--text-column`` names: one, or a comma list."""
-    return split_list(option, "--text-column ") or [option]
+class PairedTexts(RowReader):
+    """Lines of a source, a tab and a target. All pairs of one source are in the same split."""
+
+    kind = Pairs
+    formats = (".tsv", ".txt")
+
+    def table(self, file: Path, source: str) -> Table:
+        text = files.read_text(file, self.encoding)
+        return files.delimited(source or file.name, text, "\t", header=False, quotes=False)
+
+    def row(self, values: Mapping[str, Any]) -> Row:
+        if len(values) != 2:
+            raise ZooError(f"{len(values)} columns, where SOURCE<TAB>TARGET has two")
+        return Row(*(joined_text(values, [side]).strip() for side in values))
+
+    def held_out(self, frame: pd.DataFrame) -> tuple[str, list[int]]:
+        sources = list(dict.fromkeys(frame["text"]))
+        drawn = {sources[number] for number in self._stratified([""] * len(sources))}
+        return "by source", [row for row, text in enumerate(frame["text"]) if text in drawn]
+
+    def _made(self, name: str, frames: Mapping[str, pd.DataFrame], notes: dict[str, str]) -> Pairs:
+        splits = {
+            split: Examples(frame["text"].tolist(), frame["label"].tolist())
+            for split, frame in frames.items()
+        }
+        return Pairs(name, splits, notes=notes)
 
 
-def joined_text(values: Mapping[str, Any], columns: Iterable[str]) -> str:
+class UnlabelledTexts(RowReader):
+    """Texts to predict or to continue.
+
+    Of a table a column or several, of a CoNLL file the lists of tokens, of a directory every file,
+    of any other file and of stdin (``-``) every line.
+    """
+
+    text_column: str = files.TEXT
+
+    def tables(self, path: Path, source: str = "") -> dict[str, list[Table]]:
+        return {TRAIN: [self.table(path, source)]}
+
+    def table(self, file: Path, source: str) -> Table:
+        flags, suffix = self.flags(Reading, besides=TextReading), files.data_suffix(file)
+        if not file.is_dir() and (flags or suffix in files.FORMATS):
+            return super().table(file, source)
+        flags += ["--text-column"] if self.text_column != files.TEXT else []
+        if flags:
+            raise ZooError(f"{listed(flags)}: for tables, and {file} is none")
+        if file.is_dir():
+            return files.read_folder(file, self.encoding)
+        if suffix in files.CONLL_ONLY:
+            table = files.read_conll(file, self.encoding)
+            return table._replace(frame=table.frame.rename(columns={files.TOKENS: files.TEXT}))
+        return files.read_lines(file, self.encoding)
+
+    def row(self, values: Mapping[str, Any]) -> Row:
+        tokens = values.get(files.TEXT)
+        if isinstance(tokens, list):
+            return Row(tokens, "")
+        return Row(joined_text(values, split_list(self.text_column)), "")
+
+
+def bad_rows(source: str, bad: Mapping[str, str], count: int) -> list[str]:
+    """Lines that name bad rows of so many, by what is wrong with them."""
+    places: dict[str, list[str]] = {}
+    for place, what in bad.items():
+        places.setdefault(what, []).append(place)
+    lines = [
+        f"{source}, {named[0]}: {what}"
+        if len(named) == 1
+        else f"{source}: {what}, in {len(named)} of {count} rows ({listed(named, EXAMPLES)})"
+        for what, named in places.items()
+    ]
+    if others := lines[EXAMPLES:]:
+        lines[EXAMPLES:] = [f"{source}: {len(others)} more problems in rows"]
+    return lines
+
+
+def refuse(errors: Iterable[str]) -> None:
+    """DataError with all errors, if there are any."""
+    if different := list(dict.fromkeys(errors)):
+        raise DataError(different)
+
+
+def joined_text(values: Mapping[str, Any], columns: Sequence[str]) -> str:
     """The texts in these columns, joined by a line end; those that are empty are left out.
 
     Raises ZooError where one is missing or not text, all are empty, or half a character is in it.
     """
-    texts = []
     for column in columns:
-        text = values.get(column)
-        if not isinstance(text, str):
-            what = "missing" if _is_missing(text) else f"not text but a {type(text).__name__}"
-            raise ZooError(f"'{column}' is {what}")
-        check_characters(f"'{column}'", text)
-        if text.strip():
-            texts.append(text)
+        check_string(f"'{column}'", values[column])
+    texts = [values[column] for column in columns if not is_blank(values[column])]
     if not texts:
-        names = [f"'{column}'" for column in columns]
-        raise ZooError(f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} empty")
+        verb = "is" if len(columns) == 1 else "are"
+        raise ZooError(f"{listed(f'{column!r}' for column in columns)} {verb} empty")
     return "\n".join(texts)
 
 
-def _label(what: str, value: Any) -> str:
-    """A label as text; ZooError for none, a fraction, or a list."""
+def label_of(what: str, value: Any) -> str:
+    """A label or a tag as text, in plain form; ZooError for none, a fraction, or a list."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int) or (isinstance(value, float) and value.is_integer()):
         return str(int(value))
-    if isinstance(value, str) and value.strip():
-        check_characters(what, value)
-        return value.strip()
-    if _is_missing(value) or isinstance(value, str):
+    if value is None or (isinstance(value, str) and is_blank(value)):
         raise ZooError(f"{what} is missing")
-    raise ZooError(f"{what} must be text or a whole number, not {value!r:.40}")
+    if not isinstance(value, str):
+        raise ZooError(f"{what} must be text or a whole number, not {value!r:.40}")
+    check_string(what, value)
+    return plain_label(value)
 
 
-def _tag(what: str, value: Any) -> str | None:
-    """A tag as text; None for ``IGNORED``, also where that is written as text."""
-    if value in (IGNORED, str(IGNORED)):
-        return None
-    if isinstance(value, str) and value.strip():
-        return value.strip()
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    raise ZooError(f"{what} has a tag that is no text and no whole number: {value!r:.40}")
+@cache
+def plain_label(label: str) -> str:
+    """A label without differences that nobody sees, and ``1.0`` as ``1``.
+
+    In Unicode's form NFKC, without the characters of category Cf (zero width, directions, soft
+    hyphens, byte order marks) and without outer spaces.
+    """
+    seen = (c for c in unicodedata.normalize("NFKC", label) if unicodedata.category(c) != "Cf")
+    return re.sub(r"^(-?\d+)\.0+$", r"\1", "".join(seen).strip())
 
 
-def _list(what: str, value: Any) -> list[Any]:
-    if hasattr(value, "tolist"):  # of a Parquet file
-        value = value.tolist()
-    if isinstance(value, list):
-        return value
-    shown = "missing" if _is_missing(value) else f"no list but a {type(value).__name__}"
-    raise ZooError(f"{what} is {shown}")
+def in_one_split(frames: Mapping[str, pd.DataFrame]) -> list[str]:
+    """A line for each split with labels that no other split has."""
+    labels = {split: {*_flat(frame["label"])} for split, frame in frames.items()}
+    alone = {
+        split: own.difference(*(labels[other] for other in labels if other != split))
+        for split, own in labels.items()
+    }
+    return [
+        f"only {split} has {listed(map(repr, sorted(own)), EXAMPLES)}"
+        for split, own in alone.items()
+        if own
+    ]
 
 
-def _is_missing(value: Any) -> bool:
-    """Whether a cell is null or NaN."""
-    return value is None or (isinstance(value, float) and value != value)
+def _flat(labels: Iterable[Any]) -> Iterator[str]:
+    """The labels of texts, or the tags of their tokens that count."""
+    for label in labels:
+        yield from (tag for tag in label if tag is not None) if type(label) is list else [label]
 
 
-def _each(label: Any) -> list[str]:
-    """The label of a text, or the tags of its tokens that count."""
-    return [tag for tag in label if tag is not None] if isinstance(label, list) else [label]
+def _groups(frame: pd.DataFrame) -> list[str]:
+    return [group for group in frame["group"] if group]
 
 
 def ordered(labels: Iterable[str]) -> tuple[list[str], bool]:
@@ -508,38 +487,12 @@ def spellings(name: str, labels: Iterable[str]) -> list[str]:
     alike: dict[str, list[str]] = {}
     for label, count in Counter(labels).most_common():
         alike.setdefault(plain_words(label).replace(" ", ""), []).append(f"'{label}' ({count})")
-    several = [" and ".join(kinds) for kinds in alike.values() if len(kinds) > 1]
-    if not several:
-        return []
-    return [f"{name}: labels that differ in case or spaces only: {'; '.join(several)}"]
+    several = "; ".join(" and ".join(names) for names in alike.values() if len(names) > 1)
+    return [f"{name}: labels that differ in case or spaces only: {several}"] if several else []
 
 
-def usual_columns(file: Path, width: int) -> tuple[int, int]:
-    """The indices of the tokens and the tags in a CoNLL file with so many columns."""
-    is_universal = data_suffix(file) == ".conllu" and width == len(CONLLU)
-    return (CONLLU.index("FORM"), CONLLU.index("UPOS")) if is_universal else (0, width - 1)
-
-
-def _conll_column(where: str, width: int, asked: str, default: str, usual: int) -> int:
-    """The index of a CoNLL column; ``asked`` is its number, or the name that stands for none."""
-    if asked == default:
-        return usual
-    named = CONLLU if width == len(CONLLU) else []
-    if asked.upper() in named:
-        return named.index(asked.upper())
-    if not asked.isdecimal() or not 1 <= int(asked) <= width:
-        names = f", or {', '.join(named)}" if named else ""
-        raise ZooError(
-            f"{where}: --{default}-column {asked}: the columns of a CoNLL file are the numbers "
-            f"1 to {width}{names}"
-        )
-    return int(asked) - 1
-
-
-def stratified(
-    labels: Sequence[Hashable], seed: int, *, share: float = TEST_SHARE
-) -> tuple[list[int], list[int]]:
-    """Indices of train and test, each in ascending order.
+def stratified(labels: Sequence[Hashable], seed: int, *, share: float = TEST_SHARE) -> list[int]:
+    """Indices of the test split, in ascending order.
 
     This share of every class, at least one document and not all, is for test; the same labels,
     seed and share give the same split on every machine. The only document of a class is for train.
@@ -552,5 +505,4 @@ def stratified(
     for indices in indices_of.values():
         count = min(max(1, round(len(indices) * share)), len(indices) - 1)
         test += draw.sample(indices, count)
-    in_test = set(test)
-    return [i for i in range(len(labels)) if i not in in_test], sorted(test)
+    return sorted(test)
