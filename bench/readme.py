@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench.docs.choosing import by_task, on_text
-from bench.publish.__main__ import INVENTORY
+from bench.publish.others import INVENTORY
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "results"

@@ -21,8 +21,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bench.publish.__main__ import published_pages
-from bench.publish.published import Published
+from bench.publish.published import Published, published_pages
 from zoo.config.request import Request, load_suite, read_suite
 from zoo.errors import ZooError, counted
 from zoo.execution.machine import own_cores

@@ -8,12 +8,11 @@ from pathlib import Path
 
 from bench.docs.catalog import catalog
 from bench.docs.place import RESULTS, ROOT
-from bench.publish.__main__ import published_pages
 from bench.publish.markdown import link
-from bench.publish.published import Published
+from bench.publish.published import Published, published_pages
 from zoo.errors import ZooError
+from zoo.report.page import run_text
 from zoo.report.profile import DataSet, read_profile
-from zoo.report.profile_text import profile_answer
 from zoo.report.run_report import RunReport
 from zoo.report.tables.text import code, line
 from zoo.sweep.complete import read_run
@@ -35,7 +34,7 @@ def by_task() -> str:
     for place, published, directory in pages():
         if profile := read_profile(directory):
             title = link(line(published.title), f"{UP}/{place}/README.md")
-            parts += [f"## {title}", line(" ".join(profile_answer(profile)))]
+            parts += [f"## {title}", line(" ".join(profile.answer))]
             for data in profile.data_sets:
                 parts += _task(data, f"{UP}/{place}/{data.directory}/README.md")
     return "\n\n".join(parts)
@@ -48,7 +47,7 @@ def on_text() -> str:
         if (directory / FILE).exists():
             report = RunReport(read_run(directory), published.reference, published.metric)
             title = link(line(published.title), f"{UP}/{place}/README.md")
-            parts += [f"### {title}", line(" ".join(report.answer)), line(report.notes[-1])]
+            parts += [f"### {title}", line(" ".join(report.answer)), line(run_text(report))]
     return "\n\n".join(parts)
 
 

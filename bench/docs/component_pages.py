@@ -1,4 +1,4 @@
-"""A page for every component, written from its registration, its docstring and the records."""
+"""A page for every component, written from its registration and its docstring."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from bench.docs.catalog import catalog, install_command
-from bench.docs.evidence import results_section
 from bench.docs.pictures import Picture, pictures
 from bench.docs.place import ROOT
 from bench.publish.markdown import grid, link
@@ -81,7 +80,6 @@ def _page(component: Component, drawn: list[Picture]) -> str:
     sections = {
         "Parameters": _parameters(component),
         "Capabilities": _capabilities(component),
-        "Results": results_section(component, UP),
     }
     for title, text in sections.items():
         if text:

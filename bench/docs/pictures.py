@@ -1,9 +1,8 @@
-"""Pictures of components: what each token reads, what an encoding adds, an activation."""
+"""Pictures of components: what each token reads, and what an encoding adds."""
 
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -16,15 +15,14 @@ from torch import Tensor
 
 from bench.docs.catalog import catalog
 from zoo.components.attention.base import Attention
-from zoo.components.ffn.two_layer import TwoLayer
 from zoo.components.layer_context import LayerContext
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
-from zoo.models.build import build_attention, build_ffn, build_position
+from zoo.models.build import build_attention, build_position
 from zoo.models.seeding import seeded
 from zoo.registry import Component
-from zoo.report.plots.plot import FAMILY, HUES, styled
+from zoo.report.plots.plot import HUES, styled
 
 SIZES = Sizes(dim=32, heads=4, ffn_dim=64, layers=2, max_length=64)
 PLACE = {"layer_index": 0, "layer_count": 2}
@@ -36,10 +34,9 @@ SHOWN = {  # what a text of that length shows more of than with the default para
     "top-k": "top-k(keys=4)",
 }
 DRAWS = 4  # random directions of an output whose gradients are averaged
-_BLUE, _RED = "#0072b2", "#d55e00"
+_BLUE, _RED, *_ = HUES
 AMOUNT = LinearSegmentedColormap.from_list("amount", [f"{_BLUE}00", _BLUE])
 SIGNED = LinearSegmentedColormap.from_list("signed", [_RED, f"{_RED}00", f"{_BLUE}00", _BLUE])
-FONTS = "'DejaVu Sans', Verdana, sans-serif"
 Map = NDArray[np.float64]
 
 
@@ -61,22 +58,19 @@ def pictures(component: Component) -> Iterator[Picture]:
     """The pictures of a component; none where one would not help."""
     torch.set_num_threads(1)  # for tensors this small several are slower
     with styled(), seeded(0, f"pictures/{component.kind}/{component.name}"):
-        match component.kind:
-            case "attention":
-                yield from _reads(component)
-            case "pe":
-                yield from _encoding(component)
-            case "ffn":
-                yield from _activation(component)
+        if component.kind == "attention":
+            yield _reads(component)
+        elif component.kind == "pe":
+            yield from _encoding(component)
 
 
-def _reads(component: Component) -> Iterator[Picture]:
+def _reads(component: Component) -> Picture:
     """Which tokens each output depends on, in an encoder and in a decoder."""
     choice = catalog().example(component)
     if shown := SHOWN.get(component.name):
         choice = catalog().choose("attention", shown)
     attention = build_attention(choice, SIZES, 0.0, PLACE).eval()
-    position = _none(attention)
+    position = build_position(catalog().choose("pe", "none"), SIZES, attention, PLACE)
     panels = []
     if not choice.can("causal-only"):
         panels.append(("encoder", _influence(attention, position, causal=False)))
@@ -87,7 +81,7 @@ def _reads(component: Component) -> Iterator[Picture]:
         f"{shown or component.name}, with random weights and inputs: the norm of the gradient, "
         "darkest where it is largest in its row."
     )
-    yield _maps(f"{component.name}-reads", panels, caption, ("token read", "output"))
+    return _maps(f"{component.name}-reads", panels, caption, ("token read", "output"))
 
 
 def _influence(attention: Attention, position: PositionalEncoding, *, causal: bool) -> Map:
@@ -105,7 +99,7 @@ def _influence(attention: Attention, position: PositionalEncoding, *, causal: bo
 
 
 def _encoding(component: Component) -> Iterator[Picture]:
-    """What the encoding adds to embeddings, does to a score, and adds to scores."""
+    """What the encoding adds to embeddings and to scores."""
     choice = catalog().example(component)
     fused = build_attention(catalog().choose("attention", "fused"), SIZES, 0.0, PLACE)
     position = build_position(choice, SIZES, fused, PLACE).eval()
@@ -117,25 +111,8 @@ def _encoding(component: Component) -> Iterator[Picture]:
             caption = f"What is added to the embeddings: {length} positions, width {SIZES.dim}."
             panels = [("", added.T.double().numpy())]
             yield _maps(f"{component.name}-adds", panels, caption, ("position", "channel"))
-        if choice.can("rotate"):
-            yield _scores_by_offset(component, position, placed)
         if choice.can("bias") or choice.can("content-bias"):
             yield from _bias(component, position, placed[:LENGTH])
-
-
-def _scores_by_offset(
-    component: Component, position: PositionalEncoding, placed: Tensor
-) -> Picture:
-    """The score of a query with an equal key, by how far the key is away."""
-    same = torch.ones(1, 1, len(placed), SIZES.dim // SIZES.heads)
-    q, k = position.rotate(same, placed), position.rotate_keys(same, placed)
-    scores = (q[0, 0, :1] @ k[0, 0].T)[0] / (q[0, 0, 0] @ k[0, 0, 0])
-    figure = Figure(figsize=(4.2, 2.2))
-    axes = figure.subplots()
-    axes.plot(range(len(placed)), scores.numpy(), color=HUES[0])
-    axes.set(xlabel="offset of the key", ylabel="score / score at 0")
-    caption = "The score of a query with a key equal to it, by the distance between the two."
-    return _picture(f"{component.name}-turns", figure, caption)
 
 
 def _bias(component: Component, position: PositionalEncoding, placed: Tensor) -> Iterator[Picture]:
@@ -154,23 +131,6 @@ def _bias(component: Component, position: PositionalEncoding, placed: Tensor) ->
         "blue is positive, red negative, empty is 0; each head has a scale of its own."
     )
     yield _maps(f"{component.name}-bias", panels, caption, ("key", "query"))
-
-
-def _activation(component: Component) -> Iterator[Picture]:
-    """The function between the two matrices."""
-    ffn = build_ffn(catalog().example(component), SIZES, 0.0, PLACE)
-    if not isinstance(ffn, TwoLayer):
-        return
-    x = torch.linspace(-4, 4, 201)
-    figure = Figure(figsize=(4.2, 2.4))
-    axes = figure.subplots()
-    axes.plot(x.numpy(), ffn.activation(x).detach().numpy(), color=HUES[0])
-    axes.set(xlabel="x", ylabel="activation")
-    yield _picture(f"{component.name}-activation", figure, "The activation, of one number.")
-
-
-def _none(attention: Attention) -> PositionalEncoding:
-    return build_position(catalog().choose("pe", "none"), SIZES, attention, PLACE)
 
 
 def _maps(
@@ -200,16 +160,10 @@ def _maps(
         place = axes.get_subplotspec()
         axes.set(title=title, xlabel=labels[0] if place.is_last_row() else "",
                  ylabel=labels[1] if place.is_first_col() else "")  # fmt: skip
-    return _picture(name, figure, caption)
-
-
-def _picture(name: str, figure: Figure, caption: str) -> Picture:
     # Fixed margins: a layout that fits itself takes twice as long to draw.
-    width, height = figure.get_size_inches()
-    sides = {"left": 0.6 / width, "right": 1 - 0.1 / width}
-    figure.subplots_adjust(
-        **sides, bottom=0.5 / height, top=1 - 0.25 / height, wspace=0.25, hspace=0.35
-    )
+    wide, high = figure.get_size_inches()
+    sides = {"left": 0.6 / wide, "right": 1 - 0.1 / wide, "top": 1 - 0.25 / high}
+    figure.subplots_adjust(**sides, bottom=0.5 / high, wspace=0.25, hspace=0.35)
     written = io.StringIO()
     figure.savefig(written, format="svg", metadata={"Date": None})
-    return Picture(name, re.sub(f"'?{FAMILY}'?", FONTS, written.getvalue()), caption)
+    return Picture(name, written.getvalue(), caption)

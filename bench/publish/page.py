@@ -1,4 +1,4 @@
-"""The page of one published run, as Markdown, from its records and its suite's ``[published]``."""
+"""The pages of published runs and their overview, as Markdown, from records and suites."""
 
 from __future__ import annotations
 
@@ -10,67 +10,92 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.commit import commit_sentence, written
-from bench.publish.markdown import grid, link
-from bench.publish.published import Figure, Published, PublishedDifference, published_differences
-from zoo.config.metric_description import MetricDescription
-from zoo.errors import counted
+from bench.publish.markdown import link
+from bench.publish.published import Published
+from zoo.report.page import run_text
+from zoo.report.profile import Profile
 from zoo.report.run_report import RunReport
 from zoo.report.stats.effects import sentence
-from zoo.report.stats.intervals import Interval
 from zoo.report.tables.text import bullets, code, escaped, line
-from zoo.report.write import NAMES, PLOTS
+from zoo.report.write import PLOTS
 from zoo.sweep.keys import stale_rows
 from zoo.sweep.records import Record
 
 PAGE = "README.md"
 CURRENT, NOT_CURRENT = "Current:", "Not current:"  # how a line on this begins
 SVG = "{http://www.w3.org/2000/svg}"
+# What readers open, where it was written.
+FILES = ("report.html", "table.md", "table.csv", "table.tex", "profile.csv", "records.jsonl")
+ABOUT = """\
+## All results
+
+Everything here is made by `make results` from the records in each directory; nothing is written by
+hand, and a test makes it again and compares every byte. ± is the 95% interval of the mean over
+seeds. How often verdicts are wrong, and what they find, is [simulated](simulations/README.md)."""
+NO_GPU = "On a GPU: not yet measured."
 
 
 @dataclass(frozen=True)
 class Run:
-    """One published run. place: its directory under the published one, with slashes.
+    """One published run, on one data set or on several.
 
-    directory: where its page is written. home: where it is published, which links are relative to.
-    suite: its suite's file, None where none names it. figures: those of the suite, with our rows.
+    place: its directory under the published one, with slashes. home: that directory, which links
+    are relative to. directory: where its page is written. suite: its suite's file, None where none
+    names it.
     """
 
     place: str
-    directory: Path
     home: Path
-    report: RunReport
+    directory: Path
+    report: RunReport | Profile
+    title: str
     suite: Path | None = None
     published: Published | None = None
-    figures: Sequence[Figure] = ()
-
-    @property
-    def title(self) -> str:
-        """The title from its suite, else its place."""
-        return self.published.title if self.published else self.place
 
 
 def page(run: Run) -> str:
     """The whole page; the run's report must have been written."""
     report, published = run.report, run.published
-    used = [record for row in report.recorded_rows for record in row.used]
+    used = [record for each in _reports(run) for row in each.recorded_rows for record in row.used]
+    plots, notes = _plots(run.directory), [*report.notes, *(published.notes if published else ())]
     texts = (published.text, published.data) if published else ()
-    parts = [
-        f"# {line(run.title)}",
-        *(escaped(text.strip()) for text in texts),
-        _files(run),
-        *_effects(report),
-        "## Results",
-        report.table.text("github"),
-        currency(used, {row.name: code(report.short_name(row)) for row in report.rows}),
-        line(" ".join(report.answer)),
-        bullets([line(note) for note in report.notes]),
-        *_figures(run),
-    ]
-    if published and published.notes and not run.figures:
-        parts += ["## Notes", bullets([line(note) for note in published.notes])]
-    parts += _plots(run.directory)
-    parts.append(_commit(used))
+    parts = [f"# {line(run.title)}", *(escaped(text.strip()) for text in texts), _files(run)]
+    if isinstance(report, Profile):
+        links = [link(line(data.name), f"{data.directory}/{PAGE}") for data in report.data_sets]
+        names, table, after = {}, report.text("github"), ["## Data sets", bullets(links)]
+        parts += plots
+    else:
+        names = {row.name: code(report.short_name(row)) for row in report.rows}
+        table, after = report.table.text("github"), ["## Plots", *plots] if plots else []
+        parts += _effects(report)
+    answer = line(" ".join(report.answer))
+    parts += ["## Results", table, currency(used, names), answer]
+    parts += [bullets([line(note) for note in notes]), *after]
+    parts.append(commit_sentence(written(record.environment.get("git") or {}) for record in used))
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def overview(runs: Sequence[Run], others: Sequence[str], questions: Sequence[str]) -> str:
+    """``results/README.md``: every published run, with what it answers.
+
+    A run on several data sets is shown as one. others: further parts, after the runs. questions:
+    the part that stands first.
+    """
+    inner = tuple(f"{run.place}/" for run in runs if isinstance(run.report, Profile))
+    parts = ["# Published results", *questions, ABOUT]
+    records = (record for run in runs for report in _reports(run) for record in report.records)
+    if not any(record.environment.get("device") == "cuda" for record in records):
+        parts.append(NO_GPU)
+    for run in runs:
+        report, answer = run.report, line(" ".join(run.report.answer))
+        if isinstance(report, Profile):
+            shown = [report.text("github"), answer, bullets(report.notes)]
+        else:
+            shown = [answer, line(run_text(report))] if not run.place.startswith(inner) else []
+        if shown:
+            title = link(line(run.title), f"{run.place}/{PAGE}")
+            parts += [f"### {title}", *shown]
+    return "\n\n".join(filter(None, [*parts, *others])) + "\n"
 
 
 def currency(records: Sequence[Record], names: Mapping[str, str]) -> str:
@@ -93,110 +118,36 @@ def currency(records: Sequence[Record], names: Mapping[str, str]) -> str:
     return f"{NOT_CURRENT} {'; '.join(parts)}."
 
 
-def _commit(records: Sequence[Record]) -> str:
-    return commit_sentence(written(record.environment.get("git") or {}) for record in records)
+def _reports(run: Run) -> list[RunReport]:
+    if isinstance(run.report, Profile):
+        return [data.run for data in run.report.data_sets]
+    return [run.report]
 
 
 def _effects(report: RunReport) -> list[str]:
     """First on the page: averages over many cells tell more than single rows."""
-    if not (found := report.effects):
+    if not report.effects:
         return []
-    effects = bullets([sentence(effect, code) for effect in found.main])
-    return ["## Effect of each choice", line(found.about), effects]
+    effects = bullets([sentence(effect, code) for effect in report.effects.main])
+    return ["## Effect of each choice", line(report.effects.about), effects]
 
 
 def _files(run: Run) -> str:
-    lines = []
+    there = [
+        name for name in FILES if (run.directory / name).exists() or (run.home / name).exists()
+    ]
+    lines = [f"Files: {', '.join(link(name, name) for name in there)}."]
     if run.suite is not None:
         path = Path(os.path.relpath(run.suite, run.home)).as_posix()
-        shown = Path(os.path.relpath(run.suite, run.home.parents[len(Path(run.place).parts)]))
-        lines.append(f"Suite: [{shown.as_posix()}]({path}); its header has the command.")
-    files = [n for n in ("report.html", "table.csv", "table.tex") if (run.directory / n).exists()]
-    lines.append(f"Files: {', '.join(link(n, n) for n in [*files, 'records.jsonl'])}. ")
-    lines[-1] += "Every record has the command that repeats it."
+        lines.append(f"Suite: {link(run.suite.name, path)}; its header has the command.")
     return bullets(lines)
-
-
-def _figures(run: Run) -> list[str]:
-    """The table of published figures, how they were made, and which differences are real."""
-    if not run.published or not run.figures:
-        return []
-    figures, metric = run.figures, run.report.metric
-    parts = ["## Compared with published figures", _figures_table(figures, metric)]
-    notes = [line(note) for note in run.published.notes]
-    if any(f.published.seconds for f in figures):
-        notes.append(
-            "The published seconds of training are from another machine: only ratios to the first "
-            "row can be compared. Ours are means over seeds; other work may have run at the same "
-            "time, so for speed see the cost measurements above."
-        )
-    parts.append(bullets(notes))
-    if found := published_differences(figures, run.report.verdicts):
-        parts.append("### Which of the published differences are real")
-        parts.append(_differences_table(found, metric, run.report.verdicts.tests))
-    return parts
-
-
-def _figures_table(figures: Sequence[Figure], metric: MetricDescription) -> str:
-    first, digits = figures[0], metric.digits
-    ours = [f.seconds.mean if f.seconds else None for f in figures]
-    return grid(
-        [
-            {
-                "published as": line(one.published.name),
-                "here": code(one.cell),
-                "published": _shown(one.published.value, digits),
-                "ours": _shown(one.ours, digits),
-                "published s": _shown(one.published.seconds, 0),
-                "× published": _ratio(one.published.seconds, first.published.seconds),
-                "our s": _shown(one.seconds, 1),
-                "× ours": _ratio(seconds, ours[0]),
-                "source": line(one.published.source),
-            }
-            for one, seconds in zip(figures, ours, strict=True)
-        ]
-    )
-
-
-def _differences_table(
-    found: Sequence[PublishedDifference], metric: MetricDescription, tests: int
-) -> str:
-    words = {"real": "real", "tie": "tie", "reversed": "real, reversed", "": "unknown"}
-    table = grid(
-        [
-            {
-                "difference": d.names,
-                "published": metric.format_difference(d.published),
-                "ours": d.ours_text,
-                "p": f"{d.ours.adjusted:.3f}" if d.ours and d.ours.adjusted is not None else "",
-                "verdict": words[d.verdict],
-            }
-            for d in found
-        ]
-    )
-    return (
-        f"{table}\n\n"
-        "- Ours: mean over seeds, paired, with its 95% interval; p: as in the table of results, "
-        f"after Holm's correction for all {counted(tests, 'comparison')} of this page."
-    )
 
 
 def _plots(directory: Path) -> list[str]:
     """The plots that were written, each with its title and how to read it."""
-    files = [directory / PLOTS / f"{name}.svg" for name in NAMES]
     shown = []
-    for file in [file for file in files if file.exists()]:
+    for file in sorted((directory / PLOTS).glob("*.svg"), reverse=True):
         root = ElementTree.parse(file).getroot()
         title, about = (line(root.findtext(f"{SVG}{tag}", "")) for tag in ("title", "desc"))
         shown.append(f"### {title}\n\n![{title}]({PLOTS}/{file.name})\n\n{about}")
-    return ["## Plots", *shown] if shown else []
-
-
-def _shown(value: Interval | float | None, digits: int) -> str:
-    if value is None:
-        return ""
-    return value.text(digits) if isinstance(value, Interval) else f"{value:,.{digits}f}"
-
-
-def _ratio(value: float | None, first: float | None) -> str:
-    return f"{value / first:.2f}" if value and first else ""
+    return shown

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,30 +32,16 @@ class Question:
     answer: Callable[[Any], str]
 
 
-def questions_section(found: Mapping[str, RunReport | Profile], source: Path) -> list[str]:
-    """The questions with their answers, as Markdown. found: by place."""
+def questions_section(reports: Mapping[str, RunReport | Profile], source: Path) -> list[str]:
+    """The questions with their answers, as Markdown. reports: by place."""
     lines = []
-    for number, one in enumerate(QUESTIONS, start=1):
-        evidence = found.get(one.place, source / one.place)
-        there = one.place in found or source.joinpath(one.place).exists()
-        said = one.answer(evidence) if there else UNMEASURED
-        to = link("Table", f"{one.place}/README.md") if there else ""
-        lines.append(f"{number}. **{one.text}** {said} {to}".rstrip() + ("." if to else ""))
+    for number, question in enumerate(QUESTIONS, start=1):
+        place, said, to = question.place, UNMEASURED, ""
+        if place in reports or (source / place).exists():
+            said = question.answer(reports.get(place, source / place))
+            to = f" {link('Table', f'{place}/README.md')}."
+        lines.append(f"{number}. **{question.text}** {said}{to}")
     return [f"## {TITLE}", "\n".join(lines)]
-
-
-def solved_by(run: RunReport, values: Mapping[str, Sequence[float]]) -> tuple[list[str], ...]:
-    """Who solves a task with every seed, with some (and with how many), and with none.
-
-    values: name to the scores, of one seed each.
-    """
-    counts = {name: (run.solved(of), len(of)) for name, of in values.items() if of}
-    return (
-        [code(name) for name, (solved, seeds) in counts.items() if solved == seeds],
-        [f"{code(n)} ({solved} of {seeds})" for n, (solved, seeds) in counts.items()
-         if 0 < solved < seeds],
-        [code(name) for name, (solved, _) in counts.items() if not solved],
-    )  # fmt: skip
 
 
 def _of_axis(run: RunReport, axis: str) -> dict[str, Row]:
@@ -73,9 +59,14 @@ def solving(name: str, axis: str, group: str = "") -> Callable[[Profile], str]:
         run = next((data.run for data in profile.data_sets if data.name == name), None)
         rows = _of_axis(run, axis) if run else {}
         values = {c: r.groups.get(group, {}) if group else r.values for c, r in rows.items()}
-        found = solved_by(run, {c: list(of.values()) for c, of in values.items()}) if run else ()
-        leads = ("with every seed by ", "with some by ", "with none by ")
-        parts = [lead + listed(of) for lead, of in zip(leads, found, strict=False) if of]
+        by_lead: dict[str, list[str]] = {"with every seed": [], "with some": [], "with none": []}
+        for choice, of in values.items():
+            if run and of:
+                solved = run.solved(list(of.values()))
+                some = f" ({solved} of {len(of)})" if 0 < solved < len(of) else ""
+                lead = "with some" if some else "with every seed" if solved else "with none"
+                by_lead[lead].append(f"{code(choice)}{some}")
+        parts = [f"{lead} by {listed(names)}" for lead, names in by_lead.items() if names]
         if run is None or not parts:
             return UNMEASURED
         seeds = max(map(len, values.values()))
@@ -125,16 +116,16 @@ def whether(better: bool, axis: str, one: str, other: str) -> Callable[[RunRepor
 
     def answer(run: RunReport) -> str:
         effect = _effect(run, axis, one, other)
-        if effect is None or (found := effect.difference) is None:
+        if effect is None or (difference := effect.difference) is None:
             return UNMEASURED
-        if found.equal:
+        if difference.equal:
             return f"No, they are equal: {_said(effect)}."
-        if not found.real:
+        if not difference.real:
             gap = run.verdicts.visible("effect")
             seen = run.metric.format_size(gap) if gap else ""
             more = f"; {seen} would have shown in 4 of 5 such runs" if seen else ""
             return f"Undecided: {_said(effect)}{more}."
-        yes = (run.metric.better(found.mean) > 0) == better
+        yes = (run.metric.better(difference.mean) > 0) == better
         return f"{'Yes' if yes else 'No, the contrary'}: {_said(effect)}."
 
     return answer

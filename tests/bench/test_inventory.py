@@ -14,7 +14,7 @@ from markdown_tables import cells
 from bench import inventory
 from bench.commit import code_commit, commit_sentence
 from bench.inventory import Facts, find_parts, numbers_table, page
-from bench.publish.__main__ import INVENTORY
+from bench.publish.others import INVENTORY
 from zoo.conformance import checks_of
 from zoo.registry import AXES
 

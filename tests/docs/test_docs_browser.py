@@ -20,7 +20,7 @@ pytest.importorskip("zensical", reason="the extra docs is not installed")
 pytest.importorskip("nbconvert", reason="the extra docs is not installed")
 pytestmark = [needs_chromium, pytest.mark.slow]
 
-CONTRAST = Path(__file__).parents[1] / "report" / "html" / "checks" / "contrast.js"
+CONTRAST = Path(__file__).parents[1] / "report" / "checks" / "contrast.js"
 WIDE = pd.DataFrame([[0.123456] * 9] * 2, columns=[f"a_long_column_{n}" for n in range(9)])
 
 

@@ -10,7 +10,7 @@ from factory import cell, failed
 from hostile import CLOSING, LABELS, LONG, NAMES, SCRIPT
 from large_run import large_run
 
-from zoo.report.html.report_page import profile_page, report_page
+from zoo.report.page import report_page
 from zoo.report.plots.plot import Plot
 from zoo.report.plots.profile_plot import profile_plot
 from zoo.report.profile import DataSet, Profile
@@ -53,7 +53,7 @@ def profile_page_of_six():
         for name, accuracies in ACCURACIES.items()
     ]
     profile = Profile(data_sets)
-    return profile_page(profile, [profile_plot(profile)], "A run on six data sets")
+    return report_page(profile, [profile_plot(profile)], "A run on six data sets")
 
 
 @functools.cache

@@ -12,7 +12,6 @@ from example import ACCURACIES, PES, records_of
 
 from zoo.config.metric_description import MetricDescription
 from zoo.report.profile import DataSet, Profile, read_profile
-from zoo.report.profile_text import mark_notes, profile_answer, profile_notes
 from zoo.report.run_report import RunReport
 from zoo.report.write import report_text
 from zoo.sweep.records import Record
@@ -58,9 +57,9 @@ def test_ties_are_those_of_each_data_sets_own_report(profile):
         )
         for name, score in data.scores.items():
             pe = next(row.cell["pe"] for row in data.run.rows if row.name == name)
-            assert score.best == (ranks[pe] == 1)
+            assert score["best"] == (ranks[pe] == 1)
     alpha = next(data for data in profile.data_sets if data.name == "alpha")
-    assert [score.best for score in alpha.scores.values()] == [True, False, False]
+    assert [score["best"] for score in alpha.scores.values()] == [True, False, False]
 
 
 def simulated(name: str, examples: int = 300, seeds: int = 5) -> DataSet:
@@ -80,14 +79,12 @@ def test_with_three_seeds_a_task_that_is_solved_or_not_has_no_verdict():
     assert not any("significantly" in line for line in three.answer)
     assert three.answer[-1].endswith("a test needs 5; run with --seeds 5.")
     profile = Profile([DataSet("luck", "luck", three)])
-    assert profile.effects == {}
     printed = report_text(profile)
     assert "±" not in printed
     assert "=" not in printed
     assert "Too few seeds to say which rows differ: at least 5 are needed (--seeds 5)." in printed
     five = RunReport(records_of("luck", (0.99, 0.70, 0.70)))
     assert list(five.table.frame["rank"]) == [1, 2, 2]
-    assert Profile([DataSet("luck", "luck", five)]).effects
 
 
 def test_the_profile_says_what_its_data_sets_could_have_shown():
@@ -97,20 +94,25 @@ def test_the_profile_says_what_its_data_sets_could_have_shown():
     assert gaps["large"] < gaps["small"]
     few = simulated("few", seeds=2)
     profile = Profile([*found, few])
-    (line,) = [line for line in profile_notes(profile) if "4 of 5" in line]
+    (line,) = [line for line in profile.notes if "4 of 5" in line]
     known = [f"{gaps[name]:.1f} points on {name}" for name in sizes]
     assert line.endswith(f"such runs: {known[0]}, {known[1]} and {known[2]}.")
     assert line in report_text(profile)
-    (line,) = [line for line in profile_notes(Profile(found[:1])) if "4 of 5" in line]
+    (line,) = [line for line in Profile(found[:1]).notes if "4 of 5" in line]
     assert line.endswith(f"such runs: {known[0]}.")
-    assert not any("4 of 5" in line for line in profile_notes(Profile([few])))
+    assert not any("4 of 5" in line for line in Profile([few]).notes)
 
 
 def test_only_marks_that_occur_are_explained(profile):
     """Data that can be solved, seeds too few for ranks, and a tie."""
-    assert [note.partition(":")[0] for note in mark_notes(profile)] == ["solved"]
-    assert mark_notes(Profile([simulated("few", seeds=2)])) == []
-    assert [n.partition(":")[0] for n in mark_notes(Profile([simulated("ties")]))] == ["="]
+
+    def marks(of_profile):
+        begins = (note.partition(":")[0] for note in of_profile.notes)
+        return [mark for mark in begins if mark in ("solved", "=")]
+
+    assert marks(profile) == ["solved"]
+    assert marks(Profile([simulated("few", seeds=2)])) == []
+    assert marks(Profile([simulated("ties")])) == ["="]
 
 
 TOKENS = MetricDescription(name="token_accuracy", label="token accuracy", scored="tokens")
@@ -148,7 +150,7 @@ def test_without_seeds_and_error_the_chance_level_is_not_judged():
 
 
 def test_the_answer_says_where_cells_differ_and_which_is_best_most_often(profile):
-    answer = profile_answer(profile)
+    answer = profile.answer
     # On epsilon rope has 0.95 in the mean, and less in two seeds.
     assert answer[0] == "Most data sets solved with every seed: rope (3 of 6 data sets)."
     assert answer[1] == "No cell solves delta and zeta with any seed."
@@ -156,16 +158,9 @@ def test_the_answer_says_where_cells_differ_and_which_is_best_most_often(profile
     assert "rope (on 6)" in answer[3]
 
 
-def test_effects_are_those_of_each_data_set(profile):
-    found = profile.effects["pe", "rope", "none"]
-    for name, accuracies in ACCURACIES.items():
-        difference = found[name].difference
-        assert difference.mean == pytest.approx(accuracies[0] - accuracies[2])
-
-
 def test_lower_is_better_is_turned_round():
     means = zip(PES, (2.0, 2.5, 3.0), strict=True)
     runs = [one for pe, bits in means for one in factory.lm(factory.cell(pe=pe), [bits] * 3)]
     (data,) = Profile([DataSet("book", "book", RunReport(runs))]).data_sets
-    levels = [data.scores[factory.name(pe=pe)].level for pe in PES]
+    levels = [data.scores[factory.name(pe=pe)]["level"] for pe in PES]
     assert levels == pytest.approx([1.0, 0.5, 0.0])

@@ -19,7 +19,7 @@ from refused import refused
 from statsmodels.stats.proportion import proportion_confint
 
 from zoo.config.metric_description import MetricDescription
-from zoo.report.html.report_page import run_text
+from zoo.report.page import run_text
 from zoo.report.rows import make_rows, why_not_comparable
 from zoo.report.run_report import RunReport
 

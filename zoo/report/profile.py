@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,36 +13,15 @@ from typing import Any
 import pandas as pd
 
 from zoo.config.metric_description import MetricDescription
-from zoo.errors import ZooError, nearest
+from zoo.errors import ZooError, counted, listed, nearest
 from zoo.report.rows import varying_axes
 from zoo.report.run_report import RunReport
-from zoo.report.stats.effects import Effect
+from zoo.report.tables.text import plain, tabulated
 from zoo.sweep.complete import read_run
 from zoo.sweep.records import FILE
 
-
-@dataclass(frozen=True)
-class Score:
-    """The score of a row on a data set.
-
-    mean: over seeds; None where there is none, and status then says why. best: it cannot be
-    distinguished from the best of all ranked rows, baselines included; None where it was not
-    ranked. solved: in how many of its trainings the task was solved; None where that cannot be
-    said. level: where it lies between the chance level (0) and the best possible score (1), or
-    between the worst and the best row where these are unknown.
-    """
-
-    mean: float | None
-    status: str
-    best: bool | None
-    solved: int | None
-    trained: int
-    level: float | None
-
-    @property
-    def solved_always(self) -> bool:
-        """Whether every training solved the task, and there is one."""
-        return self.trained > 0 and self.solved == self.trained
+NAMED = 4  # rows or data sets that a sentence names
+Line = dict[str, Any]  # what is known of a row on a data set, by the columns of profile.csv
 
 
 @dataclass(frozen=True)
@@ -58,70 +38,89 @@ class DataSet:
         return self.run.metric
 
     @cached_property
-    def scores(self) -> dict[str, Score]:
-        """Row name to its score."""
-        run, better = self.run, self.metric.better
-        means = [line[f"{self.metric.name}_mean"] for line in run.lines]
-        ends = [mean for mean in means if mean is not None]
-        if run.chance is not None and run.best_possible is not None:
-            ends = [run.chance, run.best_possible]
-        low, high = min(map(better, ends), default=0.0), max(map(better, ends), default=0.0)
+    def scores(self) -> dict[str, Line]:
+        """Row name to its line; what is unknown is None.
+
+        mean, low, high: over seeds. best: whether the row cannot be distinguished from the best of
+        all ranked rows, baselines included. solved: in how many of its trainings the task was
+        solved. level: where the mean lies between chance (0) and the best possible score (1), or
+        between the worst and the best row where these are unknown.
+        """
+        run, metric, better = self.run, self.metric, self.metric.better
+        ends = [run.chance, run.best_possible]
+        if None in ends:
+            ends = [line[f"{metric.name}_mean"] for line in run.lines]
+        levels = [better(end) for end in ends if end is not None]
         scores = {}
-        for row, line, mean in zip(run.rows, run.lines, means, strict=True):
+        for row, line in zip(run.rows, run.lines, strict=True):
+            mean, rank = line[f"{metric.name}_mean"], line["rank"]
             # One value for each training; a deterministic fit is one, whatever the seeds.
             values = {row.trained[seed].seed: value for seed, value in row.values.items()}
             level = None
             if mean is not None:
-                level = (better(mean) - low) / (high - low) if high > low else 1.0
-                level = min(1.0, max(0.0, level))
-            scores[row.name] = Score(
-                mean,
-                line["status"],
-                best=None if line["rank"] is None else line["rank"] == 1,
-                solved=None if run.goal is None else run.solved(list(values.values())),
-                trained=line["seeds"],
-                level=level,
-            )
+                span = max(levels) - min(levels)
+                level = min(1.0, max(0.0, (better(mean) - min(levels)) / span)) if span else 1.0
+            scores[row.name] = {
+                "name": row.name,
+                "baseline": row.baseline,
+                "data": self.name,
+                "task": run.records[0].task,
+                "metric": metric.name,
+                **{part: line[f"{metric.name}_{part}"] for part in ("mean", "low", "high")},
+                "seeds": line["seeds"],
+                "status": line["status"],
+                "best": None if rank is None else rank == 1,
+                "chance": run.chance,
+                "goal": run.goal,
+                "solved": None if run.goal is None else run.solved(list(values.values())),
+                "level": None if level is None else round(level, 4),
+                **row.chosen,
+            }
         return scores
 
-    @cached_property
-    def cells(self) -> dict[str, Score]:
-        """The scores of the cells, without baselines."""
-        return {row.name: self.scores[row.name] for row in self.run.rows if not row.baseline}
+    @property
+    def cells(self) -> list[Line]:
+        """The lines of the cells, without baselines."""
+        return [line for line in self.scores.values() if not line["baseline"]]
+
+    def text(self, row: str) -> str:
+        """``2/3 solved · .79``, or a score with its mark; without one, why there is none."""
+        if not (line := self.scores.get(row)):
+            return ""
+        if line["mean"] is None:
+            return str(line["status"])
+        if line["solved"] is not None:
+            return f"{line['solved']}/{line['seeds']} solved · {brief(line['mean'])}"
+        return f"{self.metric.format(line['mean'])}{' =' if line['best'] else ''}"
 
     @property
     def baseline_leads(self) -> bool:
         """Whether the mean of a baseline is as high as that of every cell."""
-        scored = {
-            n: self.metric.better(s.mean) for n, s in self.scores.items() if s.mean is not None
-        }
-        cells = [mean for name, mean in scored.items() if name in self.cells]
-        baselines = [mean for name, mean in scored.items() if name not in self.cells]
-        return bool(cells and baselines) and max(baselines) >= max(cells)
+        tops = [
+            max((v["level"] for v in self.scores.values() if v["level"] is not None and
+                 bool(v["baseline"]) == baseline), default=math.nan)
+            for baseline in (True, False)
+        ]  # fmt: skip
+        return tops[0] >= tops[1]
 
 
 class Profile:
-    """Rows × data sets. Cells come first, those that do best over all data sets at the top."""
+    """Rows × data sets. Cells come first, those that do best over all data sets at the top.
+
+    axes: those on which cells differ. names: row name to the name that tables print, its choices on
+    these axes.
+    """
 
     def __init__(self, data_sets: Sequence[DataSet]) -> None:
         self.data_sets = data_sets
-
-    @cached_property
-    def axes(self) -> list[str]:
-        """The axes on which cells differ."""
-        return list(varying_axes([row for data in self.data_sets for row in data.run.rows]))
-
-    @cached_property
-    def names(self) -> dict[str, str]:
-        """Row name to the name that tables print: its choices on the axes that vary."""
-        rows = {row.name: row for data in self.data_sets for row in data.run.rows}
+        rows = {row.name: row for data in data_sets for row in data.run.rows}
+        self.axes = list(varying_axes([row for data in data_sets for row in data.run.rows]))
 
         def order(name: str) -> tuple[bool, float]:
-            scores = [data.scores[name] for data in self.data_sets if name in data.scores]
-            level = statistics.fmean(score.level or 0.0 for score in scores)
-            return bool(rows[name].baseline), -level
+            lines = [data.scores[name] for data in data_sets if name in data.scores]
+            return bool(rows[name].baseline), -statistics.fmean(v["level"] or 0.0 for v in lines)
 
-        return {
+        self.names = {
             name: rows[name].baseline
             or "+".join(rows[name].cell[axis] for axis in self.axes)
             or name
@@ -129,16 +128,14 @@ class Profile:
         }
 
     @cached_property
-    def effects(self) -> dict[tuple[str, str, str], dict[str, Effect]]:
-        """(axis, component, against) to the effect on each data set, by the data set's name."""
-        effects: dict[tuple[str, str, str], dict[str, Effect]] = {}
-        for data in self.data_sets:
-            for effect in data.run.effects.main if data.run.effects else []:
-                # Of a task that is solved or not, a mean difference without a verdict misleads.
-                if effect.difference and (data.run.verdicts.rows or data.run.goal is None):
-                    key = effect.axis, effect.component, effect.against
-                    effects.setdefault(key, {})[data.name] = effect
-        return effects
+    def lines(self) -> list[Line]:
+        """One line for each row on each data set."""
+        return [
+            {"row": short, **data.scores[name]}
+            for name, short in self.names.items()
+            for data in self.data_sets
+            if name in data.scores
+        ]
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -146,24 +143,110 @@ class Profile:
         return pd.DataFrame(self.lines)
 
     @cached_property
-    def lines(self) -> list[dict[str, Any]]:
-        """One line for each row on each data set, as plain values; what is unknown is None."""
-        lines: list[dict[str, Any]] = []
-        for name, short in self.names.items():
-            for data in self.data_sets:
-                if (score := data.scores.get(name)) is None:
-                    continue
-                place, metric = data.run.position[name], data.metric.name
-                line = data.run.lines[place]
-                lines.append(
-                    {"row": short, "name": name, "data": data.name}
-                    | {"task": data.run.records[0].task, "metric": metric}
-                    | {part: line[f"{metric}_{part}"] for part in ("mean", "low", "high")}
-                    | {"seeds": line["seeds"], "status": score.status, "best": score.best}
-                    | {"chance": data.run.chance, "goal": data.run.goal, "solved": score.solved}
-                    | data.run.rows[place].chosen
-                )
-        return lines
+    def shown(self) -> pd.DataFrame:
+        """Rows × data sets as texts, with the chance level in the last line."""
+        texts = [
+            [plain(short, 40), *(data.text(name) for data in self.data_sets)]
+            for name, short in self.names.items()
+        ]
+        chances = [data.run.chance for data in self.data_sets]
+        if any(chance is not None for chance in chances):
+            levels = zip(self.data_sets, chances, strict=True)
+            texts.append(
+                ["(chance)", *("" if c is None else d.metric.format(c) for d, c in levels)]
+            )
+        return pd.DataFrame(texts, columns=["row", *(data.name for data in self.data_sets)])
+
+    def text(self, style: str = "simple") -> str:
+        """The same in a style of tabulate's."""
+        return tabulated(self.shown.to_numpy().tolist(), [str(head) for head in self.shown], style)
+
+    @cached_property
+    def answer(self) -> list[str]:
+        """Sentences for a reader who wants to choose.
+
+        Which cells solve most data sets, where rows differ, which is best most often, and where
+        baselines lead.
+        """
+        data_sets, answer = self.data_sets, []
+        if solvable := [data for data in data_sets if data.run.goal is not None]:
+            total = counted(len(solvable), "data set")
+            names, count = self._most_often(
+                solvable, lambda line: line["seeds"] > 0 and line["solved"] == line["seeds"]
+            )
+            answer.append(
+                f"Most data sets solved with every seed: {listed(names, NAMED)} "
+                f"({count} of {total})."
+                if names
+                else f"No cell solves any of the {total} with every seed."
+            )
+            never = [d.name for d in solvable if not any(line["solved"] for line in d.cells)]
+            if never:
+                answer.append(f"No cell solves {listed(never, NAMED)} with any seed.")
+        ranked = [d for d in data_sets if any(line["best"] for line in d.scores.values())]
+        apart = [d for d in ranked if any(line["best"] is False for line in d.cells)]
+        if not ranked:
+            enough = max(data.run.verdicts.enough for data in data_sets)
+            answer.append(
+                f"Too few seeds to say which rows differ: at least {enough} are needed "
+                f"(--seeds {enough})."
+            )
+        elif not apart:
+            answer.append(f"On none of the {len(ranked)} data sets can the cells be distinguished.")
+        else:
+            names, count = self._most_often(apart, lambda line: bool(line["best"]))
+            answer += [
+                f"Cells differ on {len(apart)} of {counted(len(ranked), 'data set')}: "
+                f"{listed([data.name for data in apart], NAMED)}.",
+                f"Most often the best there, or tied with it: {listed(names, NAMED)} (on {count}).",
+            ]
+        if ahead := [data.name for data in data_sets if data.baseline_leads]:
+            answer.append(f"A baseline scores as high as every cell on {listed(ahead, NAMED)}.")
+        return answer
+
+    def _most_often(
+        self, data_sets: Sequence[DataSet], holds: Callable[[Line], bool]
+    ) -> tuple[list[str], int]:
+        """The cells for which it holds on most data sets, and on how many; none for none."""
+        counts = {
+            short: sum(holds(line) for d in data_sets for line in d.cells if line["name"] == name)
+            for name, short in self.names.items()
+        }
+        most = max(counts.values(), default=0)
+        return [short for short, count in counts.items() if most and count == most], most
+
+    @cached_property
+    def notes(self) -> list[str]:
+        """What the columns hold, what the marks mean, and which differences could have shown."""
+        names: dict[str, list[str]] = {}
+        for data in self.data_sets:
+            lower = "" if data.metric.higher_is_better else " (lower is better)"
+            names.setdefault(f"{data.metric.label}{lower}", []).append(data.name)
+        parts = [f"{label}: {', '.join(of)}" for label, of in names.items()]
+        notes = [f"Mean over seeds of {'; '.join(parts)}."]
+        if any(data.run.goal is not None for data in self.data_sets):
+            notes.append(
+                "solved: in how many seeds the score is nine tenths of the way from chance to the "
+                "best possible one, or further; then the mean score of all."
+            )
+        unsolved = (data for data in self.data_sets if data.run.goal is None)
+        if any(line["best"] for data in unsolved for line in data.scores.values()):
+            notes.append("=: no row (cell or baseline) is significantly better on this data.")
+        gaps = [(data, data.run.verdicts.visible()) for data in self.data_sets]
+        known = [f"{d.metric.format_size(gap)} on {d.name}" for d, gap in gaps if gap is not None]
+        if known:
+            notes.append(
+                "Smallest differences between two rows that would have shown in 4 of 5 such runs: "
+                f"{listed(known, NAMED)}."
+            )
+        return notes
+
+
+def brief(value: float) -> str:
+    """With two decimals, and without the zero before the point: ``.95``."""
+    if abs(value) >= 10:
+        return f"{value:.3g}"
+    return f"{value:.2f}".replace("1.00", "1.0").removeprefix("0")
 
 
 def read_profile(
@@ -194,9 +277,8 @@ def read_profile(
         report = evaluated.get(place)
         if report is None:
             report = RunReport(runs[place], metric=metric if metric in known[place] else "")
-        data_sets.append(
-            DataSet(name if names.count(name) == 1 else place.name, place.name, report)
-        )
+        unique = name if names.count(name) == 1 else place.name
+        data_sets.append(DataSet(unique, place.name, report))
     return Profile(data_sets)
 
 

@@ -15,9 +15,7 @@ from urllib.parse import quote
 import pandas as pd
 
 from zoo.files import replacing
-from zoo.report import profile_text as profiled
 from zoo.report.profile import Profile
-from zoo.report.profile_text import PLOT_NAMES
 from zoo.report.run_report import RunReport
 from zoo.report.tables.text import bullets, line
 from zoo.sweep.records import Record
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
     from zoo.report.plots.plot import Plot
 
 PLOTS = "plots"  # the folder in a run's directory
-NAMES = ("pareto-speed", "pareto-memory", "effects", "epochs")  # of plots
+NAMES = ("pareto-speed", "pareto-memory", "epochs")  # of plots
 PAGE = "report.html"
 COLUMNS = 10  # of the table of a BenchResult
 
@@ -60,7 +58,7 @@ class BenchResult:
     @property
     def answer(self) -> str:
         """What the table says, in at most four lines."""
-        return "\n".join(_answer(self.report))
+        return "\n".join(self.report.answer)
 
     def __repr__(self) -> str:
         return f"{report_text(self.report)}\nRecords and tables: {self.directory}"
@@ -73,23 +71,13 @@ class BenchResult:
         return f"{shown.to_html(index=False, border=0)}{lines}"
 
 
-def _answer(report: RunReport | Profile) -> list[str]:
-    if isinstance(report, Profile):
-        return [" ".join(profiled.profile_answer(report))]
-    return report.answer
-
-
 def report_text(report: RunReport | Profile, width: int | None = None) -> str:
-    """What a terminal shows: the table, or of a profile both tables, and the answer.
+    """What a terminal shows: the table and the answer.
 
     width: of the terminal, in characters; None for the whole table.
     """
-    if isinstance(report, Profile):
-        tables = profiled.scores_table(report), profiled.effects_table(report)
-        parts = list(map(profiled.as_text, tables))
-    else:
-        parts = [report.table.text(width=width)]
-    return "\n\n".join(filter(None, [*parts, answer_text(report)]))
+    table = report.text() if isinstance(report, Profile) else report.table.text(width=width)
+    return f"{table}\n\n{answer_text(report)}"
 
 
 def scores_text(report: RunReport) -> str:
@@ -105,12 +93,11 @@ def scores_text(report: RunReport) -> str:
 def answer_text(report: RunReport | Profile) -> str:
     """The answer, in at most four lines, and at most two remarks on the data.
 
-    Of a profile: the answer, what its marks mean, what it could have seen.
+    Of a profile: the answer, and its notes.
     """
-    if not isinstance(report, Profile):
-        return "\n".join([*report.answer, *report.cautions])
-    marks = " ".join(profiled.mark_notes(report))
-    return "\n".join(filter(None, [*_answer(report), marks, *profiled.visible_notes(report)]))
+    if isinstance(report, Profile):
+        return "\n".join([" ".join(report.answer), *report.notes])
+    return "\n".join([*report.answer, *report.cautions])
 
 
 def report_data(report: RunReport | Profile, directory: Path) -> dict[str, Any]:
@@ -121,7 +108,7 @@ def report_data(report: RunReport | Profile, directory: Path) -> dict[str, Any]:
     """
     data: dict[str, Any] = {"directory": str(directory)}
     if isinstance(report, Profile):
-        return data | {"answer": profiled.profile_answer(report), "scores": report.lines}
+        return data | {"answer": report.answer, "scores": report.lines}
     pairs = itertools.combinations([row.name for row in report.verdicts.rows], 2)
     verdicts = [{"row": a, "other": b, "verdict": report.verdicts.verdict(a, b)} for a, b in pairs]
     return data | {"answer": report.answer, "rows": report.lines, "verdicts": verdicts}
@@ -138,24 +125,22 @@ def write_report(
     records give the same bytes on every machine with the same versions of the libraries. Raises
     WriteError where a file cannot be written.
     """
-    from zoo.report.html.report_page import profile_page, report_page
+    from zoo.report.page import report_page
     from zoo.report.plots.profile_plot import profile_plot
 
     write_tables(report, directory)
     plots = [profile_plot(report)] if isinstance(report, Profile) else make_plots(report)
     folder = directory / PLOTS
     folder.mkdir(exist_ok=True)
-    for old in {*NAMES, *PLOT_NAMES} - {plot.name for plot in plots}:
+    for old in set(NAMES) - {plot.name for plot in plots}:
         for suffix in (".png", ".svg"):
             folder.joinpath(f"{old}{suffix}").unlink(missing_ok=True)
     for plot in plots:
         write_file(folder / f"{plot.name}.svg", f"{plot.svg}\n")
         write_file(folder / f"{plot.name}.png", plot.png)
-    if not isinstance(report, Profile):
-        return write_file(directory / PAGE, report_page(report, plots, name))
-    for data in report.data_sets if inner else ():
+    for data in report.data_sets if inner and isinstance(report, Profile) else ():
         write_report(data.run, directory / data.directory, f"{name}: {data.name}" if name else "")
-    return write_file(directory / PAGE, profile_page(report, plots, name))
+    return write_file(directory / PAGE, report_page(report, plots, name))
 
 
 def write_tables(report: RunReport | Profile, directory: Path) -> Path:
@@ -165,12 +150,9 @@ def write_tables(report: RunReport | Profile, directory: Path) -> Path:
     """
     if isinstance(report, Profile):
         write_file(directory / "profile.csv", report.table.to_csv(index=False))
-        effects = profiled.as_text(profiled.effects_table(report), "github")
         links = [f"[{line(d.name)}]({quote(d.directory)}/table.md)" for d in report.data_sets]
-        parts = ["# Profile", *map(line, _answer(report))]
-        parts.append(profiled.as_text(profiled.scores_table(report), "github"))
-        parts.append(bullets([line(note) for note in profiled.profile_notes(report)]))
-        parts += [f"## Effects\n\n{effects}" if effects else "", "## Data sets", bullets(links)]
+        parts = ["# Profile", line(" ".join(report.answer)), report.text("github")]
+        parts += [bullets([line(note) for note in report.notes]), "## Data sets", bullets(links)]
     else:
         write_file(directory / "table.csv", report.table.frame.to_csv(index=False))
         write_file(directory / "table.tex", report.table.text("latex_booktabs") + "\n")
@@ -183,12 +165,11 @@ def write_tables(report: RunReport | Profile, directory: Path) -> Path:
 def make_plots(run: RunReport) -> list[Plot]:
     """Those of NAMES that the records have enough data for."""
     from zoo.report.plots.curves import epoch_plots
-    from zoo.report.plots.forest import forest_plots
     from zoo.report.plots.front import front_plots
     from zoo.report.plots.plot import styled
 
     with styled():
-        return [*front_plots(run), *forest_plots(run.effects), *epoch_plots(run)]
+        return [*front_plots(run), *epoch_plots(run)]
 
 
 def write_scale(records: Sequence[Record], directory: Path) -> None:

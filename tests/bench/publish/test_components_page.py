@@ -10,7 +10,7 @@ import pytest
 from markdown_tables import cells
 
 from bench.components.timings import FILE, main, read
-from bench.publish.components_page import components_page
+from bench.publish.others import components_page
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 SHAPES = {"small": "8 × 64 tokens of width 64", "large": "16 × 256 tokens of width 256"}

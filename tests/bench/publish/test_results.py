@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from bench.commit import written
-from bench.publish.__main__ import publish, published_pages
-from bench.publish.components_page import COMPONENTS
+from bench.publish.__main__ import publish
+from bench.publish.others import COMPONENTS
 from bench.publish.page import CURRENT, NOT_CURRENT, PAGE
-from bench.publish.published import load_published
+from bench.publish.published import load_published, published_pages
 from bench.results import suite_command
 from zoo.cli import main
 from zoo.report.profile import read_profile, the_profile

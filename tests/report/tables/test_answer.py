@@ -49,7 +49,7 @@ def test_without_a_ranked_cell_no_baseline_is_ranked(seeds):
     run = RunReport(records)
     assert [row.baseline for row in run.recorded_rows if row.deterministic] == ["words", "majority"]
     assert {line["rank"] for line in run.lines} == {None}
-    assert {score.best for score in DataSet("a", "a", run).scores.values()} == {None}
+    assert {score["best"] for score in DataSet("a", "a", run).scores.values()} == {None}
 
 
 def test_the_fastest_is_so_in_the_same_blocks_and_not_at_a_quieter_time():

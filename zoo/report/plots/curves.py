@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
 from numpy.typing import NDArray
 
-from zoo.report.plots.plot import HUES, MARKERS, NUMBERS, RULE, WIDTH, Plot, finish, styled
+from zoo.report.plots.plot import HUES, MARKERS, NAME, NAMED, WIDTH, Plot, finish, styled
 from zoo.report.rows import Row
 from zoo.report.run_report import RunReport
-from zoo.report.tables.scaling_table import COSTS, axis, curves
-from zoo.report.tables.text import plain
+from zoo.report.tables.scaling_table import COSTS, axis, scale_table
 from zoo.sweep.records import Record
 
-NAMED = 6  # cells in colour; the others are grey
-HEIGHT, NAME = 2.1, 22  # inches of a panel; characters of a name in the legend
-LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
+HEIGHT = 2.1  # inches of a panel
+LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 SHOWN = {"loss": "loss, nats", "accuracy": "accuracy, share right"}  # what may be in a curve
 TITLES = ("training step", "inference step", "training memory", "inference memory")
 Curve = dict[str, NDArray[np.float64]]  # key to values (seeds, epochs)
@@ -29,50 +25,37 @@ Curve = dict[str, NDArray[np.float64]]  # key to values (seeds, epochs)
 
 def epoch_plots(run: RunReport) -> list[Plot]:
     """One plot with a panel for each quantity in the curves; none where there are no curves."""
-    of_rows = {n: _curve(run.rows[n]) for n in run.drawn if run.rows[n].trained}
-    curves = {n: curve for n, curve in of_rows.items() if curve}
-    shown = [key for key in SHOWN if any(key in curve for curve in curves.values())]
-    if not shown or max(len(c["number"][0]) for c in curves.values()) < 2:
+    rows = sorted(run.rows, key=lambda row: row.name != run.reference)
+    curves = {run.short_name(row, NAME): curve for row in rows if (curve := epochs_of(row))}
+    drawn = dict(itertools.islice(curves.items(), NAMED))
+    shown = [key for key in SHOWN if any(key in curve for curve in drawn.values())]
+    if not shown or max(curve["number"].shape[1] for curve in drawn.values()) < 2:
         return []
-    # The reference and the best, in the order of the table.
-    chosen = sorted(sorted(curves, key=lambda n: (run.rows[n].name != run.reference, n))[:NAMED])
-    styles: dict[int, dict[str, Any]] = {n: {"color": RULE, "linewidth": 0.7} for n in curves}
-    for n, hue, dashes in zip(chosen, HUES, LINES, strict=False):
-        styles[n] = {"color": hue, "linestyle": dashes, "linewidth": 1.5}
     figure = Figure(figsize=(WIDTH, HEIGHT * len(shown) + 0.7), layout="constrained")
     panels = figure.subplots(len(shown), squeeze=False, sharex=True)[:, 0]
-    marks = {}
-    for place, (key, axes) in enumerate(zip(shown, panels, strict=True)):
-        drawn = sorted((n for n in curves if key in curves[n]), key=lambda n: (n in chosen, n))
-        for n in drawn:
-            epochs, values = curves[n]["number"][0], curves[n][key]
-            marks[gid := f"row-{n}-{place}"] = run.describe(n)
-            axes.plot(epochs, values.mean(axis=0), gid=gid, **styles[n])
-            if n in chosen and len(values) > 1:
-                low, high = values.min(axis=0), values.max(axis=0)
-                band = {"color": styles[n]["color"], "alpha": 0.18, "linewidth": 0}
-                axes.fill_between(epochs, low, high, **band)
+    for key, axes in zip(shown, panels, strict=True):
+        for (name, curve), hue, dashes in zip(drawn.items(), HUES, LINES, strict=False):
+            if key in curve:
+                epochs, values = curve["number"][0], curve[key]
+                axes.plot(epochs, values.mean(axis=0), color=hue, linestyle=dashes, label=name)
+                ends = values.min(axis=0), values.max(axis=0)
+                axes.fill_between(epochs, *ends, color=hue, alpha=0.18, linewidth=0)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_ylabel(SHOWN[key])
-        values = np.concatenate([curves[n][key].ravel() for n in drawn])
-        if key == "loss" and values.min() > 0 and values.max() / values.min() > 10:
-            _log_scale(axes)
     panels[-1].set_xlabel("epoch")
-    handles = [Line2D([], [], **styles[n]) for n in chosen]
-    names = [plain(run.short_name(run.rows[n]), NAME) for n in chosen]
-    figure.legend(handles, names, loc="outside lower center", ncols=2)
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=2)
     about = (
         "Lines: mean over seeds on the training split, during training and so with dropout. The "
         "shaded band is from the lowest to the highest seed."
     )
-    if rest := len(curves) - len(chosen):
-        about += f" The reference and the best are in colour; the other {rest} are grey."
-    title = f"{' and '.join(shown).capitalize()} per epoch"
-    return [finish("epochs", title, f"{about} {run.drawn_note}".rstrip(), figure, marks)]
+    if len(curves) > len(drawn):
+        about += f" Shown are the reference and the best of {len(curves)} rows."
+    return [finish("epochs", f"{' and '.join(shown).capitalize()} per epoch", about, figure)]
 
 
-def _curve(row: Row) -> Curve:
-    """Of the epochs that all seeds have; empty where there are none."""
+def epochs_of(row: Row) -> Curve:
+    """The curves of the epochs that all seeds have; empty where there are none."""
     steps = [record.curve for record in row.trained.values() if record.curve]
     epochs = min(map(len, steps), default=0)
     if not epochs:
@@ -82,49 +65,33 @@ def _curve(row: Row) -> Curve:
     return values if "number" in values else {}
 
 
-def _log_scale(axes: Axes) -> None:
-    axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator())
-    axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.yaxis.set_major_formatter(NUMBERS)
-
-
-@styled()
 def scale_plot(records: Sequence[Record]) -> Plot:
     """Time and memory of a step by length: a line for each cell."""
-    cells, over = curves(records), axis(records)
-    lengths = sorted({record.config["value"] for record in records})
-    figure = Figure(figsize=(6.4, 5.2), layout="constrained")
-    panels = figure.subplots(2, 2).ravel()
-    marks: dict[str, str] = {}
-    styles: list[dict[str, Any]] = [
-        {"color": HUES[n % len(HUES)], "marker": MARKERS[n % len(MARKERS)], "markersize": 4}
-        for n in range(len(cells))
-    ]
-    for place, (metric, axes) in enumerate(zip(COSTS, panels, strict=True)):
-        head, factor = COSTS[metric]
-        for number, curve in enumerate(cells):
-            gid, power = f"row-{number}-{place}", curve.power(metric)
-            marks[gid] = f"{curve.name}: {over} to the power of {power}" if power else curve.name
-            values, costs = curve.points(metric)
-            shown = [cost * factor for cost in costs]
-            axes.plot(values, shown, linewidth=1.3, gid=gid, **styles[number])
-        axes.set(title=TITLES[place], xlabel=f"{over}, tokens", ylabel=head.split()[-1])
-        if axes.dataLim.minpos.min() < np.inf:  # something was measured
-            axes.set_xscale("log", base=2)
-            _log_scale(axes)
-        axes.xaxis.set_major_locator(FixedLocator(lengths))
-        axes.xaxis.set_minor_locator(NullLocator())
-        axes.set_xticks(lengths, [f"{length:,}" for length in lengths])
-        axes.tick_params(axis="x", labelrotation=45 if len(lengths) > 4 else 0)
-    names = [plain(curve.name, 30) for curve in cells]
-    handles = [
-        Line2D([], [], label=name, **style) for name, style in zip(names, styles, strict=True)
-    ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=min(3, len(handles)))
-    about = (
-        f"Cost of one step of one batch against {over}. Both scales are logarithmic: a straight "
-        "line is a power, and its slope the exponent. A line ends where a cell ran out of memory "
-        "or time."
-    )
-    return finish("scale", f"How cost grows with {over}", about, figure, marks)
+    over, frame = axis(records), scale_table(records)
+    lengths = sorted(frame[over].unique())
+    with styled():
+        figure = Figure(figsize=(6.4, 5.2), layout="constrained")
+        panels = figure.subplots(2, 2).ravel()
+        for title, metric, axes in zip(TITLES, COSTS, panels, strict=True):
+            head, factor = COSTS[metric]
+            styles = zip(itertools.cycle(HUES), itertools.cycle(MARKERS), strict=False)
+            cells = frame.groupby("cell", sort=False)
+            for (name, points), (hue, marker) in zip(cells, styles, strict=False):
+                costs, look = factor * points[metric], {"color": hue, "marker": marker}
+                axes.plot(points[over], costs, markersize=4, label=name, **look)
+            axes.set(xscale="log", yscale="log", title=title, ylabel=head.split()[-1])
+            axes.xaxis.set_major_locator(FixedLocator(lengths))
+            axes.xaxis.set_minor_locator(NullLocator())
+            axes.tick_params(axis="x", labelrotation=45)
+            axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            for of_axes in (axes.xaxis, axes.yaxis):
+                of_axes.set_major_formatter(StrMethodFormatter("{x:,g}"))
+        handles, names = panels[0].get_legend_handles_labels()
+        figure.supxlabel(f"{over}, tokens", fontsize="medium")
+        figure.legend(handles, names, loc="outside lower center", ncols=2)
+        about = (
+            f"Cost of one step of one batch against {over}. Both scales are logarithmic: a "
+            "straight line is a power, and its slope the exponent. A line ends where a cell ran "
+            "out of memory or time."
+        )
+        return finish("scale", f"How cost grows with {over}", about, figure)

@@ -1,1 +1,0 @@
-"""The page of a run: one HTML file that needs nothing else and no network."""
