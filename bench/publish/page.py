@@ -17,7 +17,7 @@ from zoo.report.profile import Profile
 from zoo.report.run_report import RunReport
 from zoo.report.stats.effects import sentence
 from zoo.report.tables.text import bullets, code, escaped, line
-from zoo.report.write import PLOTS
+from zoo.report.write import NAMES, PLOTS
 from zoo.sweep.keys import stale_rows
 from zoo.sweep.records import Record
 
@@ -145,8 +145,9 @@ def _files(run: Run) -> str:
 
 def _plots(directory: Path) -> list[str]:
     """The plots that were written, each with its title and how to read it."""
+    files = [directory / PLOTS / f"{name}.svg" for name in (*NAMES, "profile")]
     shown = []
-    for file in sorted((directory / PLOTS).glob("*.svg"), reverse=True):
+    for file in (file for file in files if file.exists()):
         root = ElementTree.parse(file).getroot()
         title, about = (line(root.findtext(f"{SVG}{tag}", "")) for tag in ("title", "desc"))
         shown.append(f"### {title}\n\n![{title}]({PLOTS}/{file.name})\n\n{about}")
