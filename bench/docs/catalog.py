@@ -23,15 +23,15 @@ def catalog() -> Registry:
 @functools.cache
 def plugins() -> list[Register]:
     """What each plug-in beside the zoo registers."""
-    found = []
+    registers = []
     for file in sorted((ROOT / "plugins").glob("*/pyproject.toml")):
         project = tomllib.loads(file.read_text("utf-8"))["project"]
         if str(file.parent) not in sys.path:
             sys.path.append(str(file.parent))
         for module in project.get("entry-points", {}).get("zoo", {}).values():
             owner = Owner(project["name"], project["version"], module)
-            found.append(read_plugin(module, owner))
-    return found
+            registers.append(read_plugin(module, owner))
+    return registers
 
 
 def install_command(component: Component) -> str:

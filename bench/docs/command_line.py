@@ -22,14 +22,14 @@ _OPTION = re.compile(r"(?<![\w`-])(--?[a-z][\w-]*)")
 @functools.cache
 def commands() -> dict[str, tuple[click.Command, click.Context]]:
     """Every command by its name, with a context to ask it for its options."""
-    found = {}
+    contexts = {}
     for registered in catalog().commands.values():
         # A parent of its own: a command keeps its options in what contexts of one parent share.
         root = click.Context(cli, info_name="zoo", **cli.context_settings)
         command: Any = registered.resolve()
         context = click.Context(command, info_name=registered.name, parent=root)
-        found[registered.name] = command, context
-    return found
+        contexts[registered.name] = command, context
+    return contexts
 
 
 def options(name: str) -> list[click.Parameter]:

@@ -90,11 +90,11 @@ def _influence(attention: Attention, position: PositionalEncoding, *, causal: bo
     x = torch.randn(1, LENGTH, SIZES.dim).repeat(LENGTH, 1, 1).requires_grad_()
     y = attention(x, LayerContext(Tokens.whole(LENGTH), position, causal=causal))
     rows = torch.arange(LENGTH)
-    found = torch.zeros(LENGTH, LENGTH)
+    influence = torch.zeros(LENGTH, LENGTH)
     for direction in torch.randn(DRAWS, SIZES.dim):
         (gradient,) = torch.autograd.grad((y[rows, rows] @ direction).sum(), x, retain_graph=True)
-        found += gradient.norm(dim=-1)
-    scaled: Map = (found / found.amax(dim=1, keepdim=True)).double().numpy()
+        influence += gradient.norm(dim=-1)
+    scaled: Map = (influence / influence.amax(dim=1, keepdim=True)).double().numpy()
     return scaled
 
 

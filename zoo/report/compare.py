@@ -63,6 +63,11 @@ class Change:
     floor: float = 0.0
     adjusted: float | None = None
 
+    @property
+    def tested(self) -> bool:
+        """Whether a test was made."""
+        return self.p is not None
+
     def judged(self, adjusted: float | None) -> Change:
         """With its corrected p-value: a tie unless it is significant."""
         adjusted = max(adjusted or 0.0, self.floor)
@@ -104,41 +109,41 @@ class Comparison:
 
 def compare(before: RunReport, after: RunReport) -> Comparison:
     """Compare two runs; ZooError where they have no row, or not their task, in common."""
-    old, new = ({row.name: row for row in run.recorded_rows} for run in (before, after))
+    rows, rows_now = ({row.name: row for row in run.recorded_rows} for run in (before, after))
     kinds = [f"{run.records[-1].task} by {run.metric.label}" for run in (before, after)]
     if kinds[0] != kinds[1]:
         raise ZooError(f"one run is of {kinds[0]}, the other of {kinds[1]}")
-    pairs = [(old[name], row) for name, row in new.items() if name in old]
+    pairs = [(rows[name], row) for name, row in rows_now.items() if name in rows]
     if not pairs:
-        sides = listed(old, NAMED), listed(new, NAMED)
+        sides = listed(rows, NAMED), listed(rows_now, NAMED)
         raise ZooError(f"no row in common: one run has {sides[0]}, the other {sides[1]}")
     settings: dict[str, list[tuple[Any, Any]]] = {}
     for twins in (twins for pair in pairs for twins in _twins(*pair)):
         for name, values in changed_settings(*twins).items():
             if values not in (known := settings.setdefault(name, [])):
                 known.append(values)
-    reference = base_of([row for _, row in pairs])
+    reference = base_of([new for _, new in pairs])
     # With other settings the reference is another one too: ratios to it would hide the change.
     if settings or reference not in {new.name for old, new in pairs if old.measured}:
         reference = ""
     speeds = [Speeds([pair[side] for pair in pairs], reference) for side in (0, 1)]
     scores, changes = _score_changes(pairs), {}
-    for one, other in pairs:
-        of_row = {after.metric.label: scores[other.name]} if one.values or other.values else {}
-        changes[other.name] = of_row | _cost_changes(one, other, reference, speeds)
-    tests = [(row, key) for row in changes.values() for key in row if row[key].p is not None]
-    for (row, key), p in zip(tests, holm([row[key].p for row, key in tests]), strict=True):
-        row[key] = row[key].judged(p)
-    rows = []
-    for one, other in pairs:
-        name, of_row = other.name, changes[other.name]
-        texts = after.short_name(other), before.score_text(name), after.score_text(name)
-        rows.append(ComparedRow(name, *texts, of_row, *_verdict(one, other, of_row)))
+    for old, new in pairs:
+        of_row = {after.metric.label: scores[new.name]} if old.values or new.values else {}
+        changes[new.name] = of_row | _cost_changes(old, new, reference, speeds)
+    tests = [(of_row, key) for of_row in changes.values() for key in of_row if of_row[key].tested]
+    for (of_row, key), p in zip(tests, holm([of_row[key].p for of_row, key in tests]), strict=True):
+        of_row[key] = of_row[key].judged(p)
+    compared = []
+    for old, new in pairs:
+        name, of_row = new.name, changes[new.name]
+        texts = after.short_name(new), before.score_text(name), after.score_text(name)
+        compared.append(ComparedRow(name, *texts, of_row, *_verdict(old, new, of_row)))
     return Comparison(
         metric=after.metric,
-        rows=rows,
-        added=[name for name in new if name not in old],
-        gone=[name for name in old if name not in new],
+        rows=compared,
+        added=[name for name in rows_now if name not in rows],
+        gone=[name for name in rows if name not in rows_now],
         settings=settings,
         notes=_notes(before, after, len(tests), reference, speeds),
     )
@@ -181,19 +186,19 @@ def comparison_data(comparison: Comparison, before: str, after: str) -> dict[str
     return data | {"metric": comparison.metric.label}
 
 
-def _twins(one: Row, other: Row) -> list[tuple[Record, Record]]:
+def _twins(old: Row, new: Row) -> list[tuple[Record, Record]]:
     """The trainings with the same seed, and the measurements of cost, of one row in both runs."""
-    twins = [(one.trained[s], other.trained[s]) for s in one.trained if s in other.trained]
-    return [*twins, *([(one.measured, other.measured)] if one.measured and other.measured else [])]
+    twins = [(old.trained[s], new.trained[s]) for s in old.trained if s in new.trained]
+    return [*twins, *([(old.measured, new.measured)] if old.measured and new.measured else [])]
 
 
-def _why_untested(one: Row, other: Row) -> str:
+def _why_untested(old: Row, new: Row) -> str:
     """Why the metric of a row cannot be compared; empty where it can."""
-    if not one.values or not other.values:
+    if not old.values or not new.values:
         return "not scored in both"
-    if one.failed or other.failed:
+    if old.failed or new.failed:
         return "a seed failed, and the others are those that went well"
-    if not (twins := [(one.trained[s], other.trained[s]) for s in one.values if s in other.values]):
+    if not (twins := [(old.trained[s], new.trained[s]) for s in old.values if s in new.values]):
         return "no seed in common"
     return next(filter(None, (why_not_comparable(*pair) for pair in twins)), "")
 
@@ -207,38 +212,38 @@ def _score_changes(pairs: Sequence[Pair]) -> dict[str, Change]:
         return changes
     scores = scores_of([pair[side] for side in (1, 0) for pair in known])
     places = np.arange(2 * len(known)).reshape(2, -1).T
-    for (_, new), found in zip(
+    for (_, new), difference in zip(
         known, tested(scores, pairs_of(places, 2 * len(known))), strict=True
     ):
-        change = Change(found.mean, found.low, found.high)
-        if abs(found.mean) < ROUNDING and not found.disputed:  # equal, and no test
+        change = Change(difference.mean, difference.low, difference.high)
+        if abs(difference.mean) < ROUNDING and not difference.disputed:  # equal, and no test
             change = replace(change, verdict=0)
-        elif found.p is None:
-            why = f"{counted(found.seeds, 'seed')} in common, {ENOUGH} are needed"
+        elif difference.p is None:
+            why = f"{counted(difference.seeds, 'seed')} in common, {ENOUGH} are needed"
             change = replace(change, why=why)
         else:
-            verdict = 1 if new.metric.better(found.mean) > 0 else -1
-            change = replace(change, verdict=verdict, p=found.p, floor=found.guarded(0.0))
+            verdict = 1 if new.metric.better(difference.mean) > 0 else -1
+            change = replace(change, verdict=verdict, p=difference.p, floor=difference.guarded(0.0))
         changes[new.name] = change
     return changes
 
 
 def _cost_changes(
-    one: Row, other: Row, reference: str, speeds: Sequence[Speeds]
+    old: Row, new: Row, reference: str, speeds: Sequence[Speeds]
 ) -> dict[str, Change]:
     """Memory, and the speeds where there is a reference; nothing where neither was measured."""
-    old, new = one.measured, other.measured
-    if not old or not new:
-        return {MEMORY: Change(why="not measured in both")} if old or new else {}
-    if why := why_not_comparable(old, new):
+    if not old.measured or not new.measured:
+        lost = old.measured or new.measured
+        return {MEMORY: Change(why="not measured in both")} if lost else {}
+    if why := why_not_comparable(old.measured, new.measured):
         return {MEMORY: Change(why=why)}
     changes = {}
-    for phase, quantity in SPEEDS.items() if reference not in ("", other.name) else ():
-        changes[quantity] = _speed_change(phase, {other.name: 1.0, reference: -1.0}, speeds)
-    before, after = (record.metrics.get(PEAK) for record in (old, new))
+    for phase, quantity in SPEEDS.items() if reference not in ("", new.name) else ():
+        changes[quantity] = _speed_change(phase, {new.name: 1.0, reference: -1.0}, speeds)
+    before, after = (row.cost.get(PEAK) for row in (old, new))
     if before and after:
         changes[MEMORY] = Change(after / before, verdict=memory_verdict(after, before))
-        if _measured_on(old) != _measured_on(new):
+        if _measured_on(old.measured) != _measured_on(new.measured):
             changes[MEMORY] = Change(why="measured on another machine or in another way")
     return changes
 
@@ -260,11 +265,11 @@ def _measured_on(record: Record) -> tuple[object, ...]:
     return *machine_of(record.environment), compiled, record.metrics.get("memory_how")
 
 
-def _verdict(one: Row, other: Row, changes: Mapping[str, Change]) -> tuple[str, str]:
+def _verdict(old: Row, new: Row, changes: Mapping[str, Change]) -> tuple[str, str]:
     """The verdict on a row, and what it is based on."""
-    if lost := _failed_alone(other, one):
+    if lost := _failed_alone(new, old):
         return "worse", lost
-    if recovered := _failed_alone(one, other):
+    if recovered := _failed_alone(old, new):
         return "better", f"before: {recovered}"
     worse, tie, better = (
         ", ".join(what for what, change in changes.items() if change.verdict == verdict)
@@ -274,7 +279,7 @@ def _verdict(one: Row, other: Row, changes: Mapping[str, Change]) -> tuple[str, 
         return "mixed", f"worse {worse}; better {better}"
     if worse or better:
         return "worse" if worse else "better", worse or better
-    # What could not be compared is stated with a tie, or it would pass for one.
+    # What could not be compared is stated with a tie, or it would pass for old.
     unknown = {what: change.why for what, change in changes.items() if change.why}
     if tie:
         return "tie", "; ".join(f"{what}: {why}" for what, why in unknown.items())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -96,12 +95,10 @@ class DataSet:
     @property
     def baseline_leads(self) -> bool:
         """Whether the mean of a baseline is as high as that of every cell."""
-        tops = [
-            max((v["level"] for v in self.scores.values() if v["level"] is not None and
-                 bool(v["baseline"]) == baseline), default=math.nan)
-            for baseline in (True, False)
-        ]  # fmt: skip
-        return tops[0] >= tops[1]
+        lines = [line for line in self.scores.values() if line["mean"] is not None]
+        cells = [self.metric.better(line["mean"]) for line in lines if not line["baseline"]]
+        baselines = [self.metric.better(line["mean"]) for line in lines if line["baseline"]]
+        return bool(cells and baselines) and max(baselines) >= max(cells)
 
 
 class Profile:
@@ -118,7 +115,9 @@ class Profile:
 
         def order(name: str) -> tuple[bool, float]:
             lines = [data.scores[name] for data in data_sets if name in data.scores]
-            return bool(rows[name].baseline), -statistics.fmean(v["level"] or 0.0 for v in lines)
+            return bool(rows[name].baseline), -statistics.fmean(
+                line["level"] or 0 for line in lines
+            )
 
         self.names = {
             name: rows[name].baseline
