@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import statistics
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,11 +27,9 @@ class Comparison(BaseModel):
     work: what is timed. sizes: of the model and of its batches. ours: what we and the others
     compute, and under which conditions. against: the other library. logs: of the ratio, their time
     divided by ours: of each process, block by block. check: the same of a second copy of one side.
-    ratio: their centre, with its 95% interval from low to high. reach: the goal, None where there
-    is none; reached: whether the ratio meets it. contention: wall time over CPU time. matrix_share:
-    what share of the machine's matrix rate the operations of our side are, by formula. seconds: of
-    one step by side, the median of the first process. skipped: why nothing was measured, and what
-    would help; the numbers are then None. commit: of the zoo's code, with "+" where it was changed.
+    ratio: their centre, with its 95% interval from low to high. contention: wall time over CPU
+    time. skipped: why nothing was measured, and what would help; the numbers are then None. commit:
+    of the zoo's code, with "+" where it was changed.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)  # fields of earlier versions
@@ -44,13 +41,9 @@ class Comparison(BaseModel):
     ratio: float | None = None
     low: float | None = None
     high: float | None = None
-    reach: float | None = None
-    reached: bool | None = None
     logs: tuple[tuple[float, ...], ...] = ()
     check: tuple[tuple[float, ...], ...] = ()
     contention: float = 1.0
-    matrix_share: float | None = None
-    seconds: dict[str, float] | None = None
     skipped: str = ""
     machine: str = ""
     device: str = ""
@@ -99,20 +92,15 @@ def joined(parts: Sequence[Comparison]) -> Comparison:
     if len(made) < 2:
         return (made or parts)[0]
     changed: dict[str, Any] = {"contention": max(part.contention for part in made)}
-    if shares := [part.matrix_share for part in made if part.matrix_share is not None]:
-        changed["matrix_share"] = round(statistics.geometric_mean(shares), 4)
     changed |= {n: tuple(x for part in made for x in getattr(part, n)) for n in ("logs", "check")}
     return _evaluated(made[0].model_copy(update=changed))
 
 
 def _evaluated(line: Comparison) -> Comparison:
-    """With the ratio that its logs give, and whether it meets the goal."""
-    # The goal is compared with the printed value, so that no line says 1.15 of 1.15, not reached.
+    """With the ratio that its logs give."""
     ratio = line.estimate
     values = {"ratio": ratio.value, "low": ratio.low, "high": ratio.high}
-    changed: dict[str, Any] = {n: None if x is None else round(x, 4) for n, x in values.items()}
-    if line.reach is not None:
-        changed["reached"] = changed["ratio"] >= line.reach
+    changed = {n: None if x is None else round(x, 4) for n, x in values.items()}
     return line.model_copy(update=changed)
 
 

@@ -26,18 +26,6 @@ class Shape:
         s = self.sizes
         return f"{s.layers} layers × {s.dim} wide, {self.batch} × {self.length} tokens"
 
-    def training_flops(self) -> int:
-        """Floating point operations of the matrix products of one training step.
-
-        Forward, per layer: 8 B L D^2 in the four projections, 4 B L^2 D in scores and mixing,
-        4 B L D F in the feed-forward network; backward costs twice as much (Kaplan et al.
-        2020, section 2.1). Not counted: what a kernel computes a second time in its backward pass,
-        embeddings, and the head.
-        """
-        s, tokens = self.sizes, self.batch * self.length
-        layer = tokens * (8 * s.dim**2 + 4 * self.length * s.dim + 4 * s.dim * s.ffn_dim)
-        return 3 * s.layers * layer
-
 
 def _shape(batch: int, length: int, dim: int, layers: int, heads: int, ffn_dim: int) -> Shape:
     sizes = Sizes(

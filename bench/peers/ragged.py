@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 from torch import nn
 
-from bench.peers.comparison import Comparison, measured, skipped
-from bench.peers.encoders import SAME, TRAINING_REACH
-from bench.peers.model_pairs import PEERS, MissingError, check_equal_on_batch, model_pair
+from bench.peers import encoders
+from bench.peers.comparison import Comparison, skipped
+from bench.peers.encoders import SAME
+from bench.peers.model_pairs import PEERS, MissingError
 from bench.peers.options import CLASSES, Options, Shape
-from bench.peers.steps import COPY, Batch, our_name, take_turns, training
+from bench.peers.steps import Batch, training
 from zoo.data.batches import PaddedSplit
 from zoo.data.encoding import encode_labelled
 from zoo.data.sources.corpus import Corpus
@@ -38,41 +38,14 @@ def compare(options: Options) -> Iterator[Comparison]:
         return
     sample = _sample(split)
     batches = [_batch(split, rows) for rows in sample]
-    steps: dict[str, Work] = {}
-    compared: list[tuple[str, str]] = []
-    for peer in PEERS:
-        try:
-            ours, theirs = model_pair(peer, shape)
-        except MissingError as missing:
-            yield skipped(WORK, peer.name, missing, runtime)
-            continue
-        for batch in (batches[0], batches[-1]):  # the shortest and the longest
-            check_equal_on_batch(peer, ours, theirs, batch, runtime)
-        if not steps:
-            steps[COPY] = _pass(copy.deepcopy(ours), batches, runtime)
-            copied = our_name(peer.name)
-        steps[our_name(peer.name)] = _pass(ours, batches, runtime)
-        steps[peer.name] = _pass(theirs, batches, runtime)
-        compared.append((peer.name, our_name(peer.name)))
-    turns = take_turns(steps, options, compared)
     lengths = split.lengths[np.concatenate(sample)]
     padded = sum(ids.numel() for ids, _, _ in batches) / int(lengths.sum())
     sizes = (
         f"{shape.sizes.layers} layers × {shape.sizes.dim} wide, {len(lengths)} articles of "
         f"{int(lengths.min())} to {int(lengths.max())} tokens in batches of {BATCH_SIZE}"
     )
-    for name, own in compared:
-        yield measured(
-            WORK,
-            name,
-            turns.logs(name, own),
-            runtime,
-            check=turns.logs(COPY, copied),
-            contention=turns.contention,
-            reach=TRAINING_REACH,
-            sizes=sizes,
-            ours=f"{SAME}; batches by length, {padded:.2f} × the tokens",
-        )
+    ours = f"{SAME}; batches by length, {padded:.2f} × the tokens"
+    yield from encoders.compare(WORK, PEERS, shape, batches, _pass, options, sizes=sizes, ours=ours)
 
 
 def _pass(model: nn.Module, batches: Sequence[Batch], runtime: Runtime) -> Work:

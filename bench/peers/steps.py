@@ -31,7 +31,6 @@ from zoo.training.device import Runtime
 
 MOST_SECONDS = 300.0  # of the turns of a process, once it has its least blocks
 Batch = tuple[Tensor, Tokens, Tensor]  # ids (B, L), their tokens, labels (B)
-PRODUCTS = 16  # of one step of matrix products: a tenth of a second on two cores
 COPY = "the copy"  # names a second copy of one of the zoo's models: the check of the intervals
 
 
@@ -46,10 +45,6 @@ class Turns:
         """Log of the seconds of the one over those of the other, block by block."""
         logs: Logs = np.log(self.seconds[above] / self.seconds[below])
         return logs
-
-    def median(self, name: str) -> float:
-        """Seconds of a step, in four digits."""
-        return float(f"{np.median(self.seconds[name]):.4g}")
 
 
 def take_turns(
@@ -147,16 +142,3 @@ def inference(model: nn.Module, batches: Sequence[Batch], runtime: Runtime) -> W
             model(ids, tokens)
 
     return step
-
-
-def matrix_products(runtime: Runtime, *, quick: bool = False) -> tuple[Work, int]:
-    """Large square products at the runtime's precision, and their floating point operations."""
-    size = 256 if quick else 8192 if runtime.device.type == "cuda" else 1024
-    dtype = torch.bfloat16 if runtime.precision == "bf16" else torch.float32
-    a, b = (torch.randn(size, size, device=runtime.device, dtype=dtype) for _ in range(2))
-
-    def step(_: int) -> None:
-        for _ in range(PRODUCTS):
-            a @ b
-
-    return step, PRODUCTS * 2 * size**3

@@ -42,7 +42,7 @@ def test_each_block_gives_all_a_turn_after_one_step_of_warm_up():
         numbers = range(first, first + count)
         assert sorted(calls[2:]) == sorted((name, n) for name in "ab" for n in numbers)
         assert len(turns.logs("b", "a")) == count
-    assert 3 < turns.median("b") / turns.median("a") < 27
+    assert 3 < np.exp(np.median(turns.logs("b", "a"))) < 27
 
 
 def test_blocks_end_when_the_interval_is_narrow_and_the_third_process_has_the_least(monkeypatch):
@@ -71,23 +71,6 @@ def test_each_process_measures_anew_and_a_third_what_is_near_one(
     assert begun == processes
     told = printed_comparisons(capsys.readouterr().out)
     assert [one.blocks for one in told] == [6 * (process + 1) for process in processes]
-
-
-def test_flops_equal_those_that_torch_counts():
-    from torch.utils.flop_counter import FlopCounterMode
-
-    shape = options.Shape(options.TINY.sizes.model_copy(update={"max_length": 32}), 2, 32)
-    ours, _ = model_pairs.model_pair(model_pairs.TORCH, shape)
-    # A fused kernel is counted with its recomputation; plain products are not.
-    for block in ours.encoder.blocks:
-        block.attention.attend = lambda q, k, v, mask, bias: (
-            (q @ k.transpose(-2, -1)).softmax(-1) @ v
-        )
-    ids, tokens, _ = random_batches(shape, torch.device("cpu"), 1)[0]
-    with FlopCounterMode(display=False) as counter:
-        vectors = ours.encoder(ids, tokens)
-        vectors.sum().backward()
-    assert counter.get_total_flops() == pytest.approx(shape.training_flops(), rel=1e-6)
 
 
 def test_models_with_different_weights_are_unequal():
@@ -142,8 +125,7 @@ def test_equal_work_is_all_positions_without_dropout_on_the_same_batches(monkeyp
     monkeypatch.setattr(encoders, "training", recorded)
     monkeypatch.setattr(encoders, "PEERS", (model_pairs.TORCH,))
     monkeypatch.setattr(encoders, "X_ROTARY", model_pairs.TORCH)
-    lines = list(encoders.compare_training(options.Options(RUNTIME, blocks=2, quick=True)))
-    assert all(line.matrix_share > 0 for line in lines)
+    list(encoders.compare_training(options.Options(RUNTIME, blocks=2, quick=True)))
     assert len({id(batches) for _, batches in made}) == 1
     for model, batches in made:
         assert model.pool.reads is None
