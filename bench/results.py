@@ -19,8 +19,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from bench.publish.__main__ import published_pages
-from bench.publish.published import Published
+from bench.publish.published import Published, published_pages
 from zoo.config.request import load_suite, read_suite
 from zoo.errors import counted
 from zoo.execution.machine import own_cores
