@@ -19,7 +19,6 @@ from pathlib import Path
 from zoo.errors import WriteError, ZooError
 
 FULL = errno.ENOSPC, errno.EDQUOT
-WITHOUT_LOCKS = errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP
 SCRATCH = "zoo-tmp-"  # the names of unfinished directories begin with it
 
 
@@ -29,8 +28,8 @@ def system_error(error: BaseException) -> int:
         return error.errno
     if re.fullmatch(r"\d+ requested and \d+ written", str(error)):  # NumPy's, without a number
         return errno.ENOSPC
-    found = re.search(r"\(os error (\d+)\)", str(error))
-    return int(found[1]) if found else 0
+    number = re.search(r"\(os error (\d+)\)", str(error))
+    return int(number[1]) if number else 0
 
 
 def full_disk(error: BaseException) -> WriteError | None:
@@ -84,13 +83,12 @@ def scratch_directory(within: Path | None = None) -> Iterator[Path]:
     within: by default the system's folder of temporary files. But for its lock it is empty.
     """
     within = within or Path(tempfile.gettempdir())
-    remove_left(within)
+    _remove_left(within)
     scratch = Path(tempfile.mkdtemp(prefix=SCRATCH, dir=within))
-    unnamed = scratch / "lock"
     try:
-        with locked(unnamed):
+        with locked(scratch / "lock"):
             with contextlib.suppress(FileNotFoundError):  # where there are no locks
-                unnamed.rename(_lock(scratch))  # locked already when others find it
+                (scratch / "lock").rename(_lock(scratch))  # locked already when others see it
             yield scratch
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -113,28 +111,16 @@ def draft_directory(final: Path) -> Iterator[Path]:
         _flush(final.parent)
 
 
-def remove_left(folder: Path) -> None:
-    """Remove the scratch directories and drafts in a folder that killed processes left there."""
+def _remove_left(folder: Path) -> None:
+    """Remove the scratch directories in a folder that killed processes left there."""
     from filelock import FileLock, Timeout
 
     for path in folder.glob(f"{SCRATCH}*"):
         if _lock(path).is_file():  # a copy under another name has none
             with contextlib.suppress(OSError, NotImplementedError, Timeout):
                 with FileLock(_lock(path), blocking=False):
-                    left = _is_locked(_lock(path))
-                if left:
-                    shutil.rmtree(path)
-
-
-def _is_locked(file: Path) -> bool:
-    """Whether a lock on the file keeps others out; on some file systems every lock succeeds."""
-    from filelock import FileLock, Timeout
-
-    try:
-        with FileLock(file, blocking=False):
-            return False
-    except Timeout:
-        return True
+                    pass
+                shutil.rmtree(path)
 
 
 def _lock(directory: Path) -> Path:
@@ -150,13 +136,8 @@ def locked(file: Path) -> Iterator[None]:
     from filelock import FileLock
 
     lock = FileLock(file)
-    try:
+    with contextlib.suppress(NotImplementedError):
         lock.acquire()
-    except NotImplementedError:
-        pass
-    except OSError as error:
-        if error.errno not in WITHOUT_LOCKS:
-            raise
     try:
         yield
     finally:

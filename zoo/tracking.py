@@ -116,9 +116,8 @@ class TrackedProgress(Progress):
         self.shown, self.phase_name = shown, ""
         self.directory, self.config = Path(), dict[str, Any]()
         texts = [] if names is None else split_list(names, "--track ") or [""]
-        choices = [zoo.registry.choose("tracker", text) for text in texts]
-        different = {str(choice): choice for choice in choices}
-        self.trackers = {name: TrackerThread(choice) for name, choice in different.items()}
+        choices = {str(c): c for c in (zoo.registry.choose("tracker", text) for text in texts)}
+        self.trackers = {name: TrackerThread(choice) for name, choice in choices.items()}
 
     def notice(self, text: str) -> None:
         self.shown.notice(text)
@@ -136,9 +135,8 @@ class TrackedProgress(Progress):
     def event(self, event: Event, metrics: Sequence[MetricDescription] = ()) -> None:
         self.shown.event(event, metrics)
         if isinstance(event, Ended) and isinstance(event.job, TrainJob):
-            run = self._run(event.job, event.result)
             for tracker in self.trackers.values():
-                tracker.show(run)
+                tracker.show(self._run(event.job, event.result))
         self._leave_out()
 
     def close(self) -> None:
@@ -148,25 +146,24 @@ class TrackedProgress(Progress):
             self.shown.close()
 
     def _run(self, job: TrainJob, result: Result) -> TrackedRun:
-        config = {
-            "phase": self.phase_name,
-            "task": job.setup.task,
-            **job.setup.task_options,
-            "data": self.config["data"]["name"],
-            **names_of(job.model),
-            "seed": job.seed,
-            **job.setup.sizes.model_dump(),
-            **job.setup.training.model_dump(),
-            **self.config["execution"],
-            "device": job.setup.execution.device,
-        }
+        setup = job.setup
         return TrackedRun(
             name=f"{model_name(job.model)} seed {job.seed}",
             group=self.directory.name,
             directory=self.directory,
-            config=config,
+            config={
+                "phase": self.phase_name,
+                "task": setup.task,
+                **setup.task_options,
+                "data": self.config["data"]["name"],
+                **names_of(job.model),
+                "seed": job.seed,
+                **setup.sizes.model_dump(),
+                **setup.training.model_dump(),
+                **setup.execution.model_dump(),
+            },
             status=result.status,
-            curve=[numbers(entry, without="number") for entry in result.curve],
+            curve=[numbers({**entry, "number": None}) for entry in result.curve],
             values=numbers(result.metrics),
         )
 
@@ -183,11 +180,10 @@ class TrackedProgress(Progress):
                 )
 
 
-def numbers(values: Mapping[str, Any], without: str = "") -> dict[str, float]:
-    """Those of these values that are one finite number each. without: a name that is left out."""
+def numbers(values: Mapping[str, Any]) -> dict[str, float]:
+    """Those of these values that are one finite number each."""
     return {
         name: float(value)
         for name, value in values.items()
         if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-        if name != without
     }

@@ -46,11 +46,10 @@ def test_json_is_what_zoo_report_prints(printed, said):
 def test_a_plan_as_json_says_what_runs_and_why_the_rest_does_not(printed):
     (plan,) = json.loads(printed("--plan", "--json", "--attention", "fused,torch").out)
     assert plan["task"] == "classify"
-    skipped = {
-        (row["cell"]["attention"], row["cell"]["pe"]): row["skipped"] for row in plan["rows"]
-    }
-    assert "rotate" in skipped["torch", "rope"]
-    assert skipped["fused", "rope"] == skipped["torch", "sin"] == ""
+    plans = {(row["attention"], row["pe"]): row["plan"] for row in plan["rows"]}
+    assert plans["torch", "rope"].startswith("skipped: ")
+    assert "rotate" in plans["torch", "rope"]
+    assert plans["fused", "rope"] == plans["torch", "sin"] == "run"
 
 
 def test_quiet_prints_the_answer_and_the_page_alone(place, printed):

@@ -320,7 +320,7 @@ def test_the_command_prints_the_table_or_json_and_exits_accordingly(runs, said):
 def test_bad_input_is_a_line_and_exit_2(runs, tmp_path, refused_command):
     (tmp_path / "empty").mkdir()
     for arguments, message in (
-        ([runs[0], tmp_path / "gone"], "gone: no such directory"),
+        ([runs[0], tmp_path / "gone"], "gone: no records.jsonl"),
         ([tmp_path / "empty", runs[0]], "empty: no records.jsonl with records there"),
         ([*runs, "--fail-on", "nix"], "'nix' is not one of"),
     ):

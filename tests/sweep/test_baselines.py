@@ -217,7 +217,7 @@ def test_a_plan_says_which_rows_depend_on_the_data(said):
     assert lines["tfidf-logreg"].endswith(" run")
     assert lines["tfidf-logreg(whole=True)"].endswith("run if some texts are cut")
     assert lines["majority"].endswith("run if the classes are unbalanced")
-    assert "2 to run, 2 if the data have what they need, 0 skipped" in printed
+    assert "4 to run, 0 skipped" in printed
 
 
 def test_the_metric_that_ranks_can_be_chosen(outcome, said, refused_command):

@@ -140,9 +140,9 @@ def test_of_two_records_of_the_same_work_the_last_one_counts(made, stale, tmp_pa
 def test_what_a_person_reads(made, tmp_path, said):
     assert said("stale", made, "--plugin", made / "mine.py").out == "No record is stale.\n"
     write_records(tmp_path / "old", [train_record("rope", seed, 5) for seed in (0, 1)])
-    heading, row, count = said("stale", tmp_path, status=1).out.splitlines()
-    assert heading == f"{tmp_path / 'old' / FILE}: {OLD}"
-    assert row.endswith(": 2 train")
+    row, count = said("stale", tmp_path, status=1).out.splitlines()
+    assert row.startswith(f"{tmp_path / 'old' / FILE}: ")
+    assert row.endswith(f": 2 train: {OLD}")
     assert count == "Stale: 2 records."
     assert "mine.py not given here (--plugin)" in said("stale", made, status=1).out
 

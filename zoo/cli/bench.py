@@ -141,48 +141,29 @@ def _print_plans(requests: Sequence[Request], zoo: Zoo, on: str, *, as_json: boo
         plans = [(request, dry_plan(request, zoo, executor)) for request in requests]
         nodes = executor.nodes()
     if as_json:
-        print_json([_plan_data(request, plan) for request, plan in plans])
+        print_json(
+            [{"data": r.data, "task": r.task, "rows": _plan_rows(plan)} for r, plan in plans]
+        )
         return
     for request, plan in plans:
+        rows = _plan_rows(plan)
         if len(requests) > 1:
             click.echo(f"{request.data} (--task {request.task})\n")
-        click.echo(f"{_plan_table(plan)}\n{counts(request, plan)}")
+        click.echo(tabulate(rows, headers="keys", disable_numparse=True))
+        skipped = sum(row["plan"].startswith("skipped") for row in rows)
+        click.echo(f"\n{len(rows) - skipped} to run, {skipped} skipped\n{counts(request, plan)}")
     if nodes is None and not requests[0].threads and (note := limits_note()):
         click.echo(note)
     if nodes is not None:
-        rows = [
-            (n.name, n.cores, n.gpus, f"left out: {n.problem}" if n.problem else "") for n in nodes
-        ]
-        click.echo("\n" + tabulate(rows, headers=["node", "cores", "GPUs", ""]))
+        of_nodes = [(n.name, n.cores, n.gpus, n.problem) for n in nodes]
+        click.echo("\n" + tabulate(of_nodes, headers=["node", "cores", "GPUs", "left out"]))
 
 
-def _plan_data(request: Request, plan: Plan) -> dict[str, Any]:
-    """A plan as plain values. run_if: what the data must have; skipped: why it cannot run."""
-    rows = [
-        {
-            "name": row.name,
-            "cell": row.cell_names,
-            "baseline": row.baseline_name,
-            "run_if": row.condition,
-            "skipped": row.skip_reason,
-        }
-        for row in plan.rows
-    ]
-    return {"data": request.data, "task": request.task, "rows": rows}
-
-
-def _plan_table(plan: Plan) -> str:
-    from tabulate import tabulate
-
+def _plan_rows(plan: Plan) -> list[dict[str, str]]:
+    """Every row with its parts, or the baseline, and whether it runs, or why not."""
     rows = []
     for row in plan.rows:
-        names = list(row.cell_names.values()) or [row.name, *[""] * (len(AXES) - 1)]
         state = f"run if {row.condition}" if row.condition else "run"
-        rows.append([*names, f"skipped: {row.skip_reason}" if row.skip_reason else state])
-    running, skipped = len(plan.with_data(()).runnable), len(plan.rows) - len(plan.runnable)
-    depending = len(plan.runnable) - running
-    counts = f"{running} to run, "
-    if depending:
-        counts += f"{depending} if the data have what they need, "
-    table = tabulate(rows, headers=[*AXES, "plan"], disable_numparse=True)
-    return f"{table}\n\n{counts}{skipped} skipped"
+        parts = row.cell_names or {**dict.fromkeys(AXES, ""), AXES[0]: row.name}
+        rows.append({**parts, "plan": f"skipped: {row.skip_reason}" if row.skip_reason else state})
+    return rows

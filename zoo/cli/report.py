@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,39 +105,16 @@ def compare(before: Path, after: Path, metric: str, fail_on: str | None, as_json
     from zoo.report.run_report import RunReport
     from zoo.sweep.complete import read_run
 
-    compared = []
-    for first, second in _pairs(before, after):
-        one, other = (RunReport(read_run(side), metric=metric) for side in (first, second))
-        compared.append((comparing.compare(one, other), str(first), str(second)))
-    if as_json:
-        data = [comparing.comparison_data(*each) for each in compared]
-        print_json(data if len(data) > 1 else data[0])
-    else:
-        click.echo("\n\n".join(comparing.comparison_text(*each) for each in compared))
+    one, other = (RunReport(read_run(side), metric=metric) for side in (before, after))
+    comparison = comparing.compare(one, other)
+    write = comparing.comparison_data if as_json else comparing.comparison_text
+    written = write(comparison, str(before), str(after))
+    print_json(written) if as_json else click.echo(written)
     if not fail_on:
         return 0
-    reasons = (comparing.failure_reason(comparison, fail_on) for comparison, *_ in compared)
-    why = next(filter(None, reasons), "")
+    why = comparing.failure_reason(comparison, fail_on)
     click.echo(f"--fail-on {fail_on}: {f'failed ({why})' if why else 'passed'}", err=True)
     return 1 if why else 0
-
-
-def _pairs(before: Path, after: Path) -> list[tuple[Path, Path]]:
-    """The two directories, or of runs on several data sets those of the data sets in both.
-
-    Raises ZooError for a directory that does not exist, and for runs without a common data set.
-    """
-    from zoo.sweep.records import FILE
-
-    for directory in (before, after):
-        if not directory.is_dir():
-            raise ZooError(f"{directory}: no such directory")
-    names = [{file.parent.name for file in side.glob(f"*/{FILE}")} for side in (before, after)]
-    if not all(names) or any((side / FILE).exists() for side in (before, after)):
-        return [(before, after)]
-    if not (common := sorted(names[0] & names[1])):
-        raise ZooError(f"{before} and {after} have no data set in common")
-    return [(before / name, after / name) for name in common]
 
 
 @click.command()
@@ -165,7 +141,7 @@ def stale(directories: tuple[Path, ...], plugins: tuple[str, ...], as_json: bool
     for plugin in single.values():
         if not plugin.is_file():
             raise ZooError(f"--plugin {plugin}: no such file")
-    listed = []
+    listed: list[dict[str, Any]] = []
     for directory in directories:
         if not directory.is_dir():
             raise ZooError(f"{directory}: no such directory")
@@ -180,18 +156,11 @@ def stale(directories: tuple[Path, ...], plugins: tuple[str, ...], as_json: bool
             ]
     if as_json:
         print_json(listed)
-    else:
-        _print_stale(listed)
-    return 1 if listed else 0
-
-
-def _print_stale(listed: Sequence[Mapping[str, Any]]) -> None:
-    """The rows below their file and what has changed for them."""
-    below: tuple[str, ...] = ()
+        return 1 if listed else 0
     for each in listed:
-        if below != (below := (each["file"], *each["changes"])):
-            click.echo(printable(f"{each['file']}: {', '.join(each['changes'])}"))
         records = ", ".join(f"{count} {kind}" for kind, count in each["records"].items())
-        click.echo(printable(f"    {each['row']}: {records}"))
+        changes = ", ".join(each["changes"])
+        click.echo(printable(f"{each['file']}: {each['row']}: {records}: {changes}"))
     count = sum(sum(each["records"].values()) for each in listed)
     click.echo(f"Stale: {counted(count, 'record')}." if listed else "No record is stale.")
+    return 1 if listed else 0
