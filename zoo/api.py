@@ -241,12 +241,13 @@ def build(
 
     Raises ZooError for names that do not exist, and for parts that cannot be combined.
     """
-    from zoo.models.plain_encoder import cell_of, plain_encoder
+    from zoo.models.build import build_plain_encoder
 
     default = {axis: Request.model_fields[axis].default for axis in AXES}
-    chosen = cell_of(_load(plugins).registry, cell, default)
     known = sizes if isinstance(sizes, Sizes) else validated(Sizes, sizes or {})
-    return plain_encoder(chosen, known, classes=classes, dropout=dropout, seed=seed)
+    return build_plain_encoder(
+        _load(plugins).registry, cell, default, known, classes=classes, dropout=dropout, seed=seed
+    )
 
 
 def _files(plugins: Files | None) -> tuple[str, ...]:

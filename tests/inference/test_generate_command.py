@@ -18,18 +18,6 @@ from zoo.models.decoding import Sampling
 PROMPT = ["--prompt", "the owl saw"]
 
 
-def test_the_cache_changes_no_token(language_model, encoder_decoder, said, answer):
-    for options in ([], ["--temperature", 1.5, "--seed", 3], ["--beam", 3]):
-        command = ["generate", language_model, *PROMPT, "--max-new-tokens", 12, *options]
-        cached, recomputed = answer(*command), answer(*command, "--no-cache")
-        assert cached["text"] == recomputed["text"]
-        assert cached["tokens"] == recomputed["tokens"] > 0
-        assert cached["log_probability"] == pytest.approx(recomputed["log_probability"], abs=1e-3)
-    for more in ([], ["--beam", 3]):
-        command = ["generate", encoder_decoder, "--prompt", "a b c", *more]
-        assert said(*command).out == said(*command, "--no-cache").out
-
-
 def test_greedy_takes_the_likeliest_token_each_time(language_model, said):
     model = zoo.load(language_model)
     ids = [0, *model.tokenizer.encode("the owl saw").ids]

@@ -183,7 +183,7 @@ def test_its_attention_map_has_a_row_for_each_token(tagger):
     assert found.tokens == ["anna", "left", "rome"]
     assert found.weights.shape == (2, 2, 3, 3)
     assert found.weights.sum(axis=-1) == pytest.approx(1.0, abs=1e-5)
-    refused("every token of the text is unknown", attention_map, tagger, "%")
+    assert (found.unknown, attention_map(tagger, "%").unknown) == (0, 1)
 
 
 def test_a_mistake_is_shown_among_its_neighbours(saved, tmp_path, answer):

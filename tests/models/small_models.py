@@ -159,9 +159,13 @@ def write(
     model: LanguageModel | EncoderDecoder, ids: Tensor, mask: Tensor | None = None, **options: Any
 ) -> list[Generation]:
     """Texts that go on from prompts, or translations that begin with token 1."""
-    if isinstance(model, LanguageModel):
-        return generate(model, ids, Decoding(**options), attention_mask=mask)
-    return transduce(model, ids, Decoding(**options), start=1, attention_mask=mask)
+    decoding = Decoding(**options)
+    if not isinstance(model, LanguageModel):
+        return transduce(model, ids, decoding, start=1, attention_mask=mask)
+    prompts = [ids]
+    if mask is not None:
+        prompts = [text[real][None] for text, real in zip(ids, mask, strict=True)]
+    return [one for prompt in prompts for one in generate(model, prompt, decoding)]
 
 
 def assert_cache_changes_nothing(

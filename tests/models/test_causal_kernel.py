@@ -126,15 +126,13 @@ def test_the_batches_of_a_language_model_take_the_causal_kernel(registry):
 
 @pytest.mark.parametrize("beams", [1, 3])
 @pytest.mark.parametrize("cache", [True, False])
-def test_generation_without_padding_takes_the_causal_kernel(registry, cache, beams):
+def test_generation_takes_the_causal_kernel(registry, cache, beams):
     model = language_model(registry)
 
-    def largest(length: int, padding: int = 0) -> int:
-        mask = (torch.arange(length) >= padding)[None]
+    def largest(length: int) -> int:
         decoding = Decoding(max_new=3, cache=cache, beams=beams)
         with LargestTensor() as seen:
-            generate(model, some_ids(1, length), decoding, attention_mask=mask)
+            generate(model, some_ids(1, length), decoding)
         return seen.numel
 
     assert_linear(largest)
-    assert largest(512, padding=1) >= 512 * 512  # the masked form makes one

@@ -79,8 +79,9 @@ def test_an_empty_document_gives_finite_logits_and_changes_no_other(assemble, ce
 @few_cells_of(AXES, rounds=2)
 def test_computing_only_cls_in_the_last_layer_equals_computing_every_position(assemble, cell):
     calls = []
-    for all_positions in (False, True):
-        model = shake(assemble(**cell, pool="cls", all_positions=all_positions))
+    for every in (False, True):
+        model = shake(assemble(**cell, pool="cls"))
+        model.encoder.all_positions |= every
         out = model(*batch())
         calls.append((out, *torch.autograd.grad(out.square().sum(), list(model.parameters()))))
     for ours, theirs in zip(*calls, strict=True):
@@ -89,8 +90,8 @@ def test_computing_only_cls_in_the_last_layer_equals_computing_every_position(as
 
 def test_the_last_layer_computes_one_position_for_cls_and_the_others_all(assemble):
     ids, tokens = batch()
-    for pool, all_positions, rows in (("cls", False, 1), ("cls", True, 5), ("mean", False, 5)):
-        model, seen = assemble(pool=pool, all_positions=all_positions), []
+    for pool, rows in (("cls", 1), ("mean", 5)):
+        model, seen = assemble(pool=pool), []
         for block in model.encoder.blocks:
             block.ffn.register_forward_hook(lambda m, args, out, seen=seen: seen.append(out.shape))
         model(ids, tokens)

@@ -36,8 +36,7 @@ def predict(saved: SavedModel, texts: tuple[str, ...], source: Source, as_json: 
     zoo predict encoder "the striker [MASK] twice"
 
     A text that is longer than the model is cut, as in training, and words may be unknown to the
-    model: a note says so. A text on the command line whose tokens are all unknown is an error; in
-    a file its row says so. For a tagger a file that ends in .conll holds a token in the first
+    model: a note says so. For a tagger a file that ends in .conll holds a token in the first
     column of every line (in .conllu the second), and a blank line between two texts.
     """
     from zoo.data.sources.frames import CONLL_ONLY, data_suffix
@@ -50,9 +49,6 @@ def predict(saved: SavedModel, texts: tuple[str, ...], source: Source, as_json: 
     if data_suffix(Path(source.file or "")) in CONLL_ONLY and not isinstance(model, TextTagger):
         raise ZooError(f"--input {source.file}: CoNLL columns are for a model of tags")
     answers = model.predict(wanted)
-    for number, answer in enumerate(answers if texts else (), start=1):
-        if answer.all_unknown:
-            raise ZooError(f"every token of text {number} is unknown to the model")
     if as_json:
         for answer in answers:
             about = {name: value for name, value in vars(answer).items() if name != "distribution"}
@@ -76,8 +72,7 @@ def _print_labels(answers: Sequence[Any]) -> None:
     rows = []
     for answer in answers:
         share = "" if answer.probability is None else f"{answer.probability:.3f}"
-        note = "  (every token is unknown to the model)" if answer.all_unknown else ""
-        rows.append([answer.label, share, answer.text + note])
+        rows.append([answer.label, share, answer.text])
     print_table(rows, ["label", "probability", "text"])
 
 
@@ -133,7 +128,6 @@ def _print_tags(answers: Sequence[Any]) -> None:
     metavar="N",
     help="Never repeat a run of N tokens within a text.",
 )
-@click.option("--no-cache", is_flag=True, help="Recompute all tokens at each step; slower.")
 @model_options
 @json_option
 def generate(
@@ -144,7 +138,6 @@ def generate(
     top_k: int | None,
     top_p: float | None,
     seed: int | None,
-    no_cache: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -171,7 +164,7 @@ def generate(
         sampling = Sampling(divisor, top_k, top_p, seed or 0) if sample else None
     except ValueError as error:
         raise ZooError(str(error)) from error
-    for text in model.generate(wanted, sampling=sampling, cache=not no_cache, **options):
+    for text in model.generate(wanted, sampling=sampling, **options):
         if as_json:
             print_json(asdict(text), indent=None, allow_nan=True)
         else:

@@ -65,14 +65,12 @@ class AttentionMap:
 def attention_map(model: TextClassifier | TextTagger, text: str) -> AttentionMap:
     """The attention weights of a text in every head of the layers that give them.
 
-    Raises ZooError where no layer's attention does, or every token is unknown to the model.
+    Raises ZooError where no layer's attention does.
     """
     if not model.layers_with_map:
         raise ZooError(f"the attention of {model.card.cell} has no attention map")
     (encoding,) = model.encode([text])
     (answer,) = model.predict([text])
-    if answer.all_unknown:
-        raise ZooError("every token of the text is unknown to the model")
     if isinstance(answer, TaggedText):
         predicted = " ".join(map("/".join, zip(answer.tokens, answer.tags, strict=True)))
     else:

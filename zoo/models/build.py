@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Required, TypedDict, TypeVar, Unpack
 
-from torch import nn
+from torch import Tensor, nn
 
 from zoo.components.attention.base import Attention
 from zoo.components.attention.bidirectional import Bidirectional
 from zoo.components.block.base import Block
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.pool.base import Pool
+from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
-from zoo.errors import ComponentError, one_line
+from zoo.errors import ComponentError, ZooError, one_line
 from zoo.models.architectures import (
     Classifier,
     EncoderDecoder,
@@ -28,7 +29,7 @@ from zoo.models.architectures import (
 )
 from zoo.models.seeding import seeded
 from zoo.models.stack import Decoder, Encoder, ScaledEmbedding, Stack
-from zoo.registry import Choice
+from zoo.registry import AXES, Choice, Registry
 from zoo.registry.cell import Cell
 
 Place = Mapping[str, int]  # layer_index, from 0, and layer_count: offered to every part of a layer
@@ -57,7 +58,6 @@ def build_stack(
     *,
     prefix: str = "",
     cross: bool = False,
-    all_positions: bool = False,
     **stack_options: Unpack[StackOptions],
 ) -> S:
     """An encoder or a decoder: embedding, encoding, ``sizes.layers`` blocks and the final norm.
@@ -66,8 +66,8 @@ def build_stack(
     the embeddings does so once, below the first layer, whichever layers have it; a layer's own
     encoding rotates and biases. The last layer's block and norm decide on the final norm.
     prefix: of the name of every part that is seeded, where a model has two stacks. cross: give
-    every block a cross-attention. all_positions: see ``Stack``. Raises ComponentError where a
-    component is not what its kind promises, ValueError where one refuses its arguments.
+    every block a cross-attention. Raises ComponentError where a component is not what its kind
+    promises, ValueError where one refuses its arguments.
     """
     seed, dropout = stack_options["seed"], stack_options.get("dropout", 0.0)
     attention_dropout = stack_options.get("attention_dropout", 0.0)
@@ -80,13 +80,10 @@ def build_stack(
     positions: list[PositionalEncoding] = []
     for layer in range(sizes.layers):
         place = {"layer_index": layer, "layer_count": sizes.layers}
+        choice = cell.at("attention", layer)
         with part(f"layers.{layer}.attention"):
             attention = build_attention(
-                cell.at("attention", layer),
-                sizes,
-                attention_dropout,
-                place,
-                encoder=issubclass(kind, Encoder),
+                choice, sizes, attention_dropout, place, encoder=issubclass(kind, Encoder)
             )
         pe = cell.at("pe", layer)
         # One for all layers that have it, except for attentions whose heads have other widths and
@@ -102,24 +99,25 @@ def build_stack(
         options: dict[str, Any] = {"dropout": dropout}
         if cross:
             with part(f"layers.{layer}.cross"):
-                options["cross"] = build_attention(
-                    cell.at("attention", layer), sizes, attention_dropout, place
-                )
+                options["cross"] = build_attention(choice, sizes, attention_dropout, place)
+        make_ffn = functools.partial(build_ffn, cell.at("ffn", layer), sizes, dropout, place)
         with part(f"layers.{layer}.ffn"):
-            ffn = build_ffn(cell.at("ffn", layer), sizes, dropout, place)
+            ffn = make_ffn()
         norm = functools.partial(build_norm, cell.at("norm", layer), sizes.dim, place)
         numbers = itertools.count(2)
 
-        def make_ffn(
-            layer: int = layer, place: Place = place, numbers: Iterator[int] = numbers
+        def another_ffn(
+            layer: int = layer,
+            make_ffn: Callable[[], nn.Module | None] = make_ffn,
+            numbers: Iterator[int] = numbers,
         ) -> nn.Module | None:
             with part(f"layers.{layer}.ffn.{next(numbers)}"):
-                return build_ffn(cell.at("ffn", layer), sizes, dropout, place)
+                return make_ffn()
 
-        offered = {**place, "make_ffn": make_ffn}
+        options["offered"] = {**place, "make_ffn": another_ffn}
         with part(f"layers.{layer}.block"):
-            block = _call(cell.at("block", layer), attention, ffn, norm, offered=offered, **options)
-        blocks.append(_expect(cell.at("block", layer), block, Block))
+            block = _build(cell.at("block", layer), Block, attention, ffn, norm, **options)
+        blocks.append(block)
     with part("embedding"):
         std = stack_options.get("embedding_std", 1.0)
         embedding = ScaledEmbedding(stack_options["vocab_size"], sizes.dim, std)
@@ -127,10 +125,8 @@ def build_stack(
         final_norm = norm() if blocks[-1].final_norm else None
     embeds = (p for i, p in enumerate(positions) if cell.at("pe", i).can("embed"))
     fixed = any(choice.can("fixed-length") for choice in cell.choices)
-    last = sizes.layers - 1
     # Fewer queries than keys, in the last layer, need an attention that takes a context.
-    few = cell.at("attention", last).can("cross") and not cell.at("ffn", last).can("neighbours")
-    few = few and not isinstance(attention, Bidirectional)
+    few = choice.can("cross") and not cell.at("ffn", sizes.layers - 1).can("neighbours")
     return kind(
         embedding,
         next(embeds, positions[0]),
@@ -141,7 +137,7 @@ def build_stack(
         max_length=sizes.max_length if fixed else None,
         caches=all(attention.can("cache") for attention in cell.axes["attention"])
         and all(ffn.can("cache") or not ffn.can("neighbours") for ffn in cell.axes["ffn"]),
-        all_positions=all_positions or not few,
+        all_positions=not few or isinstance(attention, Bidirectional),
     )
 
 
@@ -154,31 +150,28 @@ def build_attention(
     encoder: bool = False,
 ) -> Attention:
     """One layer's attention; in an encoder one that is causal by nature runs in both directions."""
-    fixed = {"max_length": sizes.max_length} if choice.can("fixed-length") else {}
-    directions = [
-        _expect(
-            choice,
-            _call(choice, sizes.dim, sizes.heads, dropout=dropout, offered=place, **fixed),
-            Attention,
-        )
-        for _ in range(2 if encoder and choice.can("causal-only") else 1)
-    ]
-    return directions[0] if len(directions) == 1 else Bidirectional(*directions)
+    options: dict[str, Any] = {"dropout": dropout, "offered": place}
+    if choice.can("fixed-length"):
+        options["max_length"] = sizes.max_length
+    attention = _build(choice, Attention, sizes.dim, sizes.heads, **options)
+    if not encoder or not choice.can("causal-only"):
+        return attention
+    return Bidirectional(attention, _build(choice, Attention, sizes.dim, sizes.heads, **options))
 
 
 def build_position(
     choice: Choice, sizes: Sizes, attention: Attention, place: Place | None = None
 ) -> PositionalEncoding:
     """The positional encoding of all layers that have attentions like this one."""
-    position = _call(
+    return _build(
         choice,
+        PositionalEncoding,
         dim=sizes.dim,
         heads=attention.heads,
         head_dim=_position_dim(attention),
         max_length=sizes.max_length,
         offered=place,
     )
-    return _expect(choice, position, PositionalEncoding)
 
 
 def _position_dim(attention: Attention) -> int:
@@ -190,39 +183,33 @@ def build_ffn(
     choice: Choice, sizes: Sizes, dropout: float, place: Place | None = None
 ) -> nn.Module | None:
     """One layer's feed-forward network; None for a layer without."""
-    ffn = _call(choice, sizes.dim, sizes.ffn_dim, dropout, offered=place)
-    return None if ffn is None else _expect(choice, ffn, nn.Module)
+    kinds = (nn.Module, type(None))
+    ffn: nn.Module | None = _build(choice, kinds, sizes.dim, sizes.ffn_dim, dropout, offered=place)
+    return ffn
 
 
 def build_norm(choice: Choice, dim: int, place: Place | None = None) -> nn.Module:
     """One norm."""
-    norm: nn.Module = _expect(choice, _call(choice, dim, offered=place), nn.Module)
-    return norm
+    return _build(choice, nn.Module, dim, offered=place)
 
 
-def _call(choice: Choice, *args: Any, **kwargs: Any) -> Any:
+def _build(choice: Choice, kind: type[T] | tuple[type, ...], *args: Any, **kwargs: Any) -> T:
     """What the component's factory returns.
 
-    A wrong signature or import becomes a ComponentError that names the owner. Refused values and
-    lack of memory keep their type.
+    A wrong signature or import, or another kind of object, becomes a ComponentError that names the
+    owner. Refused values and lack of memory keep their type.
     """
+    what = f"{choice.component.kind} '{choice}' of {choice.component.owner}"
     try:
-        return choice.build(*args, **kwargs)
+        built: T = choice.build(*args, **kwargs)
     except (ComponentError, ValueError, MemoryError, RuntimeError):
         raise
     except Exception as error:
-        raise ComponentError(
-            f"{choice.component.kind} '{choice}' of {choice.component.owner} cannot be built: "
-            f"{one_line(error)}"
-        ) from error
-
-
-def _expect(choice: Choice, built: object, kind: type[T]) -> T:
-    """What was built; ComponentError naming the owner where it is not of the kind's class."""
+        raise ComponentError(f"{what} cannot be built: {one_line(error)}") from error
     if not isinstance(built, kind):
+        wanted = kind[0] if isinstance(kind, tuple) else kind
         raise ComponentError(
-            f"{choice.component.kind} '{choice}' of {choice.component.owner} built a "
-            f"{type(built).__name__}, not a {kind.__module__}.{kind.__name__}"
+            f"{what} built a {type(built).__name__}, not a {wanted.__module__}.{wanted.__name__}"
         )
     return built
 
@@ -238,18 +225,15 @@ def build_classifier(
     *,
     classes: int,
     head_hidden: int = 0,
-    all_positions: bool = False,
     **options: Unpack[StackOptions],
 ) -> Classifier:
     """Assemble the cell as an encoder, a pool and a head.
 
-    head_hidden: width of the head's hidden layer, 0 for none. all_positions: compute every
-    position of the last layer, also where the pool reads one. Raises as ``build_stack`` does.
+    head_hidden: width of the head's hidden layer, 0 for none. Raises as ``build_stack`` does.
     """
-    encoder = build_stack(Encoder, cell, sizes, all_positions=all_positions, **options)
-    choice = cell.at("pool", 0)
+    encoder = build_stack(Encoder, cell, sizes, **options)
     with seeded(options["seed"], "pool"):
-        pool = _expect(choice, _call(choice, sizes.dim), Pool)
+        pool = _build(cell.at("pool", 0), Pool, sizes.dim)
     width = sizes.dim if pool.width is None else pool.width
     return Classifier(encoder, pool, _head(width, head_hidden, classes, options))
 
@@ -304,3 +288,57 @@ def build_encoder_decoder(
     encoder = build_stack(Encoder, cell, sizes, prefix="encoder.", **options)
     decoder = build_stack(Decoder, cell, sizes, prefix="decoder.", cross=True, **options)
     return EncoderDecoder(encoder, decoder)
+
+
+class PlainEncoder(nn.Module):
+    """Takes ids and an attention mask, as modules of Transformers do."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+        """Ids (B, L), and a mask (B, L) that is true where a token is real; None: all are.
+
+        To vectors (B, L, D), of which those of padding mean nothing, or to logits (B, classes).
+        """
+        tokens = Tokens.whole(ids.shape[1], ids.device)
+        if attention_mask is not None:
+            tokens = Tokens(attention_mask.bool(), tokens.positions, in_order=True)
+        output: Tensor = self.model(ids, tokens)
+        return output
+
+
+def build_plain_encoder(
+    registry: Registry,
+    parts: str | Mapping[str, str],
+    default: Mapping[str, str],
+    sizes: Sizes,
+    *,
+    classes: int | None,
+    dropout: float,
+    seed: int,
+) -> PlainEncoder:
+    """The encoder of a cell; with classes, a classifier with the cell's pool.
+
+    parts: axis to component, or names joined by + in the order of the axes; default: for axes that
+    are not named. Raises ZooError for a name that does not exist, and where the parts cannot be
+    combined or refuse these sizes.
+    """
+    if isinstance(parts, str):
+        names = [name.strip() for name in parts.split("+")]
+        if len(names) > len(AXES):
+            raise ZooError(f"cell {parts}: {len(names)} names, and the axes are {', '.join(AXES)}")
+        parts = dict(zip(AXES, names, strict=False))
+    if unknown := [axis for axis in parts if axis not in AXES]:
+        raise ZooError(f"no axis '{unknown[0]}'; there is {', '.join(AXES)}")
+    cell = Cell.parse(registry, {**default, **parts})
+    if obstacle := cell.refusal(sizes, {"attention": {"padding"}}):
+        raise ZooError(f"{cell} cannot be built: {obstacle}")
+    options: StackOptions = {"vocab_size": sizes.vocab_size, "seed": seed, "dropout": dropout}
+    try:
+        if classes is None:
+            return PlainEncoder(build_stack(Encoder, cell, sizes, **options))
+        return PlainEncoder(build_classifier(cell, sizes, classes=classes, **options))
+    except (ValueError, TypeError) as error:
+        raise ZooError(f"{cell} cannot be built: {error}") from error

@@ -61,22 +61,17 @@ class Sampling:
         return tokens.clamp_max(sums.shape[-1] - 1).to(scores.device)
 
 
-def repeats(ids: Tensor, attention_mask: Tensor | None, size: int, vocab_size: int) -> Tensor:
+def repeats(ids: Tensor, size: int, vocab_size: int) -> Tensor:
     """Which tokens would repeat an n-gram of ``size`` tokens: bool (B, V), True where one would.
 
-    ids, attention_mask (bool, True where real, None: all): (B, L), the texts so far. Paulus et al.
-    2018, section 2.5, for any size.
+    ids: int (B, L), the texts so far. Paulus et al. 2018, section 2.5, for any size.
     """
     banned = torch.zeros(len(ids), vocab_size, dtype=torch.bool)
-    texts = ids.cpu()
-    real = torch.ones_like(texts, dtype=torch.bool) if attention_mask is None else attention_mask
-    for row, (text, mask) in enumerate(zip(texts, real.cpu(), strict=True)):
-        words = text[mask]
-        if len(words) < size:
-            continue
-        ngrams = words.unfold(0, size, 1)  # (n-grams, size)
-        same = (ngrams[:, :-1] == words[len(words) - size + 1 :]).all(dim=1)
-        banned[row, ngrams[same, -1]] = True
+    if ids.shape[1] >= size:
+        ngrams = ids.cpu().unfold(1, size, 1)  # (B, n-grams, size)
+        end = ids[:, ids.shape[1] - size + 1 :].cpu()
+        rows, places = (ngrams[..., :-1] == end[:, None]).all(dim=-1).nonzero(as_tuple=True)
+        banned[rows, ngrams[rows, places, -1]] = True
     return banned.to(ids.device)
 
 
@@ -88,7 +83,7 @@ class Decoding:
     sampling: how to sample; None takes the likeliest token. beams: width of the beam search, 1 for
     none, whose texts are ranked by log-probability / length.
     no_repeat: no n-gram of this size occurs twice in prompt and text. banned: tokens that are
-    never generated. cache: whether to keep keys and values; None where the model supports it.
+    never generated. cache: keep keys and values, where the model supports it.
     Raises ValueError, one line, for values out of range.
     """
 
@@ -98,7 +93,7 @@ class Decoding:
     beams: int = 1
     no_repeat: int | None = None
     banned: tuple[int, ...] = ()
-    cache: bool | None = None
+    cache: bool = True
 
     def __post_init__(self) -> None:
         if self.max_new < 1:
@@ -109,6 +104,15 @@ class Decoding:
             raise ValueError("beam search takes the likeliest texts and samples none: choose one")
         if self.no_repeat is not None and self.no_repeat < 1:
             raise ValueError(f"no-repeat must be 1 or more tokens, not {self.no_repeat}")
+
+    def allowed(self, ids: Tensor, scores: Tensor) -> Tensor:
+        """The scores (N, V) of what follows ids (N, L), -inf for what must not be generated."""
+        scores = scores.clone()
+        scores[:, list(self.banned)] = -torch.inf
+        if self.no_repeat is not None:
+            again = repeats(ids, self.no_repeat, scores.shape[1])
+            scores.masked_fill_(again, -torch.inf)
+        return scores
 
 
 @dataclass(frozen=True)
@@ -124,149 +128,15 @@ class Generation:
     log_probability: float
 
 
-class Hypotheses:
-    """A batch of texts that grows by one token a step.
+def generate(model: LanguageModel, ids: Tensor, decoding: Decoding) -> list[Generation]:
+    """Continue each prompt, ids (B, L), in evaluation mode.
 
-    ids: int (B, L), the prompts. attention_mask: bool (B, L), True where a token is real, None
-    where all are. Padding may stand anywhere: a token's position is the number of real tokens
-    before it. memory, memory_tokens: what cross-attention reads.
+    Raises ValueError, one line, for an empty prompt, or one too long for the model.
     """
-
-    def __init__(
-        self,
-        model: TokenScorer,
-        decoding: Decoding,
-        ids: Tensor,
-        attention_mask: Tensor | None,
-        memory: Tensor | None = None,
-        memory_tokens: Tokens | None = None,
-    ) -> None:
-        self.model, self.decoding = model, decoding
-        self.ids, self.attention_mask = ids, attention_mask
-        self.memory, self.memory_tokens = memory, memory_tokens
-        cached = model.decoder.caches if decoding.cache is None else decoding.cache
-        self.cache = model.decoder.new_cache() if cached else None
-
-    def scores(self) -> Tensor:
-        """The log-probability of each next token (B, V), in float32 or wider."""
-        tokens = text_tokens(self.ids, self.attention_mask)
-        start = 0 if self.cache is None else self.cache.length
-        if start:
-            tokens = tokens[start:]
-        x = self.model.decoder(
-            self.ids[:, start:], tokens, self.memory, self.memory_tokens, cache=self.cache
-        )
-        if tokens.attention_mask is None:
-            last = x[:, -1]
-        else:
-            index = torch.arange(x.shape[1], device=x.device)
-            last_real = torch.where(tokens.attention_mask, index, 0).amax(dim=1)
-            last = x[torch.arange(len(x), device=x.device), last_real]
-        logits = self.model.logits(last)
-        if logits.dtype.itemsize < 4:
-            logits = logits.float()
-        return logits.log_softmax(dim=-1)
-
-    def allowed(self, scores: Tensor) -> Tensor:
-        """A copy of the scores (B, V) with -inf for each token that must not be generated."""
-        scores, size = scores.clone(), self.decoding.no_repeat
-        if self.decoding.banned:
-            scores[:, list(self.decoding.banned)] = -torch.inf
-        if size is not None:
-            again = repeats(self.ids, self.attention_mask, size, scores.shape[1])
-            scores.masked_fill_(again, -torch.inf)
-        return scores
-
-    def append(self, tokens: Tensor) -> None:
-        """One more token (B) for every text, also for those that have ended: nothing reads them."""
-        tokens = tokens[:, None]
-        self.ids = torch.cat([self.ids, tokens], dim=1)
-        if self.attention_mask is not None:
-            real = torch.ones_like(tokens, dtype=torch.bool)
-            self.attention_mask = torch.cat([self.attention_mask, real], dim=1)
-
-    def select(self, texts: Tensor) -> None:
-        """Continue with these texts of the batch (int (B')), each as often as it is named."""
-        self.ids = self.ids[texts]
-        if self.attention_mask is not None:
-            self.attention_mask = self.attention_mask[texts]
-        if self.memory is not None and self.memory_tokens is not None:
-            self.memory = self.memory[texts]
-            self.memory_tokens = self.memory_tokens.select(texts)
-        if self.cache is not None:
-            self.cache.select(texts)
-
-
-def text_tokens(ids: Tensor, attention_mask: Tensor | None) -> Tokens:
-    """The tokens of ids (B, L), with positions that count real tokens only."""
-    if attention_mask is None:
-        return Tokens.whole(ids.shape[1], ids.device)
-    return Tokens(attention_mask, (attention_mask.cumsum(dim=1) - 1).clamp_min(0))
-
-
-def beam_search(texts: Hypotheses) -> list[Generation]:
-    """The most probable text of each beam, by log-probability / length.
-
-    A finished text leaves the beam, which continues with one place less (Sutskever et al. 2014,
-    section 3.2), so that one beam is greedy decoding and enough beams are an exhaustive search.
-    """
-    batch, prompt = texts.ids.shape
-    beams, end = texts.decoding.beams, texts.decoding.end
-    best = [(-torch.inf, Generation([], False, -torch.inf))] * batch
-    scores = texts.scores()
-    device, vocabulary = scores.device, scores.shape[1]
-    first = torch.arange(batch, device=device)[:, None] * beams  # (B, 1), each text's first beam
-    texts.select(torch.arange(batch, device=device).repeat_interleave(beams))
-    scores = scores.repeat_interleave(beams, dim=0)  # (B * beams, V)
-    # Log-probability of each beam (B, beams), -inf for none: all start as copies of the first.
-    totals = scores.new_full((batch, beams), -torch.inf)
-    totals[:, 0] = 0.0
-    free = torch.full_like(first, beams)  # (B, 1), places that no finished text has used up
-    place = torch.arange(beams, device=device)
-
-    def offer(which: Tensor, ended: bool) -> None:
-        """Compare the beams in ``which`` (bool (B, beams)) with each text's best so far."""
-        for text, beam in which.nonzero().tolist():
-            ids = texts.ids[text * beams + beam, prompt:].tolist()
-            total = totals[text, beam].item()
-            # The token that ends a text counts in its length.
-            rank = total / max(1, len(ids) + ended)
-            if rank > best[text][0]:
-                best[text] = rank, Generation(ids, ended, total)
-
-    for step in range(texts.decoding.max_new):
-        scores = texts.allowed(scores if step == 0 else texts.scores()).unflatten(0, (batch, beams))
-        # Where no token is allowed, the text stops.
-        offer((scores == -torch.inf).all(dim=2) & (totals > -torch.inf), False)
-        sums = totals[:, :, None] + scores
-        totals, picks = sums.flatten(1).topk(beams, dim=1)
-        totals = totals.masked_fill(place >= free, -torch.inf)
-        tokens = picks % vocabulary
-        texts.select((first + picks // vocabulary).flatten())
-        if end is not None:
-            finished = (tokens == end) & (totals > -torch.inf)
-            offer(finished, True)
-            free = free - finished.sum(dim=1, keepdim=True)
-            totals = totals.masked_fill(finished, -torch.inf)
-        if not (totals > -torch.inf).any():
-            break
-        texts.append(tokens.flatten())
-    else:
-        offer(totals > -torch.inf, False)
-    return [generation for _, generation in best]
-
-
-def generate(
-    model: LanguageModel, ids: Tensor, decoding: Decoding, *, attention_mask: Tensor | None = None
-) -> list[Generation]:
-    """Continue each prompt: ids (B, L); attention_mask: bool (B, L), True where real, None: all.
-
-    Padding on either side of a prompt changes nothing. The model runs in evaluation mode. Raises
-    ValueError, one line, for an empty prompt, or one too long for the model.
-    """
-    attention_mask = _checked(ids, attention_mask, "prompt")
+    if 0 in ids.shape:
+        raise ValueError("the prompt is empty")
     with evaluating(model):
-        return _decode(Hypotheses(model, decoding, ids, attention_mask))
+        return _decode(model, decoding, ids)
 
 
 def transduce(
@@ -277,68 +147,101 @@ def transduce(
     start: int,
     attention_mask: Tensor | None = None,
 ) -> list[Generation]:
-    """Generate the target of each source (B, L), after the token ``start``; see ``generate``."""
-    attention_mask = _checked(source, attention_mask, "source")
+    """Generate the target of each source (B, L), after the token ``start``, in evaluation mode.
+
+    attention_mask: bool (B, L), True where a token is real, None: all; padding may stand on either
+    side. Raises ValueError, one line, for an empty source, or one too long for the model.
+    """
+    if attention_mask is None:
+        attention_mask = torch.ones_like(source, dtype=torch.bool)
+    if not attention_mask.any(dim=1).all():
+        raise ValueError("a source is empty")
     longest = model.encoder.max_length
     if longest is not None and source.shape[1] > longest:
         raise ValueError(f"a source of {source.shape[1]} tokens: the model reads {longest} at most")
+    tokens = Tokens.whole(source.shape[1], source.device)
+    if not attention_mask.all():
+        tokens = Tokens(attention_mask, (attention_mask.cumsum(dim=1) - 1).clamp_min(0))
     with evaluating(model):
-        tokens = text_tokens(source, attention_mask)
         memory = model.encoder(source, tokens)
         ids = source.new_full((len(source), 1), start)
-        return _decode(Hypotheses(model, decoding, ids, None, memory, tokens))
+        return _decode(model, decoding, ids, memory, tokens)
 
 
-def _decode(texts: Hypotheses) -> list[Generation]:
-    """One token a step for every text that has not ended; beam search with several beams."""
-    decoding, (batch, prompt) = texts.decoding, texts.ids.shape
-    longest = texts.model.decoder.max_length
+def _decode(
+    model: TokenScorer,
+    decoding: Decoding,
+    ids: Tensor,
+    memory: Tensor | None = None,
+    memory_tokens: Tokens | None = None,
+) -> list[Generation]:
+    """Of each text's beams the most probable one, by log-probability / length; or a sample.
+
+    memory, memory_tokens: what cross-attention reads. A finished text leaves the beam, which
+    continues with one place less (Sutskever et al. 2014, section 3.2): one beam is greedy decoding,
+    and enough beams are an exhaustive search.
+    """
+    (batch, prompt), beams, sampling = ids.shape, decoding.beams, decoding.sampling
+    longest = model.decoder.max_length
     if longest is not None and prompt + decoding.max_new > longest:
         raise ValueError(
             f"{prompt} tokens and {decoding.max_new} new ones: the model takes {longest}"
         )
-    if decoding.beams > 1:
-        return beam_search(texts)
-    sampling = decoding.sampling
+    cache = model.decoder.new_cache() if decoding.cache and model.decoder.caches else None
     generator = torch.Generator().manual_seed(sampling.seed if sampling else 0)
-    written: list[list[int]] = [[] for _ in range(batch)]
-    total = [0.0] * batch
-    going, ended = set(range(batch)), set[int]()
-    for step in range(decoding.max_new):
-        scores = texts.scores()
-        allowed = texts.allowed(scores)
+    best = [(-torch.inf, Generation([], False, -torch.inf))] * batch
+    texts = torch.arange(batch, device=ids.device)
+    if beams > 1:
+        copies = texts.repeat_interleave(beams)
+        ids = ids[copies]  # (B · beams, L)
+        if memory is not None and memory_tokens is not None:
+            memory, memory_tokens = memory[copies], memory_tokens.select(copies)
+    # Log-probability of each beam, -inf for none: all start as copies of the first.
+    totals = torch.full((batch, beams), -torch.inf, device=ids.device)
+    totals[:, 0] = 0.0
+    place = torch.arange(beams, device=ids.device)
+    free = torch.full((batch, 1), beams, device=ids.device)  # by no finished text used up
+
+    def offer(which: Tensor, ended: bool) -> None:
+        """Compare the beams in ``which`` (bool (B, beams)) with each text's best so far."""
+        for text, beam in which.nonzero().tolist():
+            written = ids[text * beams + beam, prompt:].tolist()
+            total = totals[text, beam].item()
+            # The token that ends a text counts in its length.
+            rank = total / max(1, len(written) + ended)
+            if rank > best[text][0]:
+                best[text] = rank, Generation(written, ended, total)
+
+    for _ in range(decoding.max_new):
+        start = 0 if cache is None else cache.length
+        tokens = Tokens.whole(ids.shape[1], ids.device)[start:]
+        x = model.decoder(ids[:, start:], tokens, memory, memory_tokens, cache=cache)
+        logits = model.logits(x[:, -1])
+        logits = logits.float() if logits.dtype.itemsize < 4 else logits
+        scores = decoding.allowed(ids, logits.log_softmax(dim=-1)).unflatten(0, (batch, beams))
         # Where no token is allowed, the text stops.
-        stuck = (allowed == -torch.inf).all(dim=1)
-        going -= set(stuck.nonzero()[:, 0].tolist())
-        allowed.masked_fill_(stuck[:, None], 0.0)
-        tokens = sampling.sample(allowed, generator) if sampling else allowed.argmax(dim=-1)
-        gained = scores.gather(1, tokens[:, None])[:, 0].tolist()
-        for row, token in enumerate(tokens.tolist()):
-            if row not in going:
-                continue
-            total[row] += gained[row]
-            if token == decoding.end:
-                ended.add(row)
-            else:
-                written[row].append(token)
-        going -= ended
-        if not going or step == decoding.max_new - 1:
+        offer((scores == -torch.inf).all(dim=2) & (totals > -torch.inf), ended=False)
+        if sampling is not None:
+            chosen = sampling.sample(scores[:, 0], generator)[:, None]
+            totals = totals + scores[:, 0].gather(1, chosen)
+        else:
+            likeliest, choices = scores.topk(min(beams, scores.shape[2]), dim=2)
+            totals, picks = (totals[:, :, None] + likeliest).flatten(1).topk(beams, dim=1)
+            totals = totals.masked_fill(place >= free, -torch.inf)
+            chosen = choices.flatten(1).gather(1, picks)  # (B, beams)
+        if beams > 1:
+            kept = (texts[:, None] * beams + picks // likeliest.shape[2]).flatten()
+            ids = ids[kept]
+            if cache is not None:
+                cache.select(kept)
+        if decoding.end is not None:
+            finished = (chosen == decoding.end) & (totals > -torch.inf)
+            offer(finished, ended=True)
+            free = free - finished.sum(dim=1, keepdim=True)
+            totals = totals.masked_fill(finished, -torch.inf)
+        if not (totals > -torch.inf).any():
             break
-        texts.append(tokens)
-    return [Generation(written[row], row in ended, total[row]) for row in range(batch)]
-
-
-def _checked(ids: Tensor, attention_mask: Tensor | None, what: str) -> Tensor | None:
-    """The attention_mask, None where all tokens are real; ValueError where a text has none."""
-    if ids.dim() != 2:
-        raise ValueError(f"a batch of {what}s is (texts, tokens), not {tuple(ids.shape)}")
-    if attention_mask is None:
-        attention_mask = torch.ones_like(ids, dtype=torch.bool)
-    if attention_mask.shape != ids.shape:
-        raise ValueError(
-            f"attention_mask {tuple(attention_mask.shape)} for {what}s of {tuple(ids.shape)}"
-        )
-    empty = (~attention_mask.any(dim=1)).nonzero()[:, 0].tolist()
-    if empty:
-        raise ValueError(f"{what} {empty[0] + 1} of {len(ids)} is empty")
-    return None if bool(attention_mask.all()) else attention_mask
+        ids = torch.cat([ids, chosen.reshape(-1, 1)], dim=1)
+    else:
+        offer(totals > -torch.inf, ended=False)
+    return [generation for _, generation in best]

@@ -1,4 +1,4 @@
-"""Trained models with their tokenizers: texts in; classes, tags or filled texts out."""
+"""Trained models with their tokenizers: texts in; classes, tags, filled or new texts out."""
 
 from __future__ import annotations
 
@@ -14,14 +14,25 @@ from tokenizers import Encoding, Tokenizer
 from torch import Tensor, nn
 
 from zoo.data.batches import padded
-from zoo.data.encoding import join_pieces, pieces_of
+from zoo.data.encoding import (
+    END,
+    END_OF_TEXT,
+    PAD,
+    START,
+    decode_target,
+    encode_source,
+    join_pieces,
+    pieces_of,
+)
 from zoo.data.sources.corpus import check_text
 from zoo.data.tokenizer import MASK, MASK_ID, PREFIX, SPECIALS
 from zoo.errors import ZooError
-from zoo.models.architectures import evaluating
+from zoo.models.architectures import EncoderDecoder, evaluating
+from zoo.models.decoding import Decoding, Sampling, generate, transduce
 
 BATCH_SIZE = 64
 MOST = 5  # word pieces that are named for each mask
+NEW_TOKENS = 50  # of a language model, without max_new
 
 
 class TextModel(nn.Module):
@@ -59,7 +70,10 @@ class TextReader(TextModel, ABC):
 
     @abstractmethod
     def answered(self, texts: Sequence[Any], first: int) -> Iterable[Any]:
-        """The answers to a batch of texts. first: the number of its first text, for errors."""
+        """The answers to a batch of texts, in evaluation mode and without gradients.
+
+        first: the number of the first text, for errors.
+        """
 
     def predict(self, texts: Iterable[Any], batch_size: int = BATCH_SIZE) -> list[Any]:
         """An answer to every text, in their order; ZooError for one that cannot be read."""
@@ -71,7 +85,9 @@ class TextReader(TextModel, ABC):
             raise ZooError("predict takes a list of texts, not one text")
         numbered = enumerate(texts, start=1)
         while batch := list(itertools.islice(numbered, batch_size)):
-            yield from self.answered([text for _, text in batch], batch[0][0])
+            with evaluating(self):
+                answers = list(self.answered([text for _, text in batch], batch[0][0]))
+            yield from answers
 
     def encode(self, texts: Sequence[str], first: int = 1) -> list[Encoding]:
         """The tokens of each text, not cut; ZooError for an empty one, numbered from ``first``."""
@@ -87,18 +103,18 @@ class TextReader(TextModel, ABC):
         self, texts: Sequence[str], first: int
     ) -> tuple[list[list[int]], list[dict[str, Any]]]:
         """The ids that are read of each text, and the fields of its ``ReadText``."""
-        every = [encoding.ids for encoding in self.encode(texts, first)]
-        shown = [ids[: self.max_length] for ids in every]
+        encodings = self.encode(texts, first)
+        read = [encoding.ids[: self.max_length] for encoding in encodings]
         about = [
             {
                 "text": text,
-                "tokens": len(read),
-                "cut": len(ids) - len(read),
-                "unknown": read.count(self.unknown_id),
+                "tokens": len(ids),
+                "cut": len(encoding.ids) - len(ids),
+                "unknown": ids.count(self.unknown_id),
             }
-            for text, ids, read in zip(texts, every, shown, strict=True)
+            for text, encoding, ids in zip(texts, encodings, read, strict=True)
         ]
-        return shown, about
+        return read, about
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,9 +131,9 @@ class ReadText:
     unknown: int
 
 
-@dataclass(frozen=True)
-class Answer:
-    """A model's answer to one text.
+@dataclass(frozen=True, kw_only=True)
+class Prediction(ReadText):
+    """What a model predicts for one text.
 
     probability: of the label; None where the task has none. probabilities: of every class, in the
     model's order.
@@ -128,50 +144,25 @@ class Answer:
     probabilities: dict[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Prediction(ReadText, Answer):
-    """What a model predicts for one text: its answer, and how much of the text it read."""
-
-    @property
-    def all_unknown(self) -> bool:
-        """Whether every token that was read, except [CLS], is unknown."""
-        return self.unknown >= self.tokens - 1
-
-
-class TextPredictor(TextReader):
-    """A model that predicts something for each text: a class, a number."""
-
-    @abstractmethod
-    def answers(self, ids: Sequence[list[int]]) -> list[Answer]:
-        """The answers to a batch of texts, as token ids cut to ``max_length``."""
-
-    def answered(self, texts: Sequence[str], first: int) -> Iterator[Prediction]:
-        """A prediction for each text."""
-        ids, read = self.read(texts, first)
-        with evaluating(self):
-            answers = self.answers(ids)
-        for answer, about in zip(answers, read, strict=True):
-            yield Prediction(**vars(answer), **about)
-
-
-class TextClassifier(TextPredictor):
+class TextClassifier(TextReader):
     """Texts to classes; model: a Classifier, with logits (B, classes)."""
 
-    def answers(self, ids: Sequence[list[int]]) -> list[Answer]:
-        """The likeliest class of each text of token ids, and the probability of every class."""
-        answers = []
+    def answered(self, texts: Sequence[str], first: int) -> Iterator[Prediction]:
+        """The likeliest class of each text, and the probability of every class."""
+        ids, about = self.read(texts, first)
         scores = self(*padded(ids, self.device)).float().softmax(dim=-1)
         if scores.isnan().any():
             raise ZooError("the model gives no number for a text: its weights are broken")
-        for probabilities in scores.tolist():
-            named = dict(zip(self.labels, probabilities, strict=True))
-            best = max(named, key=named.__getitem__)
-            answers.append(Answer(best, named[best], named))
-        return answers
+        for fields, probabilities in zip(about, scores.tolist(), strict=True):
+            of_class = dict(zip(self.labels, probabilities, strict=True))
+            best = max(of_class, key=of_class.__getitem__)
+            yield Prediction(
+                **fields, label=best, probability=of_class[best], probabilities=of_class
+            )
 
     def logits(self, texts: Sequence[str]) -> Tensor:
         """Logits (texts, classes) of all texts in one batch, without dropout."""
-        ids = [encoding.ids[: self.max_length] for encoding in self.encode(texts)]
+        ids, _ = self.read(texts, first=1)
         with evaluating(self):
             logits: Tensor = self(*padded(ids, self.device)).float()
         return logits
@@ -193,11 +184,6 @@ class TaggedText:
     unknown: int
     distribution: np.ndarray = field(compare=False, repr=False)
 
-    @property
-    def all_unknown(self) -> bool:
-        """Whether every token that was read is unknown."""
-        return self.unknown >= len(self.tokens)
-
 
 class TextTagger(TextReader):
     """Texts to the tags of their tokens; model: a Tagger, with logits (B, L, tags).
@@ -208,11 +194,10 @@ class TextTagger(TextReader):
 
     def answered(self, texts: Sequence[str | Sequence[str]], first: int) -> Iterator[TaggedText]:
         """The tags of each text."""
-        tokenized = [self.tokens_of(text, f"text {n}") for n, text in enumerate(texts, start=first)]
+        tokenized = self.tokenized(texts, first)
         pieces = pieces_of(self.tokenizer, itertools.chain.from_iterable(tokenized))
         read = [join_pieces(tokens, pieces, self.max_length) for tokens in tokenized]
-        with evaluating(self):
-            logits = self(*padded([ids for ids, _ in read], self.device)).float()
+        logits = self(*padded([ids for ids, _ in read], self.device)).float()
         distribution = logits.softmax(dim=-1).cpu()
         for tokens, (_, firsts), shares in zip(tokenized, read, distribution, strict=True):
             own = shares[torch.tensor(firsts)]
@@ -227,25 +212,27 @@ class TextTagger(TextReader):
                 distribution=own.numpy(),
             )
 
-    def tokens_of(self, text: str | Sequence[str], name: str = "the text") -> list[str]:
-        """The tokens of a text; ZooError, which calls it ``name``, where it has none."""
-        if isinstance(text, str):
-            check_text(name, text)
-            splitter = self.tokenizer.pre_tokenizer
-            tokens = [text[start:end] for _, (start, end) in splitter.pre_tokenize_str(text)]
-        else:
-            tokens = list(text)
-            for token in tokens:
-                check_text(f"a token of {name}", token)
-        if not tokens:
-            raise ZooError(f"{name} is empty")
-        return tokens
+    def tokenized(self, texts: Sequence[str | Sequence[str]], first: int) -> list[list[str]]:
+        """The tokens of each text; ZooError where it has none."""
+        tokenized = []
+        for number, text in enumerate(texts, start=first):
+            if isinstance(text, str):
+                check_text(f"text {number}", text)
+                parts = self.tokenizer.pre_tokenizer.pre_tokenize_str(text)
+                tokens = [text[start:end] for _, (start, end) in parts]
+            else:
+                tokens = list(text)
+                for token in tokens:
+                    check_text(f"a token of text {number}", token)
+            if not tokens:
+                raise ZooError(f"text {number} is empty")
+            tokenized.append(tokens)
+        return tokenized
 
     def encode(self, texts: Sequence[str | Sequence[str]], first: int = 1) -> list[Encoding]:
         """The word pieces of each text, not cut; ZooError for an empty one."""
-        tokenized = [self.tokens_of(text, f"text {n}") for n, text in enumerate(texts, start=first)]
         encodings: list[Encoding] = self.tokenizer.encode_batch(
-            tokenized, is_pretokenized=True, add_special_tokens=False
+            self.tokenized(texts, first), is_pretokenized=True, add_special_tokens=False
         )
         return encodings
 
@@ -260,52 +247,125 @@ class FilledText(ReadText):
     filled: str
     masks: list[list[tuple[str, float]]]
 
-    @property
-    def all_unknown(self) -> bool:
-        """Whether every token that was read, except [CLS] and masks, is unknown."""
-        return 0 < self.unknown >= self.tokens - 1 - len(self.masks)
-
 
 class MaskFiller(TextReader):
     """Texts with ``[MASK]`` to texts without; model: a MaskedLanguageModel."""
 
     def answered(self, texts: Sequence[str], first: int) -> Iterator[FilledText]:
-        """Each text filled."""
+        """Each text filled; ZooError for one without a mask."""
         read, about = self.read(texts, first)
-        with evaluating(self):
-            ids, tokens = padded(read, self.device)
-            places = (ids == MASK_ID).flatten().nonzero().flatten()
-            logits = self(ids, tokens, places).float()
-            logits[:, : len(SPECIALS)] = -torch.inf  # no text has them
-            best = logits.softmax(dim=-1).topk(min(MOST, logits.shape[1] - len(SPECIALS)))
+        for number, text in enumerate(texts, start=first):
+            if MASK not in text:
+                raise ZooError(f"text {number} has no {MASK}: write it where a word is missing")
+        ids, tokens = padded(read, self.device)
+        places = (ids == MASK_ID).flatten().nonzero().flatten()
+        logits = self(ids, tokens, places).float()
+        logits[:, : len(SPECIALS)] = -torch.inf  # no text has them
+        best = logits.softmax(dim=-1).topk(min(MOST, logits.shape[1] - len(SPECIALS)))
         likeliest = zip(best.indices.tolist(), best.values.tolist(), strict=True)
-        for text, shown, fields in zip(texts, read, about, strict=True):
+        for shown, fields in zip(read, about, strict=True):
             masks = [
                 [(str(self.tokenizer.id_to_token(i)), p) for i, p in zip(*each, strict=True)]
                 for each in itertools.islice(likeliest, shown.count(MASK_ID))
             ]
-            filled = fill(text, [pieces[0][0] for pieces in masks])
+            filled = fill(fields["text"], [pieces[0][0] for pieces in masks])
             yield FilledText(**fields, filled=filled, masks=masks)
 
-    def encode(self, texts: Sequence[str], first: int = 1) -> list[Encoding]:
-        """The tokens of each text, not cut; ZooError for one without a mask, numbered."""
-        encodings = super().encode(texts, first)
-        for number, text in enumerate(texts, start=first):
-            if MASK not in text:
-                raise ZooError(f"text {number} has no {MASK}: write it where a word is missing")
-        return encodings
 
-
-def fill(text: str, pieces: Iterable[str]) -> str:
+def fill(text: str, pieces: Sequence[str]) -> str:
     """The text with a word piece in place of each mask, from the first one on.
 
     A piece that continues a word is joined to what stands before it.
     """
-    first, *rest = text.split(MASK)
-    filled, rest_of_pieces = first, iter(pieces)
-    for part in rest:
-        piece = next(rest_of_pieces, MASK)
-        joins = piece.startswith(PREFIX) and piece != PREFIX
-        filled = filled.rstrip() + piece.removeprefix(PREFIX) if joins else filled + piece
-        filled += part
+    filled, *rest = text.split(MASK)
+    for part, piece in itertools.zip_longest(rest, pieces[: len(rest)], fillvalue=MASK):
+        if piece.startswith(PREFIX) and piece != PREFIX:
+            filled, piece = filled.rstrip(), piece.removeprefix(PREFIX)
+        filled += piece + part
     return filled
+
+
+@dataclass(frozen=True)
+class GeneratedText:
+    """What a model generated: the continuation of the prompt, or the whole target.
+
+    tokens: how many; ended: whether the end-of-text token came; log_probability: of all generated
+    tokens, the end included, under the model (nats).
+    """
+
+    prompt: str
+    text: str
+    tokens: int
+    ended: bool
+    log_probability: float
+
+
+class TextGenerator(TextModel):
+    """Prompts to texts.
+
+    model: a LanguageModel, which continues a prompt, or an EncoderDecoder, which generates the
+    target of a source. A prompt must leave room in the ``max_length`` tokens of the model.
+    """
+
+    @property
+    def continues_prompt(self) -> bool:
+        """Whether the generated text continues the prompt; False: it is a text of its own."""
+        return not isinstance(self.model, EncoderDecoder)
+
+    def generate(
+        self,
+        prompts: Iterable[str],
+        *,
+        max_new: int | None = None,
+        sampling: Sampling | None = None,
+        beams: int = 1,
+        no_repeat: int | None = None,
+    ) -> Iterator[GeneratedText]:
+        """Generate a text for each prompt, one at a time.
+
+        max_new: most tokens to generate; None: 50 for a language model, all there is room for in
+        an encoder-decoder. The rest is as in ``zoo.models.decoding.Decoding``. Raises ZooError,
+        naming the prompt's number, for a prompt that is empty or leaves no room, and for
+        impossible values.
+        """
+        if isinstance(prompts, str):
+            raise ZooError("generate takes a list of prompts, not one prompt")
+        continues, model = self.continues_prompt, self.model
+        for number, prompt in enumerate(prompts, start=1):
+            check_text(f"prompt {number}", prompt)
+            if continues:
+                ids = [END_OF_TEXT, *self.tokenizer.encode(prompt).ids]
+                room = self.max_length - len(ids)
+            else:
+                ids = encode_source(self.tokenizer, prompt.strip())
+                room = self.max_length - 1 if len(ids) <= self.max_length else 0
+            if room <= 0:
+                raise ZooError(
+                    f"prompt {number} takes {len(ids)} tokens: too long for this model of "
+                    f"{self.max_length}"
+                )
+            if max_new is not None and max_new > room:
+                raise ZooError(
+                    f"{max_new} new tokens: prompt {number} leaves room for {room} of the "
+                    f"model's {self.max_length}"
+                )
+            usual = min(room, NEW_TOKENS) if continues else room
+            try:
+                decoding = Decoding(
+                    usual if max_new is None else max_new,
+                    sampling=sampling,
+                    beams=beams,
+                    no_repeat=no_repeat,
+                    end=END_OF_TEXT if continues else END,
+                    banned=() if continues else (PAD, START),
+                )
+                batch = torch.tensor([ids], device=self.device)
+                if isinstance(model, EncoderDecoder):
+                    (new,) = transduce(model, batch, decoding, start=START)
+                    text = decode_target(self.tokenizer, new.ids)
+                else:
+                    (new,) = generate(model, batch, decoding)  # type: ignore[arg-type]
+                    text = self.tokenizer.decode(new.ids)
+            except ValueError as error:
+                raise ZooError(str(error)) from error
+            yield GeneratedText(prompt, text, len(new.ids), new.ended, new.log_probability)

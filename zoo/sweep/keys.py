@@ -48,7 +48,6 @@ HARMLESS = {
     "execution/run_job.py": "calls a job and says how it failed",
     PRETRAINING: "counts where models are pretrained",
     "files.py": "writes files whole or not at all",
-    "models/text_generator.py": "answers texts, once a model is trained",
     "models/text_model.py": "answers texts, once a model is trained",
     "registry/": "finds parts by the names that the record has; cell.py counts",
     "sweep/": "decides what is done, which the record says; cost.py counts for costs at lengths",

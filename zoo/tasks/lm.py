@@ -114,7 +114,7 @@ class LanguageModelling(PlainTextTask):
     }
     unused: ClassVar = {"pool": "every position is read, none is pooled"}
     builder = "zoo.models.build:build_language_model"
-    text_model_class = "zoo.models.text_generator:TextGenerator"
+    text_model_class = "zoo.models.text_model:TextGenerator"
     model_name = "a language model"
     pipeline_tag = "text-generation"
     commands = ("generate",)

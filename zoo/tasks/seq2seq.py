@@ -57,7 +57,7 @@ class SequenceToSequence(Task):
         "pool": "the decoder reads every position of the encoder, none is pooled",
     }
     builder = "zoo.models.build:build_encoder_decoder"
-    text_model_class = "zoo.models.text_generator:TextGenerator"
+    text_model_class = "zoo.models.text_model:TextGenerator"
     model_name = "an encoder-decoder"
     commands = ("generate",)
     ignored = PAD

@@ -130,12 +130,14 @@ class Count(Task):
 
     def text_model(self, setup, model, tokenizer):
         from zoo.data.batches import padded
-        from zoo.models.text_model import Answer, TextPredictor
+        from zoo.models.text_model import Prediction, TextReader
 
-        class Counter(TextPredictor):
-            def answers(self, ids):
+        class Counter(TextReader):
+            def answered(self, texts, first):
+                ids, read = self.read(texts, first)
                 counts = self.model(*padded(ids, self.device))[:, 0].tolist()
-                return [Answer(f"{count:.1f}") for count in counts]
+                for fields, count in zip(read, counts, strict=True):
+                    yield Prediction(**fields, label=f"{count:.1f}")
 
         return Counter(model, tokenizer, setup.sizes.max_length)
 
