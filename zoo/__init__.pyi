@@ -77,7 +77,6 @@ def bench(
     pretrain_epochs: int | None = None,
     pretrain_lr: float | None = None,
     pretrain_masked: float | None = None,
-    pretrain_whole_words: bool | None = None,
     test: str | None = None,
     test_size: float | None = None,
     split_seed: int | None = None,
@@ -93,9 +92,7 @@ def bench(
     text_column: str | None = None,
     label_column: str | None = None,
     token_deletion: float | None = None,
-    all_positions: bool | None = None,
     masked: float | None = None,
-    whole_words: bool | None = None,
     tokens_column: str | None = None,
     tags_column: str | None = None,
     causal: bool | None = None,
@@ -129,9 +126,8 @@ def bench(
     pool: Pools, a comma list or all.  [default: mean]
     baseline: Baselines, a comma list, all or none. Where texts are cut, one that reads
         texts has a second row, NAME(whole=True), which reads the whole of each text; name
-        whole=True or whole=False for one row. Where classes are unbalanced, there is the
-        row majority.  [default: tfidf-logreg; lm: ngram; mlm: neighbour-ngram; seq2seq:
-        none; tag: window-logreg]
+        whole=True or whole=False for one row.  [default: tfidf-logreg; lm: ngram; mlm:
+        neighbour-ngram; seq2seq: none; tag: window-logreg]
     design: Cross all, or change one at a time. factorial: every combination of the parts;
         one-factor: the first part of each option, and one change of it at a time.
         [default: factorial]
@@ -189,7 +185,6 @@ def bench(
     pretrain_epochs: Passes of the pretraining over the training texts.  [default: 20]
     pretrain_lr: Peak learning rate of the pretraining.  [default: 0.003]
     pretrain_masked: Share of word pieces masked in pretraining.  [default: 0.3]
-    pretrain_whole_words: Mask whole words in pretraining.  [default: no]
     test: Test split, a file or directory; for data without one. By default a part is held
         out.  [classify, tag only]
     test_size: Share to hold out as a test split; for data without one. By default 0.25.
@@ -221,10 +216,7 @@ def bench(
         default: label]
     token_deletion: Share of tokens deleted from each text in training.  [classify only;
         default: 0.0]
-    all_positions: Compute every position in the last layer, also those that the pool
-        ignores.  [classify only; default: no]
     masked: Share of the word pieces that are masked.  [mlm only; default: 0.3]
-    whole_words: Mask words as a whole, not pieces.  [mlm only; default: no]
     tokens_column: Column of the lists of tokens, in files and Hub data; in a CoNLL file its
         number, the first by default.  [tag only; default: tokens]
     tags_column: Column of the lists of tags, in files and Hub data; in a CoNLL file its
@@ -318,7 +310,6 @@ def train(
     pretrain_epochs: int | None = None,
     pretrain_lr: float | None = None,
     pretrain_masked: float | None = None,
-    pretrain_whole_words: bool | None = None,
     test: str | None = None,
     test_size: float | None = None,
     split_seed: int | None = None,
@@ -334,9 +325,7 @@ def train(
     text_column: str | None = None,
     label_column: str | None = None,
     token_deletion: float | None = None,
-    all_positions: bool | None = None,
     masked: float | None = None,
-    whole_words: bool | None = None,
     tokens_column: str | None = None,
     tags_column: str | None = None,
     causal: bool | None = None,
@@ -404,7 +393,6 @@ def train(
     pretrain_epochs: Passes of the pretraining over the training texts.  [default: 20]
     pretrain_lr: Peak learning rate of the pretraining.  [default: 0.003]
     pretrain_masked: Share of word pieces masked in pretraining.  [default: 0.3]
-    pretrain_whole_words: Mask whole words in pretraining.  [default: no]
     test: Test split, a file or directory; for data without one. By default a part is held
         out.  [classify, tag only]
     test_size: Share to hold out as a test split; for data without one. By default 0.25.
@@ -436,10 +424,7 @@ def train(
         default: label]
     token_deletion: Share of tokens deleted from each text in training.  [classify only;
         default: 0.0]
-    all_positions: Compute every position in the last layer, also those that the pool
-        ignores.  [classify only; default: no]
     masked: Share of the word pieces that are masked.  [mlm only; default: 0.3]
-    whole_words: Mask words as a whole, not pieces.  [mlm only; default: no]
     tokens_column: Column of the lists of tokens, in files and Hub data; in a CoNLL file its
         number, the first by default.  [tag only; default: tokens]
     tags_column: Column of the lists of tags, in files and Hub data; in a CoNLL file its

@@ -44,7 +44,7 @@ def test_lists_become_comma_lists_and_the_table_is_a_data_frame(folder):
 
 
 def test_every_option_can_be_given_by_name(folder):
-    values = {"lr": 0.01, "schedule": "cosine", "head_hidden": 8, "all_positions": True}
+    values = {"lr": 0.01, "schedule": "cosine", "head_hidden": 8}
     sizes = {"dim": 24, "timeout": None}
     zoo.bench(norm="rms", ffn=["swiglu"], out="out", **{**RUN, **values, **sizes})
     (record,) = RecordFile(folder / "out").read()
@@ -52,7 +52,6 @@ def test_every_option_can_be_given_by_name(folder):
     assert config["training"]["lr"] == 0.01
     assert config["training"]["schedule"] == "cosine"
     assert config["task_options"]["head_hidden"] == 8
-    assert config["task_options"]["all_positions"] is True
     assert config["sizes"]["dim"] == 24
     assert (record.cell["norm"], record.cell["ffn"]) == ("rms", "swiglu")
 

@@ -183,8 +183,8 @@ BAD: list[tuple[str, str]] = [
     ("train --seed -1", "--seed"),
     ("bench --seeds 2 --seed 3", "use one of the two"),
     ("bench --device gpu", "'auto', 'cpu', 'cuda' or 'mps'"),
-    ("bench --set all_positions=perhaps", "--set all_positions='perhaps': "),
-    ("bench --all-position", "did you mean --set all_positions=…?"),
+    ("bench --set compile=perhaps", "--set compile='perhaps': "),
+    ("bench --head-hiden", "did you mean --set head_hidden=…?"),
     ("bench --no-headers", "no option '--no-headers'; did you mean --no-header?"),
 ]
 CASES = [

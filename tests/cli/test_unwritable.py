@@ -9,9 +9,9 @@ from zoo.errors import ZooError
 
 # Whoever looked at the data first would say that there are none.
 COMMANDS = {
-    "bench": ["bench", "--data", "nowhere.csv", "--on", "inline", "--out"],
+    "bench": ["bench", "--data", "hub:nobody/nothing", "--on", "inline", "--out"],
     "lengths": ["bench", "--phases", "cost", "--max-length", "8,16", "--on", "inline", "--out"],
-    "train": ["train", "--data", "nowhere.csv", "--on", "inline", "--save"],
+    "train": ["train", "--data", "hub:nobody/nothing", "--on", "inline", "--save"],
 }
 LONG = "x" * 300
 PLACES = {

@@ -26,7 +26,7 @@ PLAIN = {
 }
 CONFIG = {
     "task": "classify",
-    "task_options": {"keep_duplicates": False, "all_positions": False},
+    "task_options": {"keep_duplicates": False},
     "data": {
         "name": "newswire",
         "fingerprint": "baf54e51824876d4",

@@ -62,7 +62,6 @@ TASKS = [
     ("lm", ["--pool", "cls"], "--pool has no effect with --task lm: every position is read"),
     ("lm", ["--set", "token_deletion=0.1"], "--set token_deletion is an option of --task classify"),
     ("lm", ["--baseline", "tfidf-logreg"], "(--task lm); there is: ngram, none"),
-    ("lm", ["--data", "a.txt", "--text-column", "body"], "'a.txt' is text"),
     ("lm", ["--data", "newswire", "--set", "vocab_size=100"], "too small"),
     ("seq2seq", ["--pool", "mean"], "--pool has no effect with --task seq2seq"),
     ("seq2seq", ["--label-column", "x"], "--label-column is an option of --task classify or lm"),
@@ -115,25 +114,6 @@ def rejected() -> Iterator[Any]:
 @pytest.mark.parametrize(("arguments", "says"), list(rejected()))
 def test_one_line_says_what_is_wrong_and_what_would_be_right(arguments, says, no_run):
     assert says in no_run(*arguments)
-
-
-def test_a_plan_reads_a_small_file_and_says_what_is_wrong_with_it(
-    tmp_path, monkeypatch, said, no_run
-):
-    file = tmp_path / "bad.csv"
-    file.write_text("body,label\na,0\nb,1\n")
-    plan = ["--data", str(file), "--plan"]
-    assert "bad.csv has no column 'text'" in no_run(*plan)
-    # A large one is read when the run begins.
-    monkeypatch.setattr("zoo.tasks.data_of_task.SMALL", 10)
-    said("bench", *plan)
-
-
-def test_a_plan_of_a_small_file_knows_which_baselines_its_data_need(corpus, said):
-    plan = said("bench", "--data", corpus, "--max-length", "8", "--plan").out
-    lines = {line.split()[0]: line for line in plan.splitlines() if line}
-    assert lines["tfidf-logreg(whole=True)"].endswith(" run")  # some texts are longer
-    assert "majority" not in lines  # the classes are balanced
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")

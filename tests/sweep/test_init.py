@@ -65,7 +65,6 @@ def test_records_say_what_encoders_begin_with_and_their_commands_repeat_it(pretr
             "pretrain_epochs": 2,
             "pretrain_lr": 0.01,
             "pretrain_masked": 0.3,
-            "pretrain_whole_words": False,
         }
         assert ("pretrain_seconds" in record.metrics) == (not record.baseline)
         pretraining = request_of(record.command).pretraining

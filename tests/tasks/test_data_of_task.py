@@ -10,8 +10,7 @@ from zoo.registry import CAPABILITIES, Registry
 from zoo.registry.loading import load
 from zoo.sweep.make_request import make_request
 from zoo.sweep.plan import make_plan
-from zoo.tasks.base import find_task
-from zoo.tasks.data_of_task import SMALL, refuse_missing, small_files, task_for
+from zoo.tasks.base import find_task, refuse_data, task_for
 
 PLUGIN = """
 from zoo import hookimpl
@@ -119,18 +118,6 @@ def test_only_data_that_can_be_somewhere_pass_before_anything_is_read(registry, 
     file = tmp_path / "one.csv"
     file.write_text("text,label\n")
     for spec in (None, "newswire", str(tmp_path), f" {file} ", "hub:owner/name"):
-        refuse_missing(registry, find_task(registry, "classify"), spec)
+        refuse_data(registry, find_task(registry, "classify"), "classify", spec)
     pairs = find_task(registry, "seq2seq")
-    refused("hub:owner/name", refuse_missing, registry, pairs, "hub:owner/name")
-
-
-def test_files_are_small_together(registry, tmp_path):
-    folder = tmp_path / "data"
-    folder.mkdir()
-    (folder / "one.csv").write_bytes(b"x" * SMALL)
-    assert small_files(registry, str(folder / "one.csv"))
-    assert small_files(registry, f" {folder} ")
-    (folder / "two.csv").write_bytes(b"x")
-    assert not small_files(registry, str(folder))
-    for spec in (None, "newswire", str(folder / "three.csv")):
-        assert not small_files(registry, spec)
+    refused("hub:owner/name", refuse_data, registry, pairs, "seq2seq", "hub:owner/name")

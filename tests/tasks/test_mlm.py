@@ -20,7 +20,7 @@ from zoo.components.tokens import Tokens
 from zoo.config.settings import Training
 from zoo.config.sizes import Sizes
 from zoo.data.encoding import encode_windows, windows
-from zoo.data.masked_batches import MaskedSplit, Masking
+from zoo.data.masked_batches import MaskedSplit
 from zoo.data.sources.corpus import Texts
 from zoo.data.sources.load_data import read_plain_text
 from zoo.data.token_arrays import EncodedData, TokenArrays
@@ -35,7 +35,7 @@ from zoo.data.tokenizer import (
 )
 from zoo.registry.cell import Cell
 from zoo.tasks.base import TaskSetup
-from zoo.tasks.mlm import MaskedLanguageModelling, MaskedOptions, masked_loss, validation_rows
+from zoo.tasks.mlm import MaskedLanguageModelling, MaskedOptions, held_out_windows, masked_loss
 from zoo.training.device import Runtime
 
 RUNTIME = Runtime(torch.device("cpu"), "fp32")
@@ -45,46 +45,29 @@ quick = settings(max_examples=40, deadline=None, derandomize=True, database=None
 
 
 def drawn(windows: int = 400, length: int = 50, size: int = 60) -> tuple[TokenArrays, Vocabulary]:
-    """Windows that begin with [CLS], of words of one to three pieces; a tenth are unknown."""
+    """Windows that begin with [CLS]; a tenth of the tokens are unknown."""
     draw = np.random.default_rng(0)
-    vocabulary = Vocabulary(
-        np.where(np.arange(size) < FIRST_PIECE, 0, np.arange(size) % 5 + 1), np.arange(size) >= 40
-    )
-    ids = draw.integers(FIRST_PIECE, 40, windows * length)
-    later = draw.random(len(ids)) < 0.4
-    ids[later] = draw.integers(40, size, int(later.sum()))
+    vocabulary = Vocabulary(np.where(np.arange(size) < FIRST_PIECE, 0, np.arange(size) % 5 + 1))
+    ids = draw.integers(FIRST_PIECE, size, windows * length)
     ids[draw.random(len(ids)) < 0.1] = SPECIALS.index("[UNK]")
     ids[::length] = SPECIALS.index(CLS)
     offsets = np.arange(windows + 1, dtype=np.int64) * length
     return TokenArrays(ids.astype(np.int32), offsets, {"texts": np.arange(windows)}), vocabulary
 
 
-def split_of(share: float = 0.3, *, whole_words: bool = False) -> MaskedSplit:
+def split_of(share: float = 0.3) -> MaskedSplit:
     arrays, vocabulary = drawn()
-    return MaskedSplit(arrays, Masking(share, whole_words), vocabulary, CPU)
+    return MaskedSplit(arrays, share, vocabulary, CPU)
 
 
-@pytest.mark.parametrize("whole_words", [False, True])
 @pytest.mark.parametrize("share", [0.15, 0.3])
-def test_a_share_of_the_pieces_is_chosen_and_never_a_special_token(share, whole_words):
-    split = split_of(share, whole_words=whole_words)
+def test_a_share_of_the_pieces_is_chosen_and_never_a_special_token(share):
+    split = split_of(share)
     ids = np.asarray(split.arrays.ids)
     real = ids >= FIRST_PIECE
     assert not split.chosen[~real].any()
-    # Words of several pieces are chosen at once, so the share varies as that of fewer draws.
-    error = 4 * math.sqrt(share * (1 - share) / real.sum() * (3 if whole_words else 1))
+    error = 4 * math.sqrt(share * (1 - share) / real.sum())
     assert abs(split.chosen[real].mean() - share) < error
-
-
-def test_whole_words_are_chosen_as_a_whole_and_pieces_are_not():
-    def divided(split: MaskedSplit) -> int:
-        """Pieces that continue a word and are chosen without the piece before, or it without."""
-        ids = np.asarray(split.arrays.ids)
-        joined = split.vocabulary.continues[ids[1:]] & (ids[:-1] >= FIRST_PIECE)
-        return int((joined & (split.chosen[1:] != split.chosen[:-1])).sum())
-
-    assert divided(split_of(whole_words=True)) == 0
-    assert divided(split_of()) > 1000
 
 
 def test_in_training_80_percent_are_masks_10_another_piece_and_10_as_they_are():
@@ -237,8 +220,6 @@ def test_pieces_stand_for_the_bytes_of_their_letters():
         ids = tokenizer.encode(text).ids[1:]
         letters = tokenizer.normalizer.normalize_str(text)
         assert pieces.bytes[ids].sum() == len(letters.encode()), text
-        assert not pieces.continues[ids[0]]
-        assert pieces.continues[ids[1:]].all()
     assert not pieces.bytes[: len(SPECIALS)].any()
 
 
@@ -246,7 +227,7 @@ def test_a_share_for_validation_is_of_whole_texts_and_leaves_none_of_them_in_tra
     encoded, book
 ):
     train = encoded.split("train")
-    fit, held_out = validation_rows(train, 0.2)
+    fit, held_out = held_out_windows(train, 0.2)
     assert len(set(train.columns["texts"][held_out])) == 9
     assert not set(train.columns["texts"][fit]) & set(train.columns["texts"][held_out])
     assert len(fit) + len(held_out) == len(train)
@@ -255,7 +236,7 @@ def test_a_share_for_validation_is_of_whole_texts_and_leaves_none_of_them_in_tra
     assert [len(split) for split in TASK.splits(held, CPU)] == [len(fit), len(held_out)]
     # A single text is divided, and its end is held out.
     one = encode_windows(read_plain_text(book), 120, 24).split("train")
-    fit, held_out = validation_rows(one, 0.25)
+    fit, held_out = held_out_windows(one, 0.25)
     assert set(one.columns["texts"]) == {0}
     assert fit.max() < held_out.min()
 
@@ -306,7 +287,7 @@ def test_the_ngram_of_neighbours_is_that_of_its_formula_and_sums_to_one(texts, t
 
 
 def test_cells_and_the_ngram_are_scored_on_the_same_masks_in_one_table(book, tmp_path):
-    options = {**MLM, "data": str(book), "phases": "train", "seeds": 2, "whole_words": True}
+    options = {**MLM, "data": str(book), "phases": "train", "seeds": 2, "masked": 0.4}
     records = bench(tmp_path, options).records
     assert [record.status for record in records] == ["ok"] * 3
     for name in ("tokens", "bytes", "texts"):
@@ -316,7 +297,7 @@ def test_cells_and_the_ngram_are_scored_on_the_same_masks_in_one_table(book, tmp
     assert len(values) == 2
     (command,) = {r.command for r in records if r.baseline}
     assert command.endswith(
-        "--max-length 24 --epochs 2 --lr 0.01 --device cpu --threads 1 --set whole_words=yes,"
+        "--max-length 24 --epochs 2 --lr 0.01 --device cpu --threads 1 --set masked=0.4,"
         "dim=16,layers=1,heads=2,ffn_dim=32,vocab_size=120,batch_size=8"
     )
     first = next(r for r in records if r.cell)

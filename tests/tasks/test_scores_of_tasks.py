@@ -207,7 +207,7 @@ def _sources(split: PairSplit) -> list[list[int]]:
 
 def test_no_pair_left_to_train_on_is_refused(setup):
     training = setup.training.model_copy(update={"validation": 0.999})
-    with pytest.raises(ZooError, match=r"--validation 0\.999 leaves no pair to train on"):
+    with pytest.raises(ZooError, match=r"--validation 0\.999 leaves nothing to train on"):
         TASK.splits(replace(setup, training=training), RUNTIME.device)
 
 

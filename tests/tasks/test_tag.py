@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -279,23 +277,22 @@ def test_tags_that_are_cut_off_are_counted_and_said(tmp_path, registry):
     spec = "recall(train=20, test=10, pairs=8)"
     sizes = Sizes(max_length=12)
     loaded = TASK.load(spec, TagOptions(), sizes, registry)
-    (notice,) = loaded.notices
-    assert "80 tags of train and 40 of test are beyond the 12 word pieces" in notice
-    assert loaded.description["notes"]["cut"] == notice
-    assert TASK.load(spec, TagOptions(), Sizes(max_length=16), registry).notices == []
+    (remark,) = loaded.description["remarks"]
+    assert "80 tags of train and 40 of test are beyond the 12 word pieces" in remark
+    whole = TASK.load(spec, TagOptions(), Sizes(max_length=16), registry)
+    assert "remarks" not in whole.description
 
 
 def test_where_every_tag_is_cut_off_the_error_names_the_length(registry):
-    said = r"--max-length 8: every tag of train in recall\(.*the longest text has 16 tokens"
+    said = r"--max-length 8: every tag of train in recall\("
     with pytest.raises(ZooError, match=said):  # 8 pairs and 8 questions
         TASK.load("recall(train=20, test=6, pairs=8)", TagOptions(), Sizes(max_length=8), registry)
 
 
-def test_data_without_a_chance_level_have_no_remark(registry, tmp_path):
+def test_a_summary_counts_the_tokens_with_a_tag(registry, tmp_path):
     for split in ("train", "test"):
         (tmp_path / f"{split}.conll").write_text(f"{split} O\nRome B-LOC\n\n" * 2)
     loaded = TASK.load(str(tmp_path), TagOptions(), Sizes(max_length=8), registry)
-    assert "remarks" not in loaded.description
     said = "2 training and 2 test texts, 4 test tokens with a tag"
     assert loaded.description["summary"] == said
 
@@ -308,20 +305,3 @@ def test_a_saved_model_is_compared_by_the_scores_at_the_last_token_of_each_text(
     for ids, scores in zip(texts, found, strict=True):
         alone = model(torch.tensor([ids]), Tokens.whole(len(ids)))[0, -1]
         torch.testing.assert_close(scores, alone)
-
-
-@pytest.mark.parametrize(
-    ("spec", "symbols", "share"),
-    [("recall", r"=(v\d)", 0.223), ("selective-copy", r"(s\d)", 0.326)],
-)
-def test_a_remark_says_what_knowing_the_values_of_a_text_alone_scores(
-    registry, spec, symbols, share
-):
-    corpus = registry.choose("data", f"{spec}(train=20)").build()
-    shown = [re.findall(symbols, " ".join(tokens)) for tokens in corpus.test.texts]
-    right = sum(Counter(values).most_common(1)[0][1] for values in shown)
-    assert right / sum(map(len, shown)) == pytest.approx(share, abs=0.01)
-    loaded = TASK.load(f"{spec}(train=20)", TagOptions(), Sizes(max_length=128), registry)
-    (remark,) = loaded.description["remarks"]
-    assert f"of that text scores {right / sum(map(len, shown)):.3f}" in remark
-    assert loaded.description["chance"] == 1 / 8

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from refused import refused
 
 from zoo.data.sources.corpus import plain_words
-from zoo.errors import ZooError
-from zoo.tasks.classify import validation_rows
+from zoo.tasks.encoder_task import held_out_rows, without_copies
 
 quick = settings(max_examples=50, deadline=None, derandomize=True, database=None)
 
@@ -22,24 +20,19 @@ def test_no_text_is_on_both_sides(documents, distinct, share):
     texts = [
         f"Report  {n % distinct}" if n % 3 else f"report {n % distinct}" for n in range(documents)
     ]
-    plain_fit, plain_held_out = validation_rows(labels, share)
+    rows = plain_fit, plain_held_out = held_out_rows(documents, share, labels)
     texts_held_out = {plain_words(texts[row]) for row in plain_held_out}
     others = [row for row in plain_fit if plain_words(texts[row]) not in texts_held_out]
     if not others:
-        refused("every other document", validation_rows, labels, share, texts)
+        refused("leaves nothing to train on", without_copies, rows, texts, share)
         return
-    fit, held_out = validation_rows(labels, share, texts)
+    fit, held_out = without_copies(rows, texts, share)
     assert held_out.tolist() == plain_held_out.tolist()
     assert fit.tolist() == others
 
 
-def test_without_texts_every_document_is_on_one_side_and_classes_keep_their_shares():
+def test_every_document_is_on_one_side_and_classes_keep_their_shares():
     labels = np.array([0] * 40 + [1] * 80)
-    fit, held_out = validation_rows(labels, 0.25)
+    fit, held_out = held_out_rows(120, 0.25, labels)
     assert sorted([*fit, *held_out]) == list(range(120))
     assert np.bincount(labels[held_out]).tolist() == [10, 20]
-
-
-def test_a_split_of_one_text_cannot_be_divided():
-    with pytest.raises(ZooError, match="every other document is also held out"):
-        validation_rows(np.array([0, 1] * 4), 0.5, ["the same"] * 8)

@@ -8,9 +8,8 @@ SETTINGS = frozenset(
         *("dim", "layers", "heads", "ffn_dim", "vocab_size", "head_hidden"),
         *("batch_size", "batching", "weight_decay", "schedule", "warmup", "max_grad_norm"),
         *("dropout", "attention_dropout", "token_deletion", "label_smoothing"),
-        *("embedding_std", "tuning_seeds", "tuning_share", "all_positions", "causal"),
-        *("masked", "whole_words"),
-        *("pretrain_epochs", "pretrain_lr", "pretrain_masked", "pretrain_whole_words"),
+        *("embedding_std", "tuning_seeds", "tuning_share", "causal", "masked"),
+        *("pretrain_epochs", "pretrain_lr", "pretrain_masked"),
         *("precision", "compile", "blocks", "timeout"),
     )
 )

@@ -60,8 +60,7 @@ class Request(BaseModel):
         default="tfidf-logreg",
         description="Baselines, a comma list, all or none. Where texts are cut, one that reads "
         "texts has a second row, NAME(whole=True), which reads the whole of each "
-        "text; name whole=True or whole=False for one row. Where classes are "
-        "unbalanced, there is the row majority.",
+        "text; name whole=True or whole=False for one row.",
     )
     design: Design = Field(
         default="factorial",

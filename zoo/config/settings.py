@@ -118,9 +118,6 @@ class Pretraining(BaseModel):
     pretrain_masked: Annotated[float, Field(gt=0, lt=1)] = Field(
         default=0.3, description="Share of word pieces masked in pretraining."
     )
-    pretrain_whole_words: bool = Field(
-        default=False, description="Mask whole words in pretraining."
-    )
 
     @property
     def from_model(self) -> bool:

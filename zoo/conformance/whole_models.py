@@ -142,10 +142,10 @@ def in_a_model(setup: ModuleSetup) -> None:
     after_step(model)
     finite(logits_again(), "logits after after_step()")
     if setup.choice.component.kind != "pool" and not setup.can("causal-only"):
-        few, every = (_model(setup, build_classifier, classes=3, pool="cls") for _ in range(2))
+        some, every = (_model(setup, build_classifier, classes=3, pool="cls") for _ in range(2))
         cast(Stack, every.encoder).all_positions = True
         logits = every(ids, tokens)
-        close(few(ids, tokens), logits, "logits of few rows against those of all")
+        close(some(ids, tokens), logits, "logits of few rows against those of all")
 
 
 def _apart(model: nn.Module, ids: Tensor, tokens: Tokens, mode: str, *, more: int = MORE) -> None:

@@ -20,32 +20,11 @@ FIXED = 0  # seed of the masks that are the same for every model
 Bools = npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
-class Masking:
-    """Which tokens are predicted.
-
-    share: the probability of each. whole_words: choose words and not pieces, which gives every
-    piece the same probability.
-    """
-
-    share: float
-    whole_words: bool
-
-    def choose(
-        self, arrays: TokenArrays, vocabulary: Vocabulary, draw: np.random.Generator
-    ) -> Bools:
-        """Whether each token is predicted (tokens); special ones never are."""
-        ids = np.asarray(arrays.ids)
-        if not self.whole_words:
-            chosen = draw.random(len(ids)) < self.share
-        else:
-            begins = ~vocabulary.continues[ids]
-            # A window may begin within a word: after its [CLS].
-            begins[np.minimum(arrays.offsets[:-1] + 1, arrays.offsets[1:] - 1)] = True
-            begins[arrays.offsets[:-1]] = True
-            chosen = (draw.random(int(begins.sum())) < self.share)[np.cumsum(begins) - 1]
-        found: Bools = chosen & (ids >= FIRST_PIECE)
-        return found
+def choose(arrays: TokenArrays, share: float, draw: np.random.Generator) -> Bools:
+    """Whether each token is predicted (tokens), with this probability; special ones never are."""
+    ids = np.asarray(arrays.ids)
+    chosen: Bools = (draw.random(len(ids)) < share) & (ids >= FIRST_PIECE)
+    return chosen
 
 
 def noised(
@@ -80,21 +59,22 @@ class MaskedSplit(Split[MaskedBatch]):
     """Texts. ``shuffled`` has new masks in every epoch, ``batch`` and ``ordered`` fixed ones.
 
     The fixed ones are the same for every model and seed, and every chosen token is [MASK] there:
-    what is scored is the probability of a token that the model does not see. chosen, hidden: of the
-    fixed ones, whether each token is chosen, and the ids that a model sees (tokens).
+    what is scored is the probability of a token that the model does not see. share: of the tokens
+    that are chosen. chosen, hidden: of the fixed ones, whether each token is chosen, and the ids
+    that a model sees (tokens).
     """
 
     def __init__(
         self,
         arrays: TokenArrays,
-        masking: Masking,
+        share: float,
         vocabulary: Vocabulary,
         device: torch.device,
     ) -> None:
-        self.arrays, self.masking, self.vocabulary = arrays, masking, vocabulary
+        self.arrays, self.share, self.vocabulary = arrays, share, vocabulary
         self.device = device
         self.lengths = np.asarray(arrays.lengths)
-        self.chosen = masking.choose(arrays, vocabulary, np.random.default_rng(FIXED))
+        self.chosen = choose(arrays, share, np.random.default_rng(FIXED))
         self.hidden = np.where(self.chosen, np.int32(MASK_ID), arrays.ids)
         self._fixed = self._seen_as(self.hidden), np.flatnonzero(self.chosen)
 
@@ -106,7 +86,7 @@ class MaskedSplit(Split[MaskedBatch]):
     ) -> Iterator[MaskedBatch]:
         """All texts once, in batches, an order and with masks drawn from (seed, epoch)."""
         draw = np.random.default_rng([seed, epoch, 1])  # the order has the generator without the 1
-        chosen = self.masking.choose(self.arrays, self.vocabulary, draw)
+        chosen = choose(self.arrays, self.share, draw)
         ids = np.asarray(self.arrays.ids)
         texts = self._seen_as(noised(ids, chosen, len(self.vocabulary.bytes), draw))
         places = np.flatnonzero(chosen)

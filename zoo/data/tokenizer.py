@@ -38,23 +38,19 @@ class Vocabulary:
     """What the entries of a tokenizer of word pieces, or of whole words, are.
 
     bytes: how many bytes of normalised text each id stands for, 0 for special tokens (vocab_size).
-    continues: whether an id continues the word before it (vocab_size).
     """
 
     bytes: npt.NDArray[np.int64]
-    continues: npt.NDArray[np.bool_]
 
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> Vocabulary:
         """The vocabulary of a tokenizer."""
-        size = tokenizer.get_vocab_size()
-        found = cls(np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.bool_))
+        sizes = np.zeros(tokenizer.get_vocab_size(), dtype=np.int64)
         for piece, number in tokenizer.get_vocab().items():
             if number >= FIRST_PIECE:
-                found.continues[number] = piece.startswith(PREFIX) and piece != PREFIX
-                letters = piece.removeprefix(PREFIX) if found.continues[number] else piece
-                found.bytes[number] = len(letters.encode())
-        return found
+                letters = piece if piece == PREFIX else piece.removeprefix(PREFIX)
+                sizes[number] = len(letters.encode())
+        return cls(sizes)
 
 
 def train_word_pieces(texts: Iterable[str], vocab_size: int) -> Tokenizer:

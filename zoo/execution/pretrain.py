@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from zoo.config.settings import PRETRAIN, SAVED_MODEL
 from zoo.data.encoding import token_counts, windows
-from zoo.data.masked_batches import MaskedSplit, Masking
+from zoo.data.masked_batches import MaskedSplit
 from zoo.data.tokenizer import Vocabulary
 from zoo.errors import DivergedError, ZooError
 from zoo.execution.base import Step, TrainJob
@@ -76,8 +76,8 @@ def _train(
     if not len(arrays):
         raise ZooError("--init pretrain: every training text is empty or scored")
     model.expect(token_counts(arrays, model.bias.numel()))
-    masking = Masking(own.pretrain_masked, own.pretrain_whole_words)
-    split = MaskedSplit(arrays, masking, Vocabulary.of(tokenizer), runtime.device)
+    vocabulary = Vocabulary.of(tokenizer)
+    split = MaskedSplit(arrays, own.pretrain_masked, vocabulary, runtime.device)
     if job.setup.execution.compile:
         model.compile(dynamic=True)
     changes = {"epochs": own.pretrain_epochs, "lr": own.pretrain_lr}

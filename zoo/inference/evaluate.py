@@ -17,9 +17,8 @@ from zoo.data.sources.load_data import find_registered
 from zoo.errors import ZooError, listed, nearest
 from zoo.models.text_model import TaggedText, TextClassifier, TextTagger
 from zoo.registry import Registry
-from zoo.tasks.base import Metric
+from zoo.tasks.base import Metric, refuse_data
 from zoo.tasks.classify import class_evaluation
-from zoo.tasks.data_of_task import refuse_unread
 from zoo.tasks.encoder_task import EncoderTask
 from zoo.tasks.tag import tag_evaluation
 
@@ -64,7 +63,7 @@ def evaluate(
         raise ZooError(f"zoo evaluate cannot read labelled texts for --task {card.task}")
     if other := [flag(name) for name in given if name not in task.options.model_fields]:
         raise ZooError(f"{listed(other)} is no option of {task.model_name}, which this model is")
-    refuse_unread(registry, task, card.task, data)
+    refuse_data(registry, task, card.task, data)
     options = validated(task.options, given)
     path = Path(data).expanduser()
     if split == "all" and path.exists() and not find_registered(registry, data):

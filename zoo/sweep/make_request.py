@@ -22,8 +22,7 @@ from zoo.registry import Registry
 from zoo.registry.catalog import split_list
 from zoo.registry.cell import ModelParts, names_of
 from zoo.sweep.options import as_text
-from zoo.tasks.base import Task, find_task
-from zoo.tasks.data_of_task import task_for
+from zoo.tasks.base import Task, find_task, task_for
 
 
 def make_requests(

@@ -15,8 +15,7 @@ from zoo.config.settings import Training
 from zoo.errors import ZooError, counted, nearest
 from zoo.registry import AXES, Choice, Registry
 from zoo.registry.cell import Cell, ModelParts, model_name
-from zoo.tasks.base import Task, find_task
-from zoo.tasks.data_of_task import refuse_unread
+from zoo.tasks.base import Task, find_task, refuse_data
 
 GROUP_SIZE = 6  # models measured in turns besides the reference
 MOST_CELLS = 20_000  # all parts crossed are billions, which no memory holds
@@ -109,7 +108,7 @@ class Plan:
 def make_plan(request: Request, registry: Registry) -> Plan:
     """The rows of a request's design; ZooError where a name is unknown or no cell can run."""
     task = find_task(registry, request.task)
-    refuse_unread(registry, task, request.task, request.data)
+    refuse_data(registry, task, request.task, request.data)
     needs = task.needs_of(task.options.model_validate(request.task_options))
     axes = [registry.patterns(axis, getattr(request, axis)) for axis in AXES]
     _refuse_pretraining(request)

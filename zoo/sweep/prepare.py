@@ -34,7 +34,6 @@ from zoo.sweep.plan import Plan, Row, all_trainings, make_plan
 from zoo.sweep.progress import Progress
 from zoo.sweep.run import PreparedRun, job_limits
 from zoo.tasks.base import Loaded
-from zoo.tasks.data_of_task import refuse_missing, small_files
 
 
 def open_executor(zoo: Zoo, on: str | Choice) -> contextlib.closing[Executor]:
@@ -119,17 +118,14 @@ def lengths_config(request: Request) -> dict[str, Any]:
 
 
 def dry_plan(request: Request, zoo: Zoo, executor: Executor) -> Plan:
-    """The plan of a request whose data are there. Of data, only small files are read.
+    """The plan of a request whose data are there; they are not read.
 
     On a cluster the nodes have described themselves afterwards (``Node.problem``). Raises ZooError
-    for data that do not exist, and for small files that cannot be used.
+    for data that do not exist.
     """
     plan = make_plan(request, zoo.registry)
-    refuse_missing(zoo.registry, plan.task, request.data)
     if (test := request.task_options.get("test")) and not Path(test).expanduser().exists():
         raise ZooError(f"--test {test}: no such file or directory")
-    if small_files(zoo.registry, request.data):
-        plan = plan.with_data(load_data(request, plan, zoo).conditions)
     if executor.nodes() is not None:
         inspect(executor, job_setup(request, plan, zoo), job_limits(request, executor), Progress())
     return plan

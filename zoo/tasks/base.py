@@ -13,17 +13,20 @@ import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from zoo.config.metric_description import MetricDescription
 from zoo.config.settings import NO_PRETRAINING, Pretraining, Training
 from zoo.config.sizes import Sizes
-from zoo.data.sources.corpus import IGNORED
-from zoo.data.sources.load_data import portable_spec
+from zoo.data.sources.corpus import IGNORED, DataSet
+from zoo.data.sources.load_data import HUB, find_registered, no_such_data, portable_spec
+from zoo.data.sources.row_reader import ScoringNotice
 from zoo.errors import ZooError
-from zoo.registry import Choice, Registry
+from zoo.registry import CAPABILITIES, Choice, Registry
 
 if TYPE_CHECKING:
     import torch
@@ -35,6 +38,11 @@ if TYPE_CHECKING:
     from zoo.models.text_model import TextModel
     from zoo.registry.cell import Cell
     from zoo.training.device import Runtime
+
+D = TypeVar("D", bound=DataSet)
+TRAIN, TEST, VALIDATION = "train", "test", "validation"
+SAMPLE_SCORES = 32  # at most, of a text, in sample_scores
+Rows = tuple[np.ndarray, np.ndarray]  # of the training split: to train on, and to score
 
 
 class TaskOptions(BaseModel):
@@ -180,8 +188,7 @@ class Task(ABC):
     the split that is scored. commands: those that take a saved model of the task. pipeline_tag: the
     Hugging Face Hub's name of what its models do, such as ``text-classification``; empty where it
     has none. gives_encoder: whether models of other tasks can begin with the encoder of its models
-    (``--init DIR``). ignored: the target that is neither trained on nor scored. may_lack_targets:
-    whether a batch may have no other; its loss is then 0.
+    (``--init DIR``). ignored: the target that is neither trained on nor scored.
     """
 
     options: ClassVar[type[TaskOptions]] = TaskOptions
@@ -195,12 +202,11 @@ class Task(ABC):
     builder: ClassVar[str]
     text_model_class: ClassVar[str]
     model_name: ClassVar[str] = "a model"
-    scored_split: ClassVar[str] = "test"
+    scored_split: ClassVar[str] = TEST
     commands: ClassVar[tuple[str, ...]] = ("predict",)
     pipeline_tag: ClassVar[str] = ""
     gives_encoder: ClassVar[bool] = False
     ignored: ClassVar[int] = IGNORED
-    may_lack_targets: ClassVar[bool] = False
 
     def needs_of(self, options: Any) -> Mapping[str, frozenset[str]]:
         """``needs``, and what these options of the task need besides."""
@@ -274,13 +280,28 @@ class Task(ABC):
     def split(self, setup: TaskSetup, names: Sequence[str], device: torch.device) -> Split[Any]:
         """The examples of these splits of the data as one, to train on."""
 
-    @abstractmethod
-    def splits(self, setup: TaskSetup, device: torch.device) -> tuple[Split[Any], Split[Any]]:
+    def splits(self, setup: TaskSetup, device: torch.device) -> tuple[Any, Any]:
         """The examples to train on and those to score.
 
         ``setup.training.validation`` is the share of the training split to score instead of the
-        scored split.
+        scored split. By default a split must have ``subset``.
         """
+        train: Any = self.split(setup, [TRAIN], device)
+        if scored := self.scored_part(setup):
+            return train, self.split(setup, [scored], device)
+        rows, held_out = self.validation_rows(setup)
+        return train.subset(rows), train.subset(held_out)
+
+    def scored_part(self, setup: TaskSetup) -> str:
+        """The split that is scored; empty where it is rows of train (``validation_rows``)."""
+        if not setup.training.validation:
+            return self.scored_split
+        named = self.scored_split != VALIDATION and VALIDATION in setup.data.splits
+        return VALIDATION if named else ""
+
+    def validation_rows(self, setup: TaskSetup) -> Rows:
+        """Rows of the training split to train on, and rows to hold out."""
+        raise ZooError("--validation: this task holds nothing out")
 
     def full_length_split(
         self, setup: TaskSetup, examples: int, device: torch.device
@@ -295,13 +316,8 @@ class Task(ABC):
         """
         from zoo.tasks.passes import token_loss
 
-        return token_loss(
-            self.forward(model, batch),
-            batch.targets,
-            setup.training.label_smoothing,
-            ignored=self.ignored,
-            items=batch.items if self.may_lack_targets else None,
-        )
+        logits, smoothing = self.forward(model, batch), setup.training.label_smoothing
+        return token_loss(logits, batch.targets, batch.items, smoothing, ignored=self.ignored)
 
     def forward(self, model: nn.Module, batch: Any) -> Any:
         """One inference pass over a batch."""
@@ -314,7 +330,7 @@ class Task(ABC):
         """The outputs of a model on a split, from which metrics are computed."""
 
     def sample_scores(self, model: nn.Module, ids: Sequence[Sequence[int]]) -> Tensor:
-        """Scores (texts, n) for made-up texts of token ids.
+        """Scores (texts, at most 32) for made-up texts of token ids.
 
         A saved model is compared by them with what it was when it was saved. By default they are
         those of a text or, where each of its tokens has some, those at the last one.
@@ -322,7 +338,7 @@ class Task(ABC):
         from zoo.data.batches import at_last_token, padded
 
         scores: Tensor = model(*padded(ids, next(model.parameters()).device))
-        return scores if scores.ndim == 2 else at_last_token(scores, ids)
+        return (scores if scores.ndim == 2 else at_last_token(scores, ids))[:, :SAMPLE_SCORES]
 
     def text_model(self, setup: TaskSetup, model: nn.Module, tokenizer: Tokenizer) -> TextModel:
         """The trained model with its tokenizer: what ``zoo.load`` returns.
@@ -332,6 +348,18 @@ class Task(ABC):
         kind = pkgutil.resolve_name(self.text_model_class)
         text_model: TextModel = kind(model, tokenizer, setup.sizes.max_length, setup.labels)
         return text_model
+
+
+def deduplicated(data: D, notices: list[str], *, keep: bool) -> tuple[D, int]:
+    """The data without train texts that are scored, and how many are in both.
+
+    keep: leave them where they are. What was done becomes a notice.
+    """
+    if duplicates := data.duplicates:
+        action = "kept" if keep else "dropped from training"
+        both = f"{duplicates} scored texts are also in the training split: {action}"
+        notices.append(ScoringNotice(both))
+    return (data if keep else data.without_duplicates()), duplicates
 
 
 def loaded(
@@ -364,3 +392,46 @@ def find_task(registry: Registry, name: str) -> Task:
             "not a zoo.tasks.base.Task"
         )
     return task
+
+
+def task_for(registry: Registry, spec: str | None) -> str | None:
+    """The name of the task that reads the registered data of a spec, the zoo's own tasks first.
+
+    None where the spec is a path, names Hub data or is None, and where no task reads the data.
+    """
+    choice = find_registered(registry, spec)
+    if choice is None:
+        return None
+    for label in registry.labels("task"):
+        with contextlib.suppress(ZooError):  # a broken plug-in reads nothing
+            reads = find_task(registry, label).reads
+            if reads and choice.can(reads[0]):
+                return label
+    return None
+
+
+def refuse_data(registry: Registry, task: Task, task_name: str, spec: str | None) -> None:
+    """ZooError where a spec names data that do not exist, or that the task does not read.
+
+    Nothing is read or looked up. A task that reads no registered data has specs of its own, which
+    are not known here.
+    """
+    choice = find_registered(registry, spec)
+    if choice is None:
+        if spec is None or not task.reads:
+            return
+        pairs, there = task.reads == ("pairs",), Path(spec.strip()).expanduser()
+        if (pairs or not spec.startswith(HUB)) and not (spec.strip() and there.exists()):
+            raise no_such_data(registry, spec.strip(), pairs=pairs)
+        return
+    if any(choice.can(content) for content in task.reads):
+        return
+    what = f"data '{choice}' of {choice.component.owner}"
+    content = next((name for name in CAPABILITIES["data"] if choice.can(name)), None)
+    if content is None:
+        known = ", ".join(CAPABILITIES["data"])
+        raise ZooError(f"{what} does not declare what it holds, as one of: {known}")
+    reader = task_for(registry, spec)
+    right = f"--task {reader} reads" if reader else "no task here reads"
+    own = f"reads {' and '.join(task.reads)}" if task.reads else "takes no registered data"
+    raise ZooError(f"{what} holds {content}, which {right}; {task_name} {own}")

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from zoo.config.reading import LabelColumn, Reading, TextColumn, part_of
+from zoo.config.reading import LabelColumn, Reading, TextColumn
 from zoo.config.settings import Fraction
 from zoo.data.sources.load_data import load_corpus
-from zoo.data.sources.row_reader import LabelledTexts, ScoringNotice
+from zoo.data.sources.row_reader import LabelledTexts
 from zoo.registry import Choice, Registry
 from zoo.registry.declarations import part
-from zoo.tasks.base import Evaluation, Loaded, TaskSetup
+from zoo.tasks.base import Evaluation, Loaded, Rows, TaskSetup
 from zoo.tasks.encoder_task import (
     EVALUATION_BATCH,
     EncoderOptions,
     EncoderTask,
     Read,
-    Rows,
     by_group,
+    held_out_rows,
     without_copies,
 )
 
@@ -31,12 +31,9 @@ if TYPE_CHECKING:
 
     from zoo.data.batches import Batch, PaddedSplit
     from zoo.data.sources.corpus import Corpus
-    from zoo.data.token_arrays import EncodedData
     from zoo.training.device import Runtime
 
-# Conditions of baselines' rows.
-CUT = "some texts are cut"
-UNBALANCED = "the classes are unbalanced"
+CUT = "some texts are cut"  # the condition of baselines' rows that read whole texts
 # How many times as frequent as the other classes on average the most frequent one is, from which
 # on classes count as unbalanced: 60% of the texts of two classes, 27% of those of five.
 UNBALANCED_RATIO = 1.5
@@ -48,17 +45,13 @@ class ClassifyOptions(EncoderOptions, Reading):
     data_fields = (
         *("text_column", "label_column"),
         *EncoderOptions.data_fields,
-        *(name for name in Reading.model_fields if name not in EncoderOptions.data_fields),
+        *Reading.model_fields,
     )
 
     text_column: TextColumn = "text"
     label_column: LabelColumn = "label"
     token_deletion: Fraction = Field(
         default=0.0, description="Share of tokens deleted from each text in training."
-    )
-    all_positions: bool = Field(
-        default=False,
-        description="Compute every position in the last layer, also those that the pool ignores.",
     )
 
 
@@ -71,6 +64,7 @@ class Classify(EncoderTask):
 
     options = ClassifyOptions
     reads = ("text-labels",)
+    reads_rows = LabelledTexts
     # Chosen together on held-out texts: results/recipe/README.md.
     defaults: ClassVar = {"epochs": 2, "batch_size": 8, "lr": 5e-3}
     metrics = ("accuracy", "macro_f1")
@@ -86,48 +80,41 @@ class Classify(EncoderTask):
     ) -> tuple[Corpus, list[str]]:
         return load_corpus(registry, spec, self.reader(options))
 
-    def reader(self, options: ClassifyOptions) -> LabelledTexts:
-        return part_of(LabelledTexts, options)
-
     def with_remarks(self, data_set: Loaded, options: ClassifyOptions) -> Loaded:
-        """With what is cut off, and how often each class is there."""
-        data = data_set.encoded
-        counts = np.bincount(data.split("train").columns["labels"], minlength=len(data.label_names))
-        cut = {split: cut_off(data, split) for split in ("train", "test")}
-        about_cut = cut_remark(data, cut)
-        about_classes = unbalanced_remark(counts, data.label_names)
-        left_out = data_set.description["notes"].get("reading", "")
-        about_reading = f"Reading the data: {left_out}." if left_out else ""
-        conditions = {CUT: about_cut, UNBALANCED: about_classes}
+        """With how much is cut off, unbalanced classes, and what reading left out."""
+        data, description = data_set.encoded, data_set.description
+        train, test = data.split("train"), data.split("test")
+        remarks = []
+        whole = sum(int(arrays.columns["whole"].sum()) for arrays in (train, test))
+        cut = 1 - (len(train.ids) + len(test.ids)) / whole
+        if cut:
+            remarks.append(
+                f"{cut:.0%} of all tokens are beyond the first {data.max_length} of their text and "
+                "cut off: only baselines with whole=True read them."
+            )
+        counts = np.bincount(train.columns["labels"], minlength=len(data.label_names))
+        remarks += unbalanced_remark(counts, data.label_names)
+        if left_out := description["notes"].get("reading"):
+            remarks.append(f"Reading the data: {left_out}.")
         return dataclasses.replace(
             data_set,
-            description={
-                **data_set.description,
-                "class_counts": counts.tolist(),
-                "cut": cut,
-                "remarks": [r for r in (about_cut, about_classes, about_reading) if r],
-            },
-            notices=[*data_set.notices, *([ScoringNotice(about_classes)] if about_classes else [])],
-            conditions=frozenset(name for name, remark in conditions.items() if remark),
+            description={**description, "remarks": remarks},
+            conditions=frozenset({CUT} if cut else ()),
         )
 
     def baseline_rows(
         self, asked_for: Sequence[Choice], registry: Registry
     ) -> list[tuple[Choice, str]]:
-        """Each that reads texts also on whole ones, unless it says what it reads; ``majority``."""
+        """Each baseline that reads texts also on whole ones, unless it says what it reads."""
         rows: list[tuple[Choice, str]] = []
         for choice in asked_for:
             rows.append((choice, ""))
             if choice.can("texts") and not choice.can("constant") and "whole" not in choice.harness:
                 rows.append((dataclasses.replace(choice, harness={"whole": True}), CUT))
-        return [*rows, (registry.choose("baseline", "majority"), UNBALANCED)]
+        return rows
 
     def model_options(self, setup: TaskSetup) -> dict[str, Any]:
-        return {
-            "classes": len(setup.labels),
-            "head_hidden": setup.options.head_hidden,
-            "all_positions": setup.options.all_positions,
-        }
+        return {"classes": len(setup.labels), "head_hidden": setup.options.head_hidden}
 
     def build_baseline(self, setup: TaskSetup, choice: Choice) -> Any:
         extra: dict[str, Any] = {}
@@ -154,65 +141,35 @@ class Classify(EncoderTask):
         cut = [text[:end] for text, end in zip(texts, ends, strict=True)]
         return cut, targets, arrays.lengths
 
-    def score(self, setup: TaskSetup, predicted: Any, targets: list[int]) -> Evaluation:
+    def score(self, setup: TaskSetup, predicted: Any, targets: Any) -> Evaluation:
         groups = self.scored_groups(setup)
         return class_evaluation(np.array(predicted), np.array(targets), len(setup.labels), groups)
 
     def validation_rows(self, setup: TaskSetup) -> Rows:
-        corpus = setup.data.corpus()
-        texts = None if setup.options.keep_duplicates else corpus.train.texts
-        return validation_rows(np.array(corpus.train.targets), setup.training.validation, texts)
+        train, share = setup.data.corpus().train, setup.training.validation
+        rows = held_out_rows(len(train.texts), share, train.targets)
+        return rows if setup.options.keep_duplicates else without_copies(rows, train.texts, share)
 
     def loss(self, setup: TaskSetup, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
         """Cross-entropy of each text, of which ``token_deletion`` leaves out a share."""
         from zoo.components.tokens import Tokens
-        from zoo.tasks.passes import token_loss
-        from zoo.training.token_noise import delete_tokens
+        from zoo.tasks.passes import delete_tokens, token_loss
 
-        ids, mask = delete_tokens(
-            batch.ids, batch.tokens.attention_mask, setup.options.token_deletion
-        )
-        tokens = Tokens(mask, batch.tokens.positions[: ids.shape[1]])
-        return token_loss(model(ids, tokens), batch.targets, setup.training.label_smoothing)
+        share = setup.options.token_deletion
+        ids, mask = delete_tokens(batch.ids, batch.tokens.attention_mask, share)
+        logits = model(ids, Tokens(mask, batch.tokens.positions[: ids.shape[1]]))
+        return token_loss(logits, batch.targets, batch.items, setup.training.label_smoothing)
 
     def evaluate(
         self, setup: TaskSetup, model: nn.Module, split: PaddedSplit, runtime: Runtime
     ) -> Evaluation:
-        logits = predict_logits(model, split, EVALUATION_BATCH, runtime)
+        from zoo.tasks.passes import scored_passes
+
+        predicted = np.empty(len(split), dtype=np.int64)
+        for batch, logits in scored_passes(model, split, EVALUATION_BATCH, runtime):
+            predicted[batch.rows] = logits.argmax(dim=1).cpu().numpy()
         assert split.targets is not None
-        labels, groups = split.targets.cpu().numpy(), self.scored_groups(setup)
-        return class_evaluation(logits.argmax(axis=1), labels, len(setup.labels), groups)
-
-
-def validation_rows(labels: np.ndarray, share: float, texts: Sequence[str] | None = None) -> Rows:
-    """Rows to train on and rows to hold out: stratified, the same for every cell and seed.
-
-    texts: of the rows; a text that is also held out, word for word, is then not trained on.
-    """
-    from sklearn.model_selection import train_test_split
-
-    fit, held_out = train_test_split(
-        np.arange(len(labels)), test_size=share, random_state=0, stratify=np.asarray(labels)
-    )
-    if texts is None:
-        return np.sort(fit), np.sort(held_out)
-    return without_copies(fit, held_out, texts, share)
-
-
-def predict_logits(
-    model: nn.Module, split: PaddedSplit, batch_size: int, runtime: Runtime
-) -> np.ndarray:
-    """Logits (N, classes) of every document of a split, in the split's order, in float32."""
-    import torch
-
-    from zoo.tasks.passes import scored_passes
-
-    rows, logits = list[np.ndarray](), list[Any]()
-    for batch, output in scored_passes(model, split, batch_size, runtime):
-        rows.append(batch.rows)
-        logits.append(output.float())
-    ordered: np.ndarray = torch.cat(logits).cpu().numpy()[np.argsort(np.concatenate(rows))]
-    return ordered
+        return self.score(setup, predicted, split.targets.cpu().numpy())
 
 
 def class_evaluation(
@@ -225,64 +182,36 @@ def class_evaluation(
     """
     from sklearn.metrics import confusion_matrix
 
+    wrong = np.flatnonzero(predicted != labels)
     details = {
         "examples": len(labels),
         "confusion": confusion_matrix(labels, predicted, labels=list(range(classes))).tolist(),
-        "errors": [
-            [int(row), int(labels[row]), int(predicted[row])]
-            for row in np.flatnonzero(predicted != labels)
-        ],
+        "errors": np.stack([wrong, labels[wrong], predicted[wrong]], axis=1).tolist(),
     }
-
-    def part(rows: np.ndarray) -> dict[str, Any]:
-        return {
+    whole = {"predicted": predicted, "labels": labels, "classes": classes}
+    parts = {
+        group: {
             "predicted": predicted[rows],
             "labels": labels[rows],
             "classes": classes,
             "present": np.unique(labels[rows]).tolist(),
             "examples": len(rows),
         }
-
-    whole = {"predicted": predicted, "labels": labels, "classes": classes}
-    parts = {group: part(rows) for group, rows in by_group(groups).items()}
+        for group, rows in by_group(groups).items()
+    }
     return Evaluation(whole, details, parts)
 
 
-def cut_off(data: EncodedData, split: str) -> dict[str, int]:
-    """How many texts of a split are cut, and how many tokens of all of them are cut off."""
-    arrays = data.split(split)
-    beyond = arrays.columns["whole"] - arrays.lengths
-    return {"texts": int((beyond > 0).sum()), "tokens": int(beyond.sum())}
-
-
-def cut_remark(data: EncodedData, cut: Mapping[str, Mapping[str, int]]) -> str:
-    """How many texts are longer than what is read, in a sentence; empty where none is."""
-    if not any(counts["texts"] for counts in cut.values()):
-        return ""
-    whole = {split: data.split(split).columns["whole"] for split in cut}
-    lengths = " and ".join(
-        f"{cut[split]['texts']:,} of {len(whole[split]):,} {name}"
-        for split, name in (("test", "test texts"), ("train", "training texts"))
-    )
-    total = sum(int(tokens.sum()) for tokens in whole.values())
-    share = sum(counts["tokens"] for counts in cut.values()) / total
-    return (
-        f"{lengths} are longer than {data.max_length} tokens. What follows, {share:.0%} of all "
-        "tokens, is cut off: only baselines with whole=True read it."
-    )
-
-
-def unbalanced_remark(counts: np.ndarray, names: Sequence[str]) -> str:
-    """That the classes of the training texts are unbalanced, in a sentence; else empty.
+def unbalanced_remark(counts: np.ndarray, names: Sequence[str]) -> list[str]:
+    """That the classes of the training texts are unbalanced, in a sentence; else nothing.
 
     counts: training texts of each class (classes).
     """
-    present = counts[counts > 0]
-    most, total = int(present.max()), int(present.sum())
-    if most <= UNBALANCED_RATIO * (total - most) / (len(present) - 1):
-        return ""
-    return (
+    most, total, classes = int(counts.max()), int(counts.sum()), np.count_nonzero(counts)
+    if most <= UNBALANCED_RATIO * (total - most) / (classes - 1):
+        return []
+    return [
         f"Unbalanced classes: {most / total:.0%} of the training texts are "
-        f"'{names[int(counts.argmax())]}', where an even share would be {1 / len(present):.0%}. "
-        "Accuracy counts mostly the frequent classes; --metric macro_f1 counts all alike."
-    )
+        f"'{names[int(counts.argmax())]}', which accuracy rewards; --metric macro_f1 counts all "
+        "classes alike."
+    ]

@@ -11,21 +11,25 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from pydantic import Field, NonNegativeInt
 
-from zoo.config.reading import Division, TextReading
+from zoo.config.reading import Division, TextReading, part_of
 from zoo.config.sizes import Sizes
 from zoo.data.encoding import encode_labelled
 from zoo.data.sources.corpus import plain_words
-from zoo.data.sources.row_reader import ScoringNotice
+from zoo.data.sources.row_reader import RowReader
 from zoo.data.token_arrays import TokenArrays
 from zoo.errors import ZooError
 from zoo.registry import Choice, Registry
 from zoo.tasks.base import (
+    TEST,
+    TRAIN,
     Estimator,
     Evaluation,
     Loaded,
+    Rows,
     Task,
     TaskOptions,
     TaskSetup,
+    deduplicated,
     loaded,
 )
 
@@ -33,12 +37,9 @@ if TYPE_CHECKING:
     import torch
 
     from zoo.data.batches import PaddedSplit
-    from zoo.data.sources.row_reader import RowReader
 
 EVALUATION_BATCH = 128
-TRAIN, TEST, VALIDATION = "train", "test", "validation"
 
-Rows = tuple[np.ndarray, np.ndarray]  # of the training split: to train on, and to score
 Read = tuple[list[Any], list[Any], np.ndarray]  # texts, their targets, the tokens of each
 
 
@@ -67,24 +68,18 @@ class EncoderOptions(TaskOptions, TextReading, Division):
 class EncoderTask(Task):
     """A task whose model gives an answer for every text, or every token of it.
 
-    column: of the encoded data, with what is predicted.
+    column: of the encoded data, with what is predicted. reads_rows: the class of what reads its
+    files.
     """
 
     column: ClassVar[str] = "labels"
+    reads_rows: ClassVar[type[RowReader]]
     needs: ClassVar = {"attention": frozenset({"padding"})}
     commands = ("predict", "evaluate", "attend", "export")
 
     @abstractmethod
     def read(self, spec: str | None, options: Any, registry: Registry) -> tuple[Any, list[str]]:
-        """The labelled texts of a spec, before encoding, and notices for the user.
-
-        They have ``name``, ``splits``, ``duplicates``, ``without_duplicates()``,
-        ``fingerprint``, ``label_names``, ``notes`` and ``chance``.
-        """
-
-    @abstractmethod
-    def reader(self, options: Any) -> RowReader:
-        """What reads the task's files."""
+        """The Corpus or TaggedCorpus of a spec, before encoding, and notices for the user."""
 
     @abstractmethod
     def with_remarks(self, data_set: Loaded, options: Any) -> Loaded:
@@ -97,12 +92,12 @@ class EncoderTask(Task):
         """What a baseline reads of a split's texts, with targets and tokens of each."""
 
     @abstractmethod
-    def score(self, setup: TaskSetup, predicted: Any, targets: list[Any]) -> Evaluation:
+    def score(self, setup: TaskSetup, predicted: Any, targets: Any) -> Evaluation:
         """The evaluation of a baseline's predictions for the scored texts."""
 
-    @abstractmethod
-    def validation_rows(self, setup: TaskSetup) -> Rows:
-        """Rows of the training split to train on, and rows to hold out."""
+    def reader(self, options: Any) -> Any:
+        """What reads the task's files, a RowReader."""
+        return part_of(self.reads_rows, options)
 
     def no_pretraining(self, options: Any) -> str | None:
         return None
@@ -133,27 +128,14 @@ class EncoderTask(Task):
         Data that take the tokenizer of a file have no spec.
         """
         corpus, notices = self.read(spec, options, registry)
-        duplicates = corpus.duplicates
-        counts = {name: len(split.texts) for name, split in corpus.splits.items()}
-        if duplicates:
-            action = "kept" if options.keep_duplicates else "dropped from training"
-            both = f"{duplicates} of {counts['test']} test documents are also in the training split"
-            notices = [*notices, ScoringNotice(f"{both}: {action}")]
-        if not options.keep_duplicates:
-            corpus = corpus.without_duplicates()
-            left = {name: len(split.texts) for name, split in corpus.splits.items()}
-            if dropped := counts.get(VALIDATION, 0) - left.get(VALIDATION, 0):
-                in_others = f"{dropped} of {counts[VALIDATION]} validation documents"
-                in_others += " are also in another split: dropped"
-                notices = [*notices, ScoringNotice(in_others)]
-            counts = left
+        corpus, duplicates = deduplicated(corpus, notices, keep=options.keep_duplicates)
         encoded = encode_labelled(corpus, sizes.vocab_size, sizes.max_length, tokenizer)
         data_set = loaded(
             corpus,
             encoded,
             registry,
             notices,
-            **counts,
+            **{name: len(split.texts) for name, split in corpus.splits.items()},
             labels=corpus.label_names,
             duplicates=duplicates,
             **({} if corpus.chance is None else {"chance": corpus.chance}),
@@ -191,30 +173,17 @@ class EncoderTask(Task):
 
         return PaddedSplit(setup.data.split(*names), device, self.column)
 
-    def splits(self, setup: TaskSetup, device: torch.device) -> tuple[PaddedSplit, PaddedSplit]:
-        train = self.split(setup, [TRAIN], device)
-        if scored := self.scored_part(setup):
-            return train, self.split(setup, [scored], device)
-        rows, held_out = self.validation_rows(setup)
-        return train.subset(rows), train.subset(held_out)
-
     def full_length_split(
         self, setup: TaskSetup, examples: int, device: torch.device
     ) -> PaddedSplit:
         from zoo.data.batches import PaddedSplit
 
         draw, length = np.random.default_rng(0), setup.sizes.max_length
-        ids = draw.integers(1, setup.vocab_size, examples * length).astype(np.int32)
-        targets = examples if self.column == "labels" else len(ids)
-        columns = {self.column: draw.integers(0, len(setup.labels), targets)}
-        offsets = np.arange(examples + 1, dtype=np.int64) * length
-        return PaddedSplit(TokenArrays(ids, offsets, columns), device, self.column)
-
-    def scored_part(self, setup: TaskSetup) -> str:
-        """The split that is scored, ``test`` or ``validation``; empty for rows of train."""
-        if not setup.training.validation:
-            return TEST
-        return VALIDATION if VALIDATION in setup.data.splits else ""
+        ids = draw.integers(1, setup.vocab_size, (examples, length))
+        number = examples if self.column == "labels" else ids.size
+        targets = draw.integers(0, len(setup.labels), number)
+        arrays = TokenArrays.of(ids.tolist(), **{self.column: targets})
+        return PaddedSplit(arrays, device, self.column)
 
     def scored_groups(self, setup: TaskSetup) -> list[str]:
         """The group of every scored text; empty where there are none, as in validation."""
@@ -237,15 +206,31 @@ def by_group(groups: Sequence[str]) -> Mapping[str, np.ndarray]:
     return {group: np.array(numbers) for group, numbers in rows.items()}
 
 
-def without_copies(
-    fit: np.ndarray, held_out: np.ndarray, texts: Sequence[str], share: float
-) -> Rows:
-    """The rows in order, without rows to train on whose text is also held out, word for word.
+def held_out_rows(number: int, share: float, classes: Sequence[int] | None = None) -> Rows:
+    """Rows to train on and rows to hold out, in order: the same for every cell and seed.
+
+    classes: of the rows; each class is then in both parts with its share.
+    """
+    if classes is not None:
+        from sklearn.model_selection import train_test_split
+
+        rows = np.arange(number)
+        parts = train_test_split(rows, test_size=share, random_state=0, stratify=classes)
+    else:
+        order, count = np.random.default_rng(0).permutation(number), max(1, round(share * number))
+        parts = order[count:], order[:count]
+    fit, held_out = map(np.sort, parts)
+    return fit, held_out
+
+
+def without_copies(rows: Rows, texts: Sequence[str], share: float) -> Rows:
+    """The rows without those to train on whose text is also held out, word for word.
 
     Raises ZooError where none is left to train on.
     """
+    fit, held_out = rows
     known = {plain_words(texts[row]) for row in held_out}
     fit = np.array([row for row in fit if plain_words(texts[row]) not in known], dtype=int)
     if not len(fit):
-        raise ZooError(f"--validation {share}: every other document is also held out")
-    return np.sort(fit), np.sort(held_out)
+        raise ZooError(f"--validation {share} leaves nothing to train on that is not held out too")
+    return fit, held_out

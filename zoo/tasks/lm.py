@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import functools
 import math
-from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -26,24 +25,33 @@ from zoo.config.reading import LabelColumn, Reading, TextColumn, part_of
 from zoo.config.sizes import Sizes
 from zoo.data.encoding import encode_stream
 from zoo.data.sources.load_data import load_texts
-from zoo.data.sources.row_reader import LabelledTexts, ScoringNotice
+from zoo.data.sources.row_reader import LabelledTexts
 from zoo.data.tokenizer import byte_lengths
 from zoo.errors import ZooError
 from zoo.registry import Choice, Registry
 from zoo.registry.declarations import part
-from zoo.tasks.base import Estimator, Evaluation, Loaded, Task, TaskOptions, TaskSetup, loaded
+from zoo.tasks.base import (
+    TRAIN,
+    VALIDATION,
+    Estimator,
+    Evaluation,
+    Loaded,
+    Task,
+    TaskOptions,
+    TaskSetup,
+    deduplicated,
+    loaded,
+)
 
 if TYPE_CHECKING:
     import torch
-    from torch import Tensor, nn
+    from torch import nn
 
-    from zoo.data.batches import Blocks
     from zoo.data.sources.corpus import Texts
     from zoo.data.token_arrays import EncodedData
     from zoo.training.device import Runtime
 
 DEFAULT_DATA = "newswire"
-SAMPLE_SCORES = 32  # of the vocabulary, in sample_scores
 EVALUATION_BATCH = 128
 
 
@@ -63,47 +71,18 @@ class PlainTextOptions(TaskOptions, Reading):
         return part_of(LabelledTexts, self)
 
 
-class PlainTextTask(Task):
-    """A language model of some form; part of the texts is held out and scored."""
+@part("task", "lm", source="Radford et al. 2018, section 3.1")
+class LanguageModelling(Task):
+    """The next token of a text: a causal decoder, scored in bits per byte.
+
+    The baseline is an interpolated n-gram model. Part of the texts is held out and scored.
+    """
 
     options = PlainTextOptions
     reads = ("text", "text-labels")
-    scored_split = "validation"
-
-    @abstractmethod
-    def encode(self, texts: Texts, sizes: Sizes) -> EncodedData:
-        """The encoded texts, with the splits ``train`` and ``validation``."""
-
-    @abstractmethod
-    def describe(self, texts: Texts, encoded: EncodedData, options: Any) -> dict[str, Any]:
-        """Of the description: ``train`` and ``test``, tokens of each split, and ``summary``."""
-
-    def load(self, spec: str | None, options: Any, sizes: Sizes, registry: Registry) -> Loaded:
-        texts, notices = load_texts(registry, spec or DEFAULT_DATA, options.reader())
-        if duplicates := texts.duplicates:
-            action = "kept" if options.keep_duplicates else "dropped from training"
-            both = f"{duplicates} held-out texts are also in the training split"
-            notices = [*notices, ScoringNotice(f"{both}: {action}")]
-        if not options.keep_duplicates:
-            texts = texts.without_duplicates()
-        encoded = self.encode(texts, sizes)
-        about = self.describe(texts, encoded, options)
-        return loaded(texts, encoded, registry, notices, duplicates=duplicates, **about)
-
-    def sample_scores(self, model: nn.Module, ids: Sequence[Sequence[int]]) -> Tensor:
-        """Scores (texts, at most 32 of the vocabulary) at the last token of each text."""
-        return super().sample_scores(model, ids)[:, :SAMPLE_SCORES]
-
-
-@part("task", "lm", source="Radford et al. 2018, section 3.1")
-class LanguageModelling(PlainTextTask):
-    """The next token of a text: a causal decoder, scored in bits per byte.
-
-    The baseline is an interpolated n-gram model.
-    """
-
+    scored_split = VALIDATION
     needs: ClassVar = {"attention": frozenset({"causal", "padding"})}
-    metrics = ("bits_per_byte", "nats_per_token")
+    metrics: ClassVar[tuple[str, ...]] = ("bits_per_byte", "nats_per_token")
     baselines = estimators = ("stream",)
     defaults: ClassVar = {
         "baseline": "ngram",
@@ -117,21 +96,27 @@ class LanguageModelling(PlainTextTask):
     text_model_class = "zoo.models.text_model:TextGenerator"
     model_name = "a language model"
     pipeline_tag = "text-generation"
-    commands = ("generate",)
+    commands: ClassVar[tuple[str, ...]] = ("generate",)
+
+    def load(self, spec: str | None, options: Any, sizes: Sizes, registry: Registry) -> Loaded:
+        texts, notices = load_texts(registry, spec or DEFAULT_DATA, options.reader())
+        texts, duplicates = deduplicated(texts, notices, keep=options.keep_duplicates)
+        encoded = self.encode(texts, sizes)
+        train, held_out = (len(encoded.split(name).ids) for name in (TRAIN, VALIDATION))
+        summary = (
+            f"{train:,} tokens to train on, {held_out:,} for validation "
+            f"({texts.notes['held out']}){self.summary_of(options)}"
+        )
+        about = {"train": train, "test": held_out, "duplicates": duplicates, "summary": summary}
+        return loaded(texts, encoded, registry, notices, **about)
 
     def encode(self, texts: Texts, sizes: Sizes) -> EncodedData:
+        """The encoded texts, with the splits ``train`` and ``validation``."""
         return encode_stream(texts, sizes.vocab_size, sizes.max_length)
 
-    def describe(self, texts: Texts, encoded: EncodedData, options: Any) -> dict[str, Any]:
-        train, held_out = (len(encoded.split(name).ids) - 1 for name in ("train", "validation"))
-        size = sum(len(text.encode()) for text in texts.splits["validation"].texts)
-        return {
-            "train": train,
-            "test": held_out,
-            "test_bytes": size,
-            "summary": f"{train:,} tokens to train on, {held_out:,} for validation ({size:,} "
-            f"bytes; {texts.notes['held out']})",
-        }
+    def summary_of(self, options: Any) -> str:
+        """What the summary of the data says besides of what is predicted."""
+        return ""
 
     def estimator(self, setup: TaskSetup, choice: Choice) -> Estimator | None:
         """A model of token sequences that is not a transformer, scored block by block too."""
@@ -153,30 +138,39 @@ class LanguageModelling(PlainTextTask):
             scored_tokens=len(ids) - 1,
         )
 
-    def split(self, setup: TaskSetup, names: Sequence[str], device: torch.device) -> Blocks:
-        return _blocks(setup, setup.data.split(*names).ids, device)
+    def split(self, setup: TaskSetup, names: Sequence[str], device: torch.device) -> Any:
+        from zoo.data.batches import Blocks
 
-    def splits(self, setup: TaskSetup, device: torch.device) -> tuple[Blocks, Blocks]:
+        ids = setup.data.split(*names).ids
+        return Blocks(ids, setup.sizes.max_length, device, short=False)
+
+    def splits(self, setup: TaskSetup, device: torch.device) -> tuple[Any, Any]:
+        from zoo.data.batches import Blocks
+
         train, held_out = self._streams(setup)
-        return _blocks(setup, train, device), _blocks(setup, held_out, device, short=True)
+        length = setup.sizes.max_length
+        fit = Blocks(train, length, device, short=False)
+        return fit, Blocks(held_out, length, device, short=True)
 
     def _streams(self, setup: TaskSetup) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         """Token ids to train on and to score; validation takes the end of the training text."""
-        train, share = setup.data.split("train").ids, setup.training.validation
+        train, share = setup.data.split(TRAIN).ids, setup.training.validation
         if not share:
-            return train, setup.data.split("validation").ids
+            return train, setup.data.split(VALIDATION).ids
         cut = len(train) - max(2, round(share * len(train)))
         if cut <= setup.sizes.max_length:
             raise ZooError(f"--validation {share} leaves {cut} tokens to train on: too few")
         return train[:cut], train[cut:]
 
-    def full_length_split(self, setup: TaskSetup, examples: int, device: torch.device) -> Blocks:
-        tokens = examples * setup.sizes.max_length + 1
-        ids = np.random.default_rng(0).integers(1, setup.vocab_size, tokens).astype(np.int32)
-        return _blocks(setup, ids, device)
+    def full_length_split(self, setup: TaskSetup, examples: int, device: torch.device) -> Any:
+        from zoo.data.batches import Blocks
+
+        length = setup.sizes.max_length
+        ids = np.random.default_rng(0).integers(1, setup.vocab_size, examples * length + 1)
+        return Blocks(ids.astype(np.int32), length, device, short=False)
 
     def evaluate(
-        self, setup: TaskSetup, model: nn.Module, split: Blocks, runtime: Runtime
+        self, setup: TaskSetup, model: nn.Module, split: Any, runtime: Runtime
     ) -> Evaluation:
         import torch
         import torch.nn.functional as F
@@ -193,14 +187,6 @@ class LanguageModelling(PlainTextTask):
             size += sizes[targets].sum()
             tokens += batch.items
         return language_evaluation(nats.item(), tokens, int(size.item()))
-
-
-def _blocks(
-    setup: TaskSetup, ids: npt.NDArray[np.int32], device: torch.device, *, short: bool = False
-) -> Blocks:
-    from zoo.data.batches import Blocks
-
-    return Blocks(ids, setup.sizes.max_length, device, short=short)
 
 
 def language_evaluation(nats: float, tokens: int, size: int) -> Evaluation:

@@ -32,13 +32,9 @@ from zoo.data.tokenizer import FIRST_PIECE, Vocabulary
 from zoo.errors import ZooError
 from zoo.registry import Choice
 from zoo.registry.declarations import part
-from zoo.tasks.base import Estimator, Evaluation, TaskSetup
-from zoo.tasks.encoder_task import Rows, without_copies
-from zoo.tasks.lm import (
-    PlainTextOptions,
-    PlainTextTask,
-    language_evaluation,
-)
+from zoo.tasks.base import TRAIN, Estimator, Evaluation, Rows, TaskSetup
+from zoo.tasks.encoder_task import held_out_rows, without_copies
+from zoo.tasks.lm import LanguageModelling, PlainTextOptions, language_evaluation
 from zoo.tasks.tag import effective_examples
 
 if TYPE_CHECKING:
@@ -60,11 +56,10 @@ class MaskedOptions(PlainTextOptions):
     """Options of masked language modelling."""
 
     masked: Share = Field(default=0.3, description="Share of the word pieces that are masked.")
-    whole_words: bool = Field(default=False, description="Mask words as a whole, not pieces.")
 
 
 @part("task", "mlm", source="Devlin et al. 2019, section 3.1")
-class MaskedLanguageModelling(PlainTextTask):
+class MaskedLanguageModelling(LanguageModelling):
     """Masked tokens of a text: an encoder, scored in bits per byte of the masked text.
 
     The baseline counts what stands between two neighbours.
@@ -80,24 +75,17 @@ class MaskedLanguageModelling(PlainTextTask):
     text_model_class = "zoo.models.text_model:MaskFiller"
     model_name = "a masked language model"
     pipeline_tag = "fill-mask"
+    commands = ("predict",)
     gives_encoder = True
-    may_lack_targets = True
 
-    def no_pretraining(self, options: MaskedOptions) -> str:
+    def no_pretraining(self, options: MaskedOptions) -> str | None:
         return "it is that stage itself"
 
     def encode(self, texts: Texts, sizes: Sizes) -> EncodedData:
         return encode_windows(texts, sizes.vocab_size, sizes.max_length)
 
-    def describe(self, texts: Texts, encoded: EncodedData, options: Any) -> dict[str, Any]:
-        train, held_out = (len(encoded.split(name).ids) for name in ("train", "validation"))
-        how = f"{options.masked:.0%} of the {'words' if options.whole_words else 'word pieces'}"
-        return {
-            "train": train,
-            "test": held_out,
-            "summary": f"{train:,} tokens to train on, {held_out:,} for validation "
-            f"({texts.notes['held out']}), {how} masked",
-        }
+    def summary_of(self, options: MaskedOptions) -> str:
+        return f", {options.masked:.0%} of the word pieces masked"
 
     def build(self, setup: TaskSetup, cell: Cell, seed: int) -> nn.Module:
         model: Any = super().build(setup, cell, seed)
@@ -141,15 +129,15 @@ class MaskedLanguageModelling(PlainTextTask):
             scored_tokens=len(scored.arrays.ids),
         )
 
-    def split(self, setup: TaskSetup, names: Sequence[str], device: torch.device) -> MaskedSplit:
+    def split(self, setup: TaskSetup, names: Sequence[str], device: torch.device) -> Any:
         return self._masked(setup, setup.data.split(*names), device)
 
     def splits(self, setup: TaskSetup, device: torch.device) -> tuple[MaskedSplit, MaskedSplit]:
-        fit, share = setup.data.split("train"), setup.training.validation
+        fit, share = setup.data.split(TRAIN), setup.training.validation
         if share:
-            fit, held_out = (fit.take(rows) for rows in validation_rows(fit, share))
+            fit, held_out = (fit.take(rows) for rows in held_out_windows(fit, share))
         else:
-            held_out = setup.data.split("validation")
+            held_out = setup.data.split(self.scored_split)
         return self._masked(setup, fit, device), self._masked(setup, held_out, device)
 
     def _masked(self, setup: TaskSetup, arrays: TokenArrays, device: torch.device) -> MaskedSplit:
@@ -159,11 +147,10 @@ class MaskedLanguageModelling(PlainTextTask):
     def full_length_split(
         self, setup: TaskSetup, examples: int, device: torch.device
     ) -> MaskedSplit:
-        length, size = setup.sizes.max_length, setup.vocab_size
-        ids = np.random.default_rng(0).integers(FIRST_PIECE, size, examples * length)
-        offsets = np.arange(examples + 1, dtype=np.int64) * length
-        arrays = TokenArrays(ids.astype(np.int32), offsets, {"texts": np.arange(examples)})
-        letters = Vocabulary(np.ones(size, dtype=np.int64), np.zeros(size, dtype=np.bool_))
+        size = examples, setup.sizes.max_length
+        ids = np.random.default_rng(0).integers(FIRST_PIECE, setup.vocab_size, size)
+        arrays = TokenArrays.of(ids.tolist(), texts=np.arange(examples))
+        letters = Vocabulary(np.ones(setup.vocab_size, dtype=np.int64))
         return masked_split(setup.options, arrays, letters, device)
 
     def forward(self, model: nn.Module, batch: MaskedBatch) -> Any:
@@ -192,23 +179,19 @@ def masked_split(
     options: MaskedOptions, arrays: TokenArrays, vocabulary: Vocabulary, device: torch.device
 ) -> MaskedSplit:
     """Windows on the device, masked as the options say."""
-    from zoo.data.masked_batches import MaskedSplit, Masking
+    from zoo.data.masked_batches import MaskedSplit
 
-    masking = Masking(options.masked, options.whole_words)
-    return MaskedSplit(arrays, masking, vocabulary, device)
+    return MaskedSplit(arrays, options.masked, vocabulary, device)
 
 
-def masked_loss(
-    model: nn.Module, batch: MaskedBatch, label_smoothing: float = 0.0
-) -> tuple[Tensor, Tensor]:
+def masked_loss(model: nn.Module, batch: MaskedBatch) -> tuple[Tensor, Tensor]:
     """Mean cross-entropy of the masked tokens, 0 where there is none, and how many are right."""
     from zoo.tasks.passes import token_loss
 
-    logits = model(batch.ids, batch.tokens, batch.places)
-    return token_loss(logits, batch.targets, label_smoothing, items=batch.items)
+    return token_loss(model(batch.ids, batch.tokens, batch.places), batch.targets, batch.items)
 
 
-def validation_rows(windows: TokenArrays, share: float) -> Rows:
+def held_out_windows(windows: TokenArrays, share: float) -> Rows:
     """Windows to train on and to hold out; those of one text stay together.
 
     Of a single text its end is held out. A text that is also held out is not trained on.
@@ -219,11 +202,9 @@ def validation_rows(windows: TokenArrays, share: float) -> Rows:
         rows = np.arange(len(windows))
         parts = rows[:-count], rows[-count:]
     else:
-        order = np.random.default_rng(0).permutation(len(numbers))
-        held_out = np.isin(of_window, order[: max(1, round(share * len(numbers)))])
+        held_out = np.isin(of_window, held_out_rows(len(numbers), share)[1])
         parts = np.flatnonzero(~held_out), np.flatnonzero(held_out)
-    ids = [" ".join(map(str, part)) for part in windows.parts()]
-    return without_copies(*parts, ids, share)
+    return without_copies(parts, [" ".join(map(str, part)) for part in windows.parts()], share)
 
 
 def masked_evaluation(

@@ -3,41 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from zoo.data.batches import Split
+from zoo.data.batches import PAD, Split
 from zoo.data.sources.corpus import IGNORED
 from zoo.training.device import Runtime
 
+T = TypeVar("T", int, Tensor)
+
 
 def token_loss(
-    logits: Tensor,
-    targets: Tensor,
-    smoothing: float,
-    *,
-    ignored: int = IGNORED,
-    items: int | None = None,
+    logits: Tensor, targets: Tensor, items: int, smoothing: float = 0.0, *, ignored: int = IGNORED
 ) -> tuple[Tensor, Tensor]:
     """The mean cross-entropy (scalar, nats), and how many targets are the likeliest.
 
     logits: (…, classes); targets: int (…), ``ignored`` where there is none. items: how many there
-    are, where there may be none, and the loss is then 0.
+    are; the loss of none is 0.
     """
     loss = F.cross_entropy(
         logits.float().flatten(0, -2),
         targets.flatten(),
         ignore_index=ignored,
         label_smoothing=smoothing,
-        reduction="mean" if items is None else "sum",
+        reduction="sum",
     )
-    if items is not None:
-        loss = loss / max(1, items)
     right = (logits.detach().argmax(dim=-1) == targets) & (targets != ignored)
-    return loss, right.sum()
+    return loss / max(1, items), right.sum()
 
 
 def scored_passes(
@@ -56,3 +51,39 @@ def scored_passes(
         with torch.inference_mode(), runtime.autocast():
             output = forward(model, batch) if forward else model(batch.ids, batch.tokens)
         yield batch, output
+
+
+def delete_tokens(
+    ids: Tensor, attention_mask: Tensor | None, share: float
+) -> tuple[Tensor, Tensor | None]:
+    """Texts without a random share of their tokens, the others in their order; the first stays.
+
+    ids: int (B, L); attention_mask: bool (B, L), True where a token is real, None where all are.
+    Returns both at the remaining length, (B, L'). Every text loses the same share, rounded to a
+    token, so that L' is known without waiting for the device.
+    Random deletion (Wei and Zou 2019, section 2), there of a few words; at shares of 0.3 and more
+    it is the word dropout of Iyyer et al. 2015, section 3.2.
+    """
+    if not share:
+        return ids, attention_mask
+    texts, length = ids.shape
+    index = torch.arange(length, device=ids.device)
+    draws = torch.rand((texts, length), device=ids.device)
+    draws[:, 0] = -1.0
+    if attention_mask is None:
+        count = torch.full((texts,), _remaining(length, share), device=ids.device)
+    else:
+        draws = draws.masked_fill(~attention_mask, 2.0)
+        count = _remaining(attention_mask.sum(dim=1), share)
+    # The positions of the smallest draws; a shorter text has too many, which become padding.
+    chosen = draws.argsort(dim=1)[:, : _remaining(length, share)]
+    real = index[: chosen.shape[1]] < count[:, None]
+    chosen, _ = chosen.masked_fill(~real, length).sort(dim=1)
+    remaining = ids.gather(1, chosen.clamp_max(length - 1)).masked_fill(~real, PAD)
+    return remaining, None if attention_mask is None else real
+
+
+def _remaining(length: T, share: float) -> T:
+    """How many of ``length`` tokens stay; in integers, which every device rounds the same."""
+    millionths = round((1 - share) * 1_000_000)
+    return ((length - 1) * millionths + 500_000) // 1_000_000 + 1

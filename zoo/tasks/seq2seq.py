@@ -11,18 +11,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
 from zoo.config.reading import TextReading, part_of
 from zoo.config.sizes import Sizes
 from zoo.data.encoding import END, PAD, START, decode_target, encode_pairs
 from zoo.data.sources.load_data import DEFAULT_PAIRS, load_data
 from zoo.data.sources.row_reader import PairedTexts
-from zoo.errors import ZooError
 from zoo.registry import Registry
 from zoo.registry.declarations import part
-from zoo.tasks.base import Evaluation, Loaded, Task, TaskOptions, TaskSetup, loaded
-from zoo.tasks.lm import SAMPLE_SCORES
+from zoo.tasks.base import (
+    SAMPLE_SCORES,
+    Evaluation,
+    Loaded,
+    Rows,
+    Task,
+    TaskOptions,
+    TaskSetup,
+    loaded,
+)
+from zoo.tasks.encoder_task import EVALUATION_BATCH, held_out_rows, without_copies
 
 if TYPE_CHECKING:
     import torch
@@ -31,8 +37,6 @@ if TYPE_CHECKING:
     from zoo.data.batches import PairBatch, PairSplit
     from zoo.models.architectures import EncoderDecoder
     from zoo.training.device import Runtime
-
-EVALUATION_BATCH = 128
 
 
 class SequenceToSequenceOptions(TaskOptions, TextReading):
@@ -85,15 +89,9 @@ class SequenceToSequence(Task):
 
         return PairSplit(setup.data, names, device)
 
-    def splits(self, setup: TaskSetup, device: torch.device) -> tuple[PairSplit, PairSplit]:
-        train, share = self.split(setup, ["train"], device), setup.training.validation
-        if not share:
-            return train, self.split(setup, ["test"], device)
-        order = np.random.default_rng(0).permutation(len(train))
-        held_out = max(1, round(share * len(train)))
-        if held_out >= len(train):
-            raise ZooError(f"--validation {share} leaves no pair to train on")
-        return train.subset(np.sort(order[held_out:])), train.subset(np.sort(order[:held_out]))
+    def validation_rows(self, setup: TaskSetup) -> Rows:
+        texts, share = setup.data.corpus().train.texts, setup.training.validation
+        return without_copies(held_out_rows(len(texts), share), texts, share)
 
     def forward(self, model: nn.Module, batch: PairBatch) -> Tensor:
         """Logits (B, Lt, V) after the true tokens."""

@@ -8,21 +8,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from zoo.config.reading import part_of
 from zoo.data.sources.corpus import IGNORED, TaggedCorpus
 from zoo.data.sources.load_data import load_data
 from zoo.data.sources.row_reader import TaggedTexts
 from zoo.errors import ZooError
 from zoo.registry import Choice, Registry
 from zoo.registry.declarations import part
-from zoo.tasks.base import Evaluation, Loaded, TaskSetup
+from zoo.tasks.base import Evaluation, Loaded, Rows, TaskSetup
 from zoo.tasks.encoder_task import (
     EVALUATION_BATCH,
     EncoderOptions,
     EncoderTask,
     Read,
-    Rows,
     by_group,
+    held_out_rows,
     without_copies,
 )
 
@@ -65,6 +64,7 @@ class Tag(EncoderTask):
     options = TagOptions
     column = "tags"
     reads = ("token-labels",)
+    reads_rows = TaggedTexts
     metrics = ("token_accuracy", "macro_f1", "span_f1")
     baselines = estimators = ("token-texts",)
     defaults: ClassVar = {"baseline": "window-logreg"}
@@ -73,7 +73,6 @@ class Tag(EncoderTask):
     text_model_class = "zoo.models.text_model:TextTagger"
     model_name = "a tagger"
     pipeline_tag = "token-classification"
-    may_lack_targets = True
 
     def needs_of(self, options: TagOptions) -> Mapping[str, frozenset[str]]:
         causal = {"causal"} if options.causal else set()
@@ -84,9 +83,6 @@ class Tag(EncoderTask):
     ) -> tuple[TaggedCorpus, list[str]]:
         return load_data(registry, spec or DEFAULT_DATA, self.reader(options))
 
-    def reader(self, options: TagOptions) -> TaggedTexts:
-        return part_of(TaggedTexts, options)
-
     def no_pretraining(self, options: TagOptions) -> str | None:
         if not options.causal:
             return None
@@ -95,40 +91,28 @@ class Tag(EncoderTask):
         )
 
     def with_remarks(self, data_set: Loaded, options: TagOptions) -> Loaded:
-        """With tags beyond ``max_length``, and what knowing a text's tags alone scores.
-
-        Raises ZooError where every tag of a split is beyond ``max_length``.
-        """
+        """With how many tags are beyond ``max_length``; ZooError where all of a split are."""
         data, about = data_set.encoded, data_set.description
         splits = {split: data.split(split) for split in data.splits}
         for name, split in splits.items():
             if (split.columns["tags"] == IGNORED).all():
-                longest = max(
-                    len(tokens) for split in data.corpus().splits.values() for tokens in split.texts
-                )
                 raise ZooError(
                     f"--max-length {data.max_length}: every tag of {name} in {about['name']} is "
-                    f"beyond so many word pieces; the longest text has {longest} tokens"
+                    "beyond so many word pieces"
                 )
-        tags = splits["test"].columns["tags"]
-        scored = int((tags != IGNORED).sum())
+        scored = int((splits["test"].columns["tags"] != IGNORED).sum())
         both = about["duplicates"]
         dropped = "" if options.keep_duplicates else " (dropped from training)"
         about["summary"] = (
             f"{about['train']:,} training and {about['test']:,} test texts, {scored:,} test tokens "
             f"with a tag{f', {both} texts in both{dropped}' if both else ''}"
         )
-        if "chance" in about and scored:
-            about["remarks"] = [frequent_tag_remark(splits["test"].parts(tags))]
         train, test = (int(splits[name].columns["cut"].sum()) for name in ("train", "test"))
         if train + test:
-            note = (
+            about["remarks"] = [
                 f"{train:,} tags of train and {test:,} of test are beyond the {data.max_length} "
-                "word pieces of --max-length: not scored"
-            )
-            data_set.notices.append(note)
-            about["notes"] = {**about["notes"], "cut": note}
-            about["cut_tags"] = train + test
+                "word pieces of --max-length: not scored."
+            ]
         return data_set
 
     def model_options(self, setup: TaskSetup) -> dict[str, Any]:
@@ -151,7 +135,7 @@ class Tag(EncoderTask):
         tags = [each[:count] for each, count in zip(targets, counts, strict=True)]
         return tokens, tags, arrays.lengths
 
-    def score(self, setup: TaskSetup, predicted: Any, targets: list[list[int]]) -> Evaluation:
+    def score(self, setup: TaskSetup, predicted: Any, targets: Any) -> Evaluation:
         answered, true = list[np.ndarray](), list[np.ndarray]()
         for answers, tags in zip(predicted, map(np.array, targets), strict=True):
             scored = tags != IGNORED
@@ -162,9 +146,7 @@ class Tag(EncoderTask):
     def validation_rows(self, setup: TaskSetup) -> Rows:
         texts = [" ".join(tokens) for tokens in setup.data.corpus().train.texts]
         share = setup.training.validation
-        order = np.random.default_rng(0).permutation(len(texts))
-        count = max(1, round(share * len(texts)))
-        return without_copies(order[count:], order[:count], texts, share)
+        return without_copies(held_out_rows(len(texts), share), texts, share)
 
     def evaluate(
         self, setup: TaskSetup, model: nn.Module, split: PaddedSplit, runtime: Runtime
@@ -238,16 +220,3 @@ def effective_examples(right: Sequence[int], scored: Sequence[int]) -> float:
     squares = float(((counts[0] - p * counts[1]) ** 2).sum())
     variance = texts / (texts - 1) * squares / total**2
     return min(total, p * (1 - p) / variance) if variance else total
-
-
-def frequent_tag_remark(texts: Sequence[np.ndarray]) -> str:
-    """What answering every token with the most frequent tag of its own text scores.
-
-    texts: the tags of each test text; ``IGNORED`` does not count, and some tag must.
-    """
-    counts = [np.bincount(tags[tags != IGNORED], minlength=1) for tags in texts]
-    share = sum(count.max() for count in counts) / sum(count.sum() for count in counts)
-    return (
-        f"Answering all of a test text with the most frequent tag of that text scores {share:.3f}: "
-        "up to there a row may only know which tags a text has, not which token has which."
-    )

@@ -7,7 +7,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zoo.training.token_noise import PAD, delete_tokens
+from zoo.data.batches import PAD
+from zoo.tasks.passes import delete_tokens
 
 quick = settings(max_examples=40, deadline=None, derandomize=True, database=None)
 LENGTHS = st.lists(st.integers(1, 40), min_size=1, max_size=12)
