@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from zoo.data.cache import MANIFEST, entry, file_digest, json_digest, read_manifest
+from zoo.data.cache import MANIFEST, entry, file_digest, read_manifest
 from zoo.data.sources.corpus import SPLITS, Corpus, DataSet, Pairs, TaggedCorpus
 from zoo.errors import ZooError
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 # Raise it whenever the files, or the ids in them, would come out differently.
-FORMAT = 6
+FORMAT = 7
 TOKENIZER = "tokenizer.json"
 CORPUS = "corpus.json"
 CORPORA = {kind.__name__: kind for kind in (Corpus, TaggedCorpus, Pairs)}  # kept for baselines
@@ -122,7 +122,7 @@ class EncodedData:
         """The encoded data in a directory; ZooError where there are none."""
         directory = Path(directory)
         try:
-            return cls(directory, **read_manifest(directory)["about"])
+            return cls(directory, **read_manifest(directory))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ZooError(f"{directory} holds no encoded data ({error})") from error
 
@@ -177,8 +177,7 @@ class EncodedData:
                 if file.name != MANIFEST:
                     shutil.copyfile(file, directory / file.name)
             (directory / name).write_bytes(content)
-            about: dict[str, Any] = read_manifest(self.directory)["about"]
-            return about
+            return read_manifest(self.directory)
 
         return self.open(entry(f"{self.key}-{digest[:16]}", write))
 
@@ -224,4 +223,5 @@ def encoded(
             "label_names": source.label_names,
         }
 
-    return EncodedData.open(entry(f"{kind}-{json_digest(request)[:32]}", write))
+    digest = hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
+    return EncodedData.open(entry(f"{kind}-{digest[:32]}", write))

@@ -10,7 +10,7 @@ import pytest
 
 from zoo.cli import main
 from zoo.data.sources.corpus import Corpus
-from zoo.data.sources.diagnostics.order import order
+from zoo.data.sources.diagnostics.symbols import order
 from zoo.data.sources.load_data import load_corpus
 
 THREE = {"how", "are", "you"}

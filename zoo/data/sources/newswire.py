@@ -11,31 +11,19 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from itertools import accumulate, pairwise
 from pathlib import Path
+from typing import Any
 
 from zoo.data.sources.corpus import Corpus, Examples
 from zoo.data.sources.diagnostics.drawing import Draw
 from zoo.errors import ZooError
 
-Words = Mapping[str, tuple[str, ...]]
+Words = dict[str, list[str]]
 
 LABEL_NAMES = ["arts", "government", "markets", "sport", "technology"]
-# Invented names: how many of each sort, and how each ends.
-NAMES = {
-    "given": (230, ("", "a", "o", "in", "e")),
-    "surnames": (1600, tuple("ton son man ley ford ini ez well sen by er ard enko ucci".split())),
-    "organisations": (
-        900,
-        tuple("_bank _group _labs _media _union _trust _council _theatre _united _motors".split()),
-    ),
-    "places": (360, tuple("ton ville ford burg ia ova mouth field bridge haven".split())),
-}
-ONSETS = "b br c ch cl cr d dr f fl g gr h k kl kn l m n p pl pr r s sh sl st t th tr v w".split()
-VOWELS = "a e i o u ai ea ee ou".split()
-CODAS = ["", "", "", "l", "n", "r", "ck", "ll", "ng", "rk", "st", "x"]
 # Shares of the topics among the stories.
 SHARES = (0.17, 0.19, 0.24, 0.23, 0.17)
 # Words of a story at these quantiles, interpolated linearly: random.lognormvariate would use the
@@ -77,36 +65,25 @@ def load(*, seed: int = 0, train: int = 1225, test: int = 1000) -> Corpus:
 
 @cache
 def vocabulary() -> tuple[dict[str, Words], dict[str, list[list[str]]]]:
-    """The words of each topic, the shared ones, names and times; and the patterns of sentences.
+    """The words of each topic, the shared ones and names; and the patterns of sentences.
 
     A sentence is its words; a slot is its letter, and only slots are upper case.
     """
     path = Path(__file__).with_name("newswire.toml")
     file = tomllib.loads(path.read_text(encoding="utf-8"))
-    words: dict[str, Words] = {"names": invented_names()}
-    words["times"] = {"phrases": _phrases(file["times"]["phrases"].split())}
+    words = {"names": {**invented_names(file["names"]), "T": file["times"]["phrases"].split()}}
     for source, lists in {**file["topics"], "shared": file["shared"]}.items():
-        nouns, verbs = lists["nouns"].split(), lists["verbs"].split()
-        words[source] = {
-            "N": _phrases(nouns),
-            "M": _phrases(map(with_s, nouns)),
-            "A": _phrases(lists["adjectives"].split()),
-            "R": _phrases(lists["roles"].split()),
-            "B": _phrases(verbs),
-            "D": _phrases(map(past, verbs)),
-            "H": _phrases(map(with_s, verbs)),
-            "G": _phrases(map(gerund, verbs)),
-        }
+        nouns, adjectives, verbs, roles = (
+            lists[kind].split() for kind in ("nouns", "adjectives", "verbs", "roles")
+        )
+        words[source] = {"N": nouns, "A": adjectives, "B": verbs, "R": roles}
+        words[source] |= {"M": [*map(with_s, nouns)], "H": [*map(with_s, verbs)]}
+        words[source] |= {"D": [*map(past, verbs)], "G": [*map(gerund, verbs)]}
     sentences = {
         kind: [[word.removeprefix("*") for word in pattern.split()] for pattern in patterns]
         for kind, patterns in file["sentences"].items()
     }
     return words, sentences
-
-
-def _phrases(words: Iterable[str]) -> tuple[str, ...]:
-    """Words of a list, in which an underscore is a space inside a phrase."""
-    return tuple(word.replace("_", " ") for word in words)
 
 
 def with_s(word: str) -> str:
@@ -133,19 +110,20 @@ def _doubled(verb: str) -> str:
     return verb + verb[-1] if re.fullmatch("[^aeiou]*[aeiou][bdglmnprt]", verb) else verb
 
 
-def invented_names() -> Words:
+def invented_names(parts: dict[str, Any]) -> Words:
     """Given names, surnames, organisations and places, the same for every seed of stories."""
-    draw = Draw(0)
-    names: dict[str, tuple[str, ...]] = {}
-    for sort, (count, endings) in NAMES.items():
+    draw, names = Draw(0), dict[str, list[str]]()
+    syllable = [
+        parts["onsets"].split(),
+        parts["vowels"].split(),
+        ["", "", "", *parts["codas"].split()],
+    ]
+    for sort, (count, longest, endings) in parts["sorts"].items():
         different: dict[str, None] = {}
         while len(different) < count:
-            syllables = 1 + draw.below(2 if endings[0] else 3)
-            stem = "".join(
-                draw.pick(part) for _ in range(syllables) for part in (ONSETS, VOWELS, CODAS)
-            )
-            different.setdefault(f"{stem}{draw.pick(endings)}")
-        names[sort] = _phrases(different)
+            pieces = [draw.pick(part) for _ in range(1 + draw.below(longest)) for part in syllable]
+            different["".join(pieces) + draw.pick(endings.split(","))] = None
+        names[sort] = list(different)
     return names
 
 
@@ -157,9 +135,9 @@ class StoryWriter:
         self.words, self.sentences = vocabulary()
 
     def pick(self, choices: Sequence[str]) -> str:
-        """One of the choices; the first ones are the most frequent."""
+        """One of the choices; the first ones are the most frequent. An underscore is a space."""
         x = self.draw()
-        return choices[int(x * x * len(choices))]
+        return choices[int(x * x * len(choices))].replace("_", " ")
 
     def between(self, low: float, high: float) -> float:
         """A number from low to high."""
@@ -173,10 +151,9 @@ class StoryWriter:
     def length(self) -> int:
         """The number of words the next story should have."""
         x = self.draw()
-        for (low, shortest), (high, longest) in pairwise(LENGTHS):
-            if x < high:
-                return int(shortest + (longest - shortest) * (x - low) / (high - low))
-        return LENGTHS[-1][1]
+        pairs = pairwise(LENGTHS)
+        (low, shortest), (high, longest) = next(pair for pair in pairs if x < pair[1][0])
+        return int(shortest + (longest - shortest) * (x - low) / (high - low))
 
     def story(self, topic: int) -> str:
         """One story mainly about the topic, in lower case, punctuation set apart by spaces."""
@@ -196,26 +173,20 @@ class StoryWriter:
                 self.sentence(words, about, names)
         return " ".join(with_articles(words[:length]))
 
-    def story_names(self, topic: int) -> dict[str, list[str]]:
+    def story_names(self, topic: int) -> Words:
         """The people (P), organisations (O) and places (L) of one story."""
+        every = self.words["names"]
 
-        def some(sort: str, count: int) -> list[str]:
-            every = self.words["names"][sort]
-            own = every[topic :: len(LABEL_NAMES)]
-            return [self.pick(own if self.draw() < OWN_NAME else every) for _ in range(count)]
+        def some(sort: str) -> list[str]:
+            own = every[sort][topic :: len(LABEL_NAMES)]
+            return [self.pick(own if self.draw() < OWN_NAME else every[sort]) for _ in range(3)]
 
-        people = [
-            form
-            for surname in some("surnames", 3)
-            for form in (
-                f"{self.pick(self.words['names']['given'])} {surname}",
-                f"mr {surname}",
-                surname,
-            )
-        ]
-        return {"P": people, "O": some("organisations", 3), "L": some("places", 3)}
+        people = list[str]()
+        for surname in some("surnames"):
+            people += [f"{self.pick(every['given'])} {surname}", f"mr {surname}", surname]
+        return {"P": people, "O": some("organisations"), "L": some("places"), "T": every["T"]}
 
-    def sentence(self, words: list[str], about: int | None, names: dict[str, list[str]]) -> None:
+    def sentence(self, words: list[str], about: int | None, names: Words) -> None:
         """Add the words of one sentence, about a topic or, for None, a neutral one."""
         patterns = self.sentences["neutral" if about is None else "topical"]
         for word in patterns[int(self.draw() * len(patterns))]:
@@ -223,14 +194,11 @@ class StoryWriter:
                 words.append(word)
             elif word in names:
                 words += self.pick(names[word]).split()
-            elif word == "T":
-                words += self.pick(self.words["times"]["phrases"]).split()
             elif word == "Q":
                 words.append(self.quantity())
             else:
-                source = "shared"
-                if about is not None and self.draw() < TOPICAL_WORD:
-                    source = LABEL_NAMES[about]
+                topical = about is not None and self.draw() < TOPICAL_WORD
+                source = LABEL_NAMES[about or 0] if topical else "shared"
                 words += self.pick(self.words[source][word]).split()
 
     def quantity(self) -> str:
@@ -247,7 +215,5 @@ def with_articles(words: list[str]) -> list[str]:
     """The words, with ``an`` for ``a`` before a vowel sound."""
     # Not before "uni", "use", "euro" and "one", which are not spoken with a vowel.
     spoken = re.compile("(?!uni|use|euro|one)[aeiou]")
-    return [
-        "an" if word == "a" and spoken.match(after) else word
-        for word, after in pairwise([*words, ""])
-    ]
+    pairs = pairwise([*words, ""])
+    return ["an" if word == "a" and spoken.match(after) else word for word, after in pairs]

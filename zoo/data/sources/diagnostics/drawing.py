@@ -7,7 +7,9 @@ then up to ``test_length`` (for 40 and 200: "to 40", "41 to 100", "101 to 200").
 
 from __future__ import annotations
 
+import itertools
 import random
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -15,10 +17,8 @@ from zoo.data.sources.corpus import IGNORED, TEST, TRAIN, Corpus, Examples, Tagg
 from zoo.errors import ZooError
 
 T = TypeVar("T")
-L = TypeVar("L", str, list[str])
 Words = list[str]
 Tagged = tuple[list[str], list[str]]  # tokens, and the tag of each
-Drawn = tuple[list[Words], list[Any], list[str]]  # texts, labels and groups
 
 SOURCE = "built-in diagnostic"
 MOST_TRIES = 20_000  # without a new text, before the texts are taken to be too few
@@ -77,19 +77,19 @@ def length_groups(
         raise ZooError(f"{name} needs length >= {shortest}, not {length}")
     if test_length and test_length <= length:
         raise ZooError(f"{name} needs test_length > length ({length}), or 0, not {test_length}")
-    lengths = range(shortest, length + 1, step)
+    parts = [LengthGroup(train, range(shortest, length + 1, step))]
     if not test_length:
-        return [LengthGroup(train, lengths), LengthGroup(test, lengths)]
-    bounds = [length, *(bound for bound in (test_length // 2,) if bound > length), test_length]
-    parts = [LengthGroup(train, lengths)]
-    for low, high in zip([0, *bounds], bounds, strict=False):
+        return [*parts, LengthGroup(test, parts[0].lengths)]
+    bounds = [0, length, *([test_length // 2] if test_length // 2 > length else []), test_length]
+    each, rest = divmod(test, len(bounds) - 1)
+    if rest:
+        raise ZooError(f"{name} needs a multiple of {len(bounds) - 1} test texts, not {test}")
+    for low, high in itertools.pairwise(bounds):
         between = [n for n in range(shortest, high + 1, step) if n > low]
         if not between:
             raise ZooError(f"{name} has no text of {low + 1} to {high} words: raise test_length")
         group = f"{low + 1} to {high}" if low else f"to {high}"
-        parts.append(LengthGroup(test // len(bounds), between, group))
-    if test % len(bounds):
-        raise ZooError(f"{name} needs a multiple of {len(bounds)} test texts, not {test}")
+        parts.append(LengthGroup(each, between, group))
     return parts
 
 
@@ -116,9 +116,8 @@ def labelled_corpus(
         return words, label_of(words)
 
     sizes |= {"train": train, "test": test, "length": length}
-    drawn, about = _drawn(name, draw_example, label_names, label_names, **sizes)
-    splits = {}
-    for split, (texts, labels, groups) in drawn.items():
+    splits, about = _drawn(name, draw_example, label_names, label_names, **sizes)
+    for split, (texts, labels, groups) in splits.items():
         codes = [label_names.index(label) for label in labels]
         splits[split] = Examples([" ".join(words) for words in texts], codes, groups)
     return Corpus(name, splits, **about)
@@ -140,50 +139,51 @@ def tagged_corpus(
     ``labelled_corpus``.
     """
     sizes |= {"train": train, "test": test}
-    drawn, about = _drawn(name, draw_text, label_names, ("",), **sizes)
+    splits, about = _drawn(name, draw_text, label_names, ("",), **sizes)
     codes = {"": IGNORED, **{label: code for code, label in enumerate(label_names)}}
-    splits = {}
-    for split, (texts, tags, groups) in drawn.items():
+    for split, (texts, tags, groups) in splits.items():
         splits[split] = Examples(texts, [[codes[tag] for tag in each] for each in tags], groups)
     return TaggedCorpus(name, splits, **about)
 
 
 def _drawn(
     name: str,
-    draw_example: Callable[[Draw, int], tuple[Words, L]],
+    draw_example: Callable[[Draw, int], tuple[Words, Any]],
     label_names: Sequence[str],
     balanced: Sequence[str],
     *,
     seed: int = 0,
     source: str = SOURCE,
     **sizes: Any,
-) -> tuple[dict[str, Drawn], dict[str, Any]]:
-    """Different texts with their labels, by split, and the other fields of the data set.
+) -> tuple[dict[str, Examples], dict[str, Any]]:
+    """Different texts as lists of words, with labels as names, and the data set's other fields.
 
     balanced: the labels that equally many texts of a part have; "" alone: any.
     """
     draw, seen = Draw(seed), set[str]()
-    splits: dict[str, Drawn] = {TRAIN: ([], [], []), TEST: ([], [], [])}
-    for number, part in enumerate(length_groups(name, **sizes)):
-        texts, labels, groups = splits[TEST if number else TRAIN]
-        each, more = divmod(part.texts, len(balanced))
-        wanted: dict[Any, int] = {kind: each + (n < more) for n, kind in enumerate(balanced)}
-        lengths, tries, end = set(part.lengths), 0, len(texts) + part.texts
-        while len(texts) < end:
-            words, label = draw_example(draw, draw.pick(part.lengths))
-            text, kind = " ".join(words), "" if "" in wanted else label
-            tries += 1
-            if tries > MOST_TRIES:
-                what = f"class '{kind}'" if kind else "that size"
-                raise ZooError(f"{name} has too few different texts of {what}")
-            if wanted[kind] and len(words) in lengths and text not in seen:
-                seen.add(text)
-                wanted[kind] -= 1
-                tries = 0
-                texts.append(words)
-                labels.append(label)
-                if part.group:
-                    groups.append(part.group)
+    train, *tests = length_groups(name, **sizes)
+    splits: dict[str, Examples] = {}
+    for split, parts in ((TRAIN, [train]), (TEST, tests)):
+        texts, labels, groups = list[Words](), list[Any](), list[str]()
+        for part in parts:
+            each, more = divmod(part.texts, len(balanced))
+            wanted = Counter({kind: each + (n < more) for n, kind in enumerate(balanced)})
+            lengths, tries = set(part.lengths), 0
+            while wanted.total():
+                words, label = draw_example(draw, draw.pick(part.lengths))
+                text, kind = " ".join(words), "" if "" in wanted else label
+                tries += 1
+                if tries > MOST_TRIES:
+                    what = f"class '{kind}'" if kind else "that size"
+                    raise ZooError(f"{name} has too few different texts of {what}")
+                if wanted[kind] and len(words) in lengths and text not in seen:
+                    seen.add(text)
+                    wanted[kind] -= 1
+                    tries = 0
+                    texts.append(words)
+                    labels.append(label)
+            groups += [part.group] * part.texts if part.group else []
+        splits[split] = Examples(texts, labels, groups)
     return splits, {
         "label_names": list(label_names),
         "notes": {"source": source, "split": f"as drawn, seed {seed}"},
