@@ -13,7 +13,7 @@ from small_runs import QUICK, prepared
 
 from zoo.components.attention.fused import Fused
 from zoo.registry import Component, Owner, code_hash
-from zoo.registry.code_hash import hash_of, plugin_hashes
+from zoo.registry.code_hash import hash_of, plugin_code, plugin_modules
 from zoo.registry.loading import built_ins, load
 from zoo.sweep.keys import (
     HARMLESS,
@@ -47,11 +47,12 @@ CODE = {"models/build.py": "12345678"}
 
 def hashes(file: Path) -> dict[str, str]:
     registry = load([file]).registry
-    return plugin_hashes([registry.choose("attention", "mine"), registry.choose("norm", "mine")])
+    choices = [registry.choose("attention", "mine"), registry.choose("norm", "mine")]
+    return {code.distribution: repr(code) for code in plugin_code(choices)}
 
 
 def test_a_plugin_is_known_by_the_content_of_its_file(tmp_path, registry):
-    assert plugin_hashes([registry.choose("attention", "fused")]) == {}  # the zoo's own
+    assert plugin_code([registry.choose("attention", "fused")]) == []  # the zoo's own
     file = tmp_path / "mine.py"
     file.write_text(PLUGIN)
     first = hashes(file)
@@ -70,7 +71,7 @@ def test_every_component_of_a_pattern_counts(tmp_path):
     registry = load(files).registry
     request = make_request({"norm": "layer/one/other", "layers": 3}, registry)
     (row,) = [row for row in make_plan(request, registry).rows if not row.baseline]
-    assert {"one.py", "other.py"} == set(plugin_hashes(row.choices))
+    assert {"one.py", "other.py"} == {name for name, _ in plugin_modules(row.choices)}
 
 
 def test_the_file_of_a_partial_is_that_of_what_it_wraps():

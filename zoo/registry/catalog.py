@@ -102,10 +102,7 @@ class Registry:
     def resolve(self, kind: str, spec: PartSpec) -> Choice:
         """The component of a spec with its parameters; ZooError where it is not here."""
         component = self.get(kind, spec.name)
-        harness = component.harness_parameters
-        given = {name: value for name, value in spec.parameters.items() if name not in harness}
-        carried_out = {name: value for name, value in spec.parameters.items() if name in harness}
-        return Choice(component, self.label(component), given, carried_out)
+        return Choice(component, self.label(component), spec.parameters)
 
     def layers(self, axis: str, text: str) -> tuple[Choice, ...]:
         """Parse the components that take turns over the layers: ``window(size=4)/fused``.

@@ -132,18 +132,14 @@ class Cell:
         return None
 
 
-def head_dim(attention: Choice, sizes: Sizes) -> int:
-    """The width of one head of this attention."""
-    return sizes.dim if attention.can("one-head") else sizes.dim // sizes.heads
-
-
 def _pair_refusal(attention: Choice, pe: Choice, sizes: Sizes) -> str | None:
     """Why a layer cannot have this attention with this encoding; None where it can."""
     for slot, action in SLOTS.items():
         if pe.can(slot) and not attention.can(slot):
             return f"{attention} cannot {action}, which {pe} needs"
-    if not attention.can("one-head") and sizes.dim % sizes.heads:
-        return f"width {sizes.dim} is not divisible into {sizes.heads} heads"
-    if pe.can("rotate") and head_dim(attention, sizes) % 2:
-        return f"{pe} needs an even head width, not {head_dim(attention, sizes)}"
+    heads = 1 if attention.can("one-head") else sizes.heads
+    if sizes.dim % heads:
+        return f"width {sizes.dim} is not divisible into {heads} heads"
+    if pe.can("rotate") and sizes.dim // heads % 2:
+        return f"{pe} needs an even head width, not {sizes.dim // heads}"
     return None

@@ -63,14 +63,6 @@ def plugin_code(choices: Iterable[Choice]) -> list[CodeVersion]:
     ]
 
 
-def plugin_hashes(choices: Iterable[Choice]) -> dict[str, str]:
-    """Distribution to ``version hash`` of every third-party component among the choices."""
-    return {
-        name: f"{version} {'+'.join(sorted({module_hash(name, each) for each in modules}))}"
-        for (name, version), modules in plugin_modules(choices).items()
-    }
-
-
 def module_hash(distribution: str, name: str, *, as_bytes: bool = False) -> str:
     """The hash of a distribution's module as it is here; UNKNOWN where it has no file."""
     path = PACKAGE / name if distribution == BUILT_IN else _path(name)

@@ -143,21 +143,18 @@ class PartSpec(NamedTuple):
 class Choice:
     """A component with the parameters given for it: ``window(size=64)``.
 
-    harness: those of the given parameters that the harness carries out. They are part of the name
-    where they differ from their defaults.
+    Those that the harness carries out are part of the name where they differ from their defaults.
     """
 
     component: Component
     label: str
     given: Mapping[str, Any] = field(default_factory=dict)
-    harness: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def spec(self) -> PartSpec:
         """The choice in plain values."""
-        defaults = self.component.harness_parameters
-        changed = {k: v for k, v in self.harness.items() if v != defaults[k]}
-        return PartSpec(self.label, {**self.given, **changed})
+        usual = self.component.harness_parameters.items()
+        return PartSpec(self.label, {k: v for k, v in self.given.items() if (k, v) not in usual})
 
     def __str__(self) -> str:
         return str(self.spec)
@@ -172,7 +169,9 @@ class Choice:
         offered: further arguments by name; the factory gets those that ``takes``.
         """
         taken = {name: value for name, value in (offered or {}).items() if self.takes(name)}
-        return self.component.resolve()(*args, **kwargs, **taken, **self.given)
+        carried_out = self.component.harness_parameters
+        own = {name: value for name, value in self.given.items() if name not in carried_out}
+        return self.component.resolve()(*args, **kwargs, **taken, **own)
 
     def takes(self, argument: str) -> bool:
         """Whether the factory has an argument of that name that is no parameter of its own."""

@@ -15,7 +15,7 @@ from zoo.config.request import Request
 from zoo.config.settings import Training
 from zoo.execution.base import Artifacts, Ended, Executor, Job, JobSetup, Limits, Result
 from zoo.registry.cell import ModelParts
-from zoo.registry.code_hash import plugin_hashes
+from zoo.registry.code_hash import plugin_modules
 from zoo.registry.loading import Zoo
 from zoo.sweep.complete import refuse_incomplete
 from zoo.sweep.keys import code_of
@@ -191,7 +191,7 @@ class Run:
             bidirectional=row.bidirectional,
             seed=seed,
             key=key,
-            plugins=plugin_hashes([*row.choices, *prepared.plan.scoring]),
+            plugins=dict(plugin_modules([*row.choices, *prepared.plan.scoring]).keys()),
             code=prepared.code(kind, row),
             started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             metric_descriptions=prepared.metrics,

@@ -109,8 +109,9 @@ class Classify(EncoderTask):
         rows: list[tuple[Choice, str]] = []
         for choice in asked_for:
             rows.append((choice, ""))
-            if choice.can("texts") and not choice.can("constant") and "whole" not in choice.harness:
-                rows.append((dataclasses.replace(choice, harness={"whole": True}), CUT))
+            if choice.can("texts") and not choice.can("constant") and "whole" not in choice.given:
+                whole = {**choice.given, "whole": True}
+                rows.append((dataclasses.replace(choice, given=whole), CUT))
         return rows
 
     def model_options(self, setup: TaskSetup) -> dict[str, Any]:
@@ -135,7 +136,7 @@ class Classify(EncoderTask):
     ) -> Read:
         """Texts as cells read them, up to the end of the last token; whole with ``whole``."""
         arrays = setup.data.split(split)
-        if choice.harness.get("whole", False):
+        if choice.given.get("whole", False):
             return texts, targets, arrays.columns["whole"]
         ends = arrays.columns["ends"]
         cut = [text[:end] for text, end in zip(texts, ends, strict=True)]

@@ -14,15 +14,13 @@ from zoo.registry.declarations import part
 @part(
     "attention",
     "fused",
-    source="Dao et al. 2022, FlashAttention, https://arxiv.org/abs/2205.14135",
+    source="Dao et al. 2022, FlashAttention, algorithm 1, https://arxiv.org/abs/2205.14135",
     adds=("exact", "map"),
 )
 class Fused(MultiHead):
     """As packed, with PyTorch's kernel scaled_dot_product_attention.
 
     softmax(Q Kᵀ / √Dh + bias) V; the (Lq, Lk) scores are never stored.
-
-    Dao et al. 2022, FlashAttention, algorithm 1.
 
     A causal call without padding or bias builds no (Lq, Lk) mask either: the kernel has a causal
     mode. Its memory is linear in L, where torch has a fused kernel for device and precision.
@@ -41,7 +39,6 @@ class Fused(MultiHead):
         *,
         causal: bool = False,
     ) -> Tensor:
-        """softmax(Q Kᵀ / √Dh + bias) V by one kernel."""
         if bias is not None and mask is not None:
             bias = bias.masked_fill(~mask, -torch.inf)
         added = mask if bias is None else bias

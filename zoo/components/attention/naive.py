@@ -13,13 +13,13 @@ from zoo.registry.declarations import part
 @part(
     "attention",
     "naive",
-    source="Vaswani et al. 2017, Attention Is All You Need, https://arxiv.org/abs/1706.03762",
+    source="Vaswani et al. 2017, section 3.2.2, https://arxiv.org/abs/1706.03762",
     adds=("exact", "map"),
 )
 class Naive(MultiHead):
     """Exact attention head by head in a loop, each with linear layers of its own.
 
-    softmax(Q_h K_hᵀ / √Dh + bias) V_h, head by head (Vaswani et al. 2017, section 3.2.2).
+    softmax(Q_h K_hᵀ / √Dh + bias) V_h, head by head.
     """
 
     projection = PerHead

@@ -15,15 +15,13 @@ from zoo.registry.declarations import part
 @part(
     "attention",
     "split",
-    source="Vaswani et al. 2017, Attention Is All You Need, https://arxiv.org/abs/1706.03762",
+    source="Vaswani et al. 2017, section 3.2.2, https://arxiv.org/abs/1706.03762",
     adds=("exact", "map"),
 )
 class Split(MultiHead):
     """Exact attention, with a linear layer each for Q, K and V.
 
     softmax(Q Kᵀ / √Dh + bias) V, all heads in one batched product.
-
-    Vaswani et al. 2017, section 3.2.2.
     """
 
     projection: ClassVar[type[Projection]] = Separate
@@ -38,14 +36,12 @@ class Split(MultiHead):
 @part(
     "attention",
     "packed",
-    source="Vaswani et al. 2017, Attention Is All You Need, https://arxiv.org/abs/1706.03762",
+    source="Vaswani et al. 2017, section 3.2.2, https://arxiv.org/abs/1706.03762",
 )
 class Packed(Split):
     """Exact attention, with one linear layer for Q, K and V.
 
-    softmax(Q Kᵀ / √Dh + bias) V, [Q, K, V] = X W in one matrix product.
-
-    Vaswani et al. 2017, section 3.2.2; else as ``split``.
+    As ``split``, with [Q, K, V] = X W in one matrix product.
     """
 
     projection = PackedProjection
@@ -54,15 +50,13 @@ class Packed(Split):
 @part(
     "attention",
     "single",
-    source="Vaswani et al. 2017, Attention Is All You Need, https://arxiv.org/abs/1706.03762",
+    source="Vaswani et al. 2017, section 3.2.2, https://arxiv.org/abs/1706.03762",
     adds=("one-head",),
 )
 class Single(Split):
     """One head as wide as the model, whatever the number of heads.
 
-    softmax(Q Kᵀ / √D) V with a single head (Vaswani et al. 2017, equation 1).
-
-    heads is ignored: it is part of the contract. The capability ``one-head`` declares that.
+    softmax(Q Kᵀ / √D) V (equation 1). heads is ignored, as ``one-head`` declares.
     """
 
     def __init__(self, dim: int, heads: int = 1, *, dropout: float = 0.0) -> None:

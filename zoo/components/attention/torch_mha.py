@@ -21,8 +21,6 @@ from zoo.registry.declarations import part
 class TorchMultiHead(Attention):
     """Exact attention: torch.nn.MultiheadAttention, unchanged.
 
-    softmax(Q Kᵀ / √Dh) V by ``torch.nn.MultiheadAttention``.
-
     It projects inside, so that an encoding can neither rotate nor read queries and keys.
     """
 
@@ -59,7 +57,7 @@ class TorchMultiHead(Attention):
         if added is not None and added.dim() > 2:
             shape = (x.shape[0], self.heads, x.shape[1], context.shape[1])
             added = added.expand(shape).flatten(0, 1)  # (B * H, Lq, Lk), as torch wants it
-        found: tuple[Tensor, Tensor] = self.attention(
+        outputs: tuple[Tensor, Tensor] = self.attention(
             x,
             context,
             context,
@@ -69,7 +67,7 @@ class TorchMultiHead(Attention):
             # With this hint torch's kernel uses its causal mode; the mask is required all the same.
             is_causal=layer.causal and bias is None and only_causal(tokens, keys),
         )
-        return found
+        return outputs
 
     @torch.no_grad()
     def load_canonical(self, weights: CanonicalWeights) -> None:

@@ -18,7 +18,7 @@ from zoo.registry.declarations import part
 class Majority:
     """The most frequent class of the training texts, for every text.
 
-    The class of most training texts, for every text; of equally frequent ones, the first.
+    Of equally frequent ones it is the first.
     """
 
     parameters = 1  # the class

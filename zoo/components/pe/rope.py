@@ -19,8 +19,7 @@ class Rotary(PositionalEncoding):
     """Rotary: queries and keys rotated by their position.
 
     (x₂ᵢ, x₂ᵢ₊₁) rotated by pos · base^(-2i/Dh), so that scores depend on offsets only.
-
-    Su et al. 2021, RoFormer, equation 34. Raises ValueError for an odd head width.
+    Raises ValueError for an odd head width.
     """
 
     def __init__(

@@ -19,8 +19,7 @@ class Sinusoidal(PositionalEncoding):
     """Sines and cosines added to the embeddings.
 
     PE(pos, 2i) = sin(pos / base^(2i/D)), PE(pos, 2i+1) = cos(pos / base^(2i/D)).
-
-    Vaswani et al. 2017, section 3.5. Raises ValueError for an odd width.
+    Raises ValueError for an odd width.
     """
 
     def __init__(

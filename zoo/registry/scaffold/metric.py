@@ -12,17 +12,11 @@ from zoo.tasks.base import Metric
 
 @part("metric", "my-metric")
 def metric() -> Metric:
-    """The lowest recall of any class.
-
-    ``MetricDescription`` has fields for metrics that are no share, or better where they are lower.
-    """
+    """The lowest recall of any class, of those that occur."""
     return Metric(MetricDescription(name="my_metric", label="my metric"), compute)
 
 
 def compute(outputs: Mapping[str, Any]) -> float:
-    """The lowest share, over the classes that occur, of a class's documents that are right.
-
-    outputs: those of `classify`: ``predicted`` and ``labels``, int arrays (documents).
-    """
+    """A share; outputs of `classify`: ``predicted`` and ``labels``, int arrays (documents)."""
     labels, right = outputs["labels"], outputs["predicted"] == outputs["labels"]
     return min(float(right[labels == label].mean()) for label in set(labels.tolist()))
