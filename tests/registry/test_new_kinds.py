@@ -118,7 +118,6 @@ def test_train_and_predict(site):
     lines = ok(site, "predict", str(model), "--json", *texts).splitlines()
     many, none = (float(json.loads(line)["label"]) for line in lines)
     assert many > none + 1
-    assert "probability" not in ok(site, "predict", str(model), texts[0])
     refused = site.zoo("generate", str(model), "--prompt", "a", plugins="zoo-counting")
     assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
     assert "a counter" in refused.stderr
