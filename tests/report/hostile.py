@@ -27,4 +27,3 @@ LONG = {
     "none": "relative_bias(buckets=32,max_distance=128)",
     "rope": "rope(base=500000,fraction=0.25)",
 }
-LABELS = [SCRIPT, CLOSING, ARABIC, EMOJI, QUOTES]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from example import ACCURACIES, records_of
 from factory import cell, failed
-from hostile import CLOSING, LABELS, LONG, NAMES, SCRIPT
+from hostile import CLOSING, LONG, NAMES, SCRIPT
 from large_run import large_run
 
 from zoo.report.page import report_page
@@ -32,7 +32,7 @@ def render(records, plots=True):
 
 
 def _hostile():
-    records = large_run(cells=32, seeds=3, examples=200, names=NAMES, labels=LABELS)
+    records = large_run(cells=32, seeds=3, examples=200, names=NAMES)
     bad = failed(cell(attention=SCRIPT, norm="layer-std"), 0)
     return [*records, bad.model_copy(update={"reason": CLOSING, "config": records[0].config})]
 

@@ -6,7 +6,6 @@ import math
 import numpy as np
 import pytest
 from factory import (
-    ACCURACY,
     MACHINE,
     cell,
     compare,
@@ -163,21 +162,19 @@ def test_settings_that_differ_are_named_above_the_table_and_have_verdicts():
     assert head in comparison_text(comparison, "a", "b")
 
 
-def test_a_machine_of_half_the_speed_changes_nothing(generator):
-    comparison = compare(measured(generator), measured(generator, drift=0.5, session="b"))
-    found = change(comparison, "train speed", pe="sin")
-    assert (found.value, found.verdict) == (pytest.approx(1.0, abs=0.05), 0)
-
-
-def test_a_cell_that_became_slower_than_its_reference_is_worse_also_on_another_machine(generator):
-    for machine in (MACHINE, {**MACHINE, "torch": "2.14.0"}, {**MACHINE, "device_name": "other"}):
-        after = measured(generator, 0.7, session="b", machine=machine, memory=300.0)
-        comparison = compare(measured(generator, memory=100.0), after)
+@pytest.mark.parametrize("other", [{}, {"torch": "2.14.0"}, {"device_name": "another"}])
+def test_a_cell_that_became_slower_than_its_reference_is_worse_and_a_slower_machine_is_not(
+    generator, other
+):
+    """Also where the whole machine is twice as slow, or another; then memory does not compare."""
+    machine, before = {**MACHINE, **other}, measured(generator, memory=100.0)
+    for factor, verdict in ((0.7, -1), (1.0, 0)):
+        about = {"drift": 0.5, "session": "b", "machine": machine, "memory": 300.0}
+        comparison = compare(before, measured(generator, factor, **about))
         found = change(comparison, "train speed", pe="sin")
-        assert (found.value, found.verdict) == (pytest.approx(0.7, rel=0.05), -1)
-        assert found.low < 0.7 < found.high
-        memory = change(comparison, "memory", pe="sin")
-        assert memory.verdict == (-1 if machine is MACHINE else None)
+        assert (found.value, found.verdict) == (pytest.approx(factor, rel=0.05), verdict)
+        assert found.low < factor < found.high
+        assert change(comparison, "memory", pe="sin").verdict == (None if other else -1)
 
 
 def test_the_variances_of_two_runs_add_up(generator):
@@ -233,10 +230,8 @@ def test_a_row_that_got_better_and_worse_is_mixed(generator):
     before = [*seeds(SIN, [50, 52, 51, 49, 50]), *measured(generator)]
     after = [*seeds(SIN, [20, 22, 21, 23, 20]), *measured(generator, 0.6, session="b")]
     row = row_of(compare(before, after), pe="sin")
-    assert (row.verdict, row.why) == (
-        "mixed",
-        "worse train speed, inference speed; better accuracy",
-    )
+    assert row.verdict == "mixed"
+    assert row.why == "worse train speed, inference speed; better accuracy"
     assert failure_reason(compare(before, after), "worse")
 
 
@@ -268,20 +263,14 @@ def test_cells_of_one_run_alone_are_added_and_gone():
     assert failure_reason(comparison, "worse") is None, "rows that were not asked for do not count"
 
 
-def ranked_by(label):
-    metric = ACCURACY.model_copy(update={"label": label})
-    return [r.model_copy(update={"metric_descriptions": (metric,)}) for r in seeds(SIN, [50])]
-
-
 @pytest.mark.parametrize(
     ("other", "message"),
     [
         (seeds(NAIVE, [50]), r"no row in common: one run has fused\+sin"),
         (lm(SIN, [2.0]), "one run is of classify by accuracy, the other of lm by bits/byte"),
-        (ranked_by("exactness"), "the other of classify by exactness"),
     ],
 )
-def test_runs_without_a_row_a_task_or_a_metric_in_common_are_refused(other, message):
+def test_runs_without_a_row_or_a_task_in_common_are_refused(other, message):
     refused(message, compare, seeds(SIN, [50]), other)
 
 

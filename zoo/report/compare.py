@@ -63,11 +63,6 @@ class Change:
     floor: float = 0.0
     adjusted: float | None = None
 
-    @property
-    def tested(self) -> bool:
-        """Whether a test was made."""
-        return self.p is not None
-
     def judged(self, adjusted: float | None) -> Change:
         """With its corrected p-value: a tie unless it is significant."""
         adjusted = max(adjusted or 0.0, self.floor)
@@ -131,9 +126,9 @@ def compare(before: RunReport, after: RunReport) -> Comparison:
     for old, new in pairs:
         of_row = {after.metric.label: scores[new.name]} if old.values or new.values else {}
         changes[new.name] = of_row | _cost_changes(old, new, reference, speeds)
-    tests = [(of_row, key) for of_row in changes.values() for key in of_row if of_row[key].tested]
-    for (of_row, key), p in zip(tests, holm([of_row[key].p for of_row, key in tests]), strict=True):
-        of_row[key] = of_row[key].judged(p)
+    tests = [(row, key) for row in changes.values() for key in row if row[key].p is not None]
+    for (row, key), p in zip(tests, holm([row[key].p for row, key in tests]), strict=True):
+        row[key] = row[key].judged(p)
     compared = []
     for old, new in pairs:
         name, of_row = new.name, changes[new.name]
