@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-
+from zoo.config.settings import Execution
 from zoo.execution.machine import environment
-from zoo.training.device import Runtime
 
 
 def pytest_benchmark_update_machine_info(config: object, machine_info: dict[str, Any]) -> None:
     """Add the environment that the zoo's records have as well: versions, threads, commit."""
-    machine_info["zoo"] = environment(Runtime(torch.device("cpu"), "fp32"))
+    machine_info["zoo"] = environment(Execution(device="cpu"))

@@ -39,7 +39,6 @@ ROOMS = (
 REPORT_READS = {
     "zoo.errors",
     "zoo.files",
-    "zoo.sweep.complete",
     "zoo.sweep.records",
     "zoo.config.settings",
     "zoo.config.metric_description",

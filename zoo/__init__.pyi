@@ -32,7 +32,6 @@ def bench(
     seeds: int | Sequence[int] | None = None,
     on: str = "local",
     out: str | Path | None = None,
-    fresh: bool = False,
     track: str | None = None,
     plugins: Files | None = None,
     progress: bool | Progress | None = None,
@@ -42,8 +41,6 @@ def bench(
     pool: str | Sequence[str] | None = None,
     baseline: str | None = None,
     design: Literal["factorial", "one-factor"] | None = None,
-    tuning_seeds: int | None = None,
-    tuning_share: float | None = None,
     phases: str | Sequence[str] | None = None,
     reference: str | None = None,
     metric: str | None = None,
@@ -111,10 +108,10 @@ def bench(
     suite: a file of options, or one of the zoo's own; those given here win. seeds: how many, or
     which. on: a registered executor with its parameters, such as
     ``ray(address='10.0.0.1:6379')``. out: the directory of records and tables, by default one under
-    ``runs``. fresh: run again what is already there. track: a comma list of trackers, which show
-    every training. plugins: single-file plug-ins. progress: True
-    or False; by default bars in a notebook and on a terminal, and nothing elsewhere. An object of
-    ``zoo.sweep.progress.Progress`` gets every event, and is closed at the end.
+    ``runs``. track: a comma list of trackers, which show every training. plugins: single-file
+    plug-ins. progress: True or False; by default bars in a notebook and on a terminal, and nothing
+    elsewhere. An object of ``zoo.sweep.progress.Progress`` gets every event, and is closed at the
+    end.
 
     Raises ZooError for bad usage or data. Cells that fail are rows with their status and reason.
 
@@ -131,9 +128,6 @@ def bench(
     design: Cross all, or change one at a time. factorial: every combination of the parts;
         one-factor: the first part of each option, and one change of it at a time.
         [default: factorial]
-    tuning_seeds: Seeds to try each of several values with.  [default: 1]
-    tuning_share: Share of training texts to choose values on, where settings have several.
-        Of data with a validation split they are chosen on that.  [default: 0.2]
     phases: train (scores), cost (speed, memory) or both.  [default: train,cost]
     reference: The row that speeds are divided by; by default the first, of those that can
         run. Some of its parts are enough: fused+sin.

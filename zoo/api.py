@@ -15,10 +15,11 @@ from zoo.errors import StoppedError, ZooError
 from zoo.files import scratch_directory
 from zoo.inference.requests import build_requests, single
 from zoo.registry import AXES, loading
-from zoo.sweep.carry_out import carry_out, place_of, places_of
+from zoo.sweep.cost import measure_rows
 from zoo.sweep.options import with_options
-from zoo.sweep.prepare import open_executor, prepare_run
+from zoo.sweep.prepare import open_executor, place_of, places_of
 from zoo.sweep.progress import Progress, for_python
+from zoo.sweep.run import prepare_run
 from zoo.tracking import TrackedProgress
 
 if TYPE_CHECKING:
@@ -44,7 +45,6 @@ def bench(
     seeds: int | Sequence[int] | None = None,
     on: str = "local",
     out: str | Path | None = None,
-    fresh: bool = False,
     track: str | None = None,
     plugins: Files | None = None,
     progress: bool | Progress | None = None,
@@ -63,10 +63,10 @@ def bench(
     suite: a file of options, or one of the zoo's own; those given here win. seeds: how many, or
     which. on: a registered executor with its parameters, such as
     ``ray(address='10.0.0.1:6379')``. out: the directory of records and tables, by default one under
-    ``runs``. fresh: run again what is already there. track: a comma list of trackers, which show
-    every training. plugins: single-file plug-ins. progress: True
-    or False; by default bars in a notebook and on a terminal, and nothing elsewhere. An object of
-    ``zoo.sweep.progress.Progress`` gets every event, and is closed at the end.
+    ``runs``. track: a comma list of trackers, which show every training. plugins: single-file
+    plug-ins. progress: True or False; by default bars in a notebook and on a terminal, and nothing
+    elsewhere. An object of ``zoo.sweep.progress.Progress`` gets every event, and is closed at the
+    end.
 
     Raises ZooError for bad usage or data. Cells that fail are rows with their status and reason.
     """
@@ -82,12 +82,12 @@ def bench(
     name = Path(suite).stem if suite else "data-sets"
     with contextlib.closing(TrackedProgress(for_python(progress), track, zoo)) as shown:
         try:
-            return _bench(requests, zoo, shown, name=name, on=executor, out=place, fresh=fresh)
+            return _bench(requests, zoo, shown, name=name, on=executor, out=place)
         except (KeyboardInterrupt, StoppedError) as error:
             outcome = "nothing was trained yet; the same command begins again"
             if shown.directory.is_dir() and shown.config:
-                again = "without 'fresh' it" if fresh else "the same command"
-                outcome = f"what is finished is in {shown.directory}; {again} goes on from there"
+                there = f"what is finished is in {shown.directory}"
+                outcome = f"{there}; the same command goes on from there"
             raise type(error)(f"{error}; {outcome}" if str(error) else outcome) from error
 
 
@@ -99,7 +99,6 @@ def _bench(
     name: str,
     on: Choice,
     out: Path | None,
-    fresh: bool,
 ) -> BenchResult:
     """Carry out requests that differ in their data, and write the tables.
 
@@ -127,18 +126,18 @@ def _bench(
     with open_executor(zoo, on) as executor:
         prepared = [prepare_run(r, zoo, executor, progress) for r in requests]
         if several:
-            directory, places = places_of(prepared, name, out)
+            directory, places = places_of([each.config for each in prepared], name, out)
         else:
-            directory = place_of(prepared[0], out)
+            directory = place_of(prepared[0].config, out)
             places = [directory]
         try:
             for number, (each, place) in enumerate(zip(prepared, places, strict=True), start=1):
                 if several:
                     data = f"{each.config['data']['name']} (--task {each.request.task})"
                     progress.notice(f"data set {number} of {len(prepared)}: {data}")
-                with each.open(place, fresh=fresh) as run:
+                with each.open(place) as run:
                     try:
-                        carry_out(run, trained)
+                        measure_rows(run, run.train_rows(), before=trained)
                     finally:
                         if run.records:
                             report()

@@ -17,7 +17,7 @@ from zoo.files import scratch_directory
 from zoo.inference.train import train
 from zoo.registry import loading
 from zoo.sweep.make_request import make_request
-from zoo.sweep.progress import Silent
+from zoo.sweep.progress import Progress
 
 
 class InputError(ZooError, ValueError):
@@ -98,7 +98,13 @@ class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         request = make_request({**options, "data": data, "keep_duplicates": True}, loaded.registry)
         with scratch_directory() as scratch:
             self.model_: Any = train(
-                request, loaded, Silent(), scratch / "model", int(seed), on="inline", all_data=True
+                request,
+                loaded,
+                Progress(),
+                scratch / "model",
+                int(seed),
+                on="inline",
+                all_data=True,
             )
         return self
 

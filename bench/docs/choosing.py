@@ -15,8 +15,7 @@ from zoo.report.page import run_text
 from zoo.report.profile import DataSet, read_profile
 from zoo.report.run_report import RunReport
 from zoo.report.tables.text import code, line
-from zoo.sweep.complete import read_run
-from zoo.sweep.records import FILE
+from zoo.sweep.records import FILE, read_run
 
 UP = "../results"  # from docs/
 

@@ -20,8 +20,7 @@ from zoo.errors import WriteError, ZooError
 from zoo.report.profile import read_profile
 from zoo.report.run_report import RunReport
 from zoo.report.write import write_file, write_report
-from zoo.sweep.complete import read_run
-from zoo.sweep.records import FILE
+from zoo.sweep.records import FILE, read_run
 
 
 def publish(source: Path, suites: Path | None = None, out: Path | None = None) -> list[Run]:

@@ -13,7 +13,7 @@ from small_runs import FAILING, QUICK
 import zoo
 from zoo.config.request import load_suite
 from zoo.execution.base import Ended, Started
-from zoo.sweep.progress import Silent
+from zoo.sweep.progress import Progress
 from zoo.sweep.records import RecordFile
 
 RUN = {**QUICK, "on": "inline"}
@@ -71,7 +71,7 @@ def test_another_task_and_a_suite_by_its_options(folder):
     pd.testing.assert_frame_equal(again.table, result.table)
 
 
-class Recorder(Silent):
+class Recorder(Progress):
     """Keeps what it is told."""
 
     def __init__(self) -> None:

@@ -16,7 +16,7 @@ from small_runs import CLASSIFY
 import zoo
 from zoo.report.run_report import RunReport
 from zoo.report.write import BenchResult
-from zoo.sweep.progress import Shown, Silent, for_python
+from zoo.sweep.progress import Progress, Shown, for_python
 from zoo.sweep.records import RecordFile
 
 RUN = {"attention": ["fused", "naive"], "pe": "sin", "phases": "train", "on": "inline", "seeds": 2}
@@ -88,8 +88,8 @@ def test_names_are_escaped_in_html():
 
 def test_progress_is_drawn_where_it_can_be_read(monkeypatch):
     monkeypatch.delitem(sys.modules, "ipykernel", raising=False)  # of another test's library
-    own = Silent()
-    for given, kind in ((None, Silent), (False, Silent), (own, Silent), (True, Shown)):
+    own = Progress()
+    for given, kind in ((None, Progress), (False, Progress), (own, Progress), (True, Shown)):
         progress = for_python(given)  # stderr is neither a terminal nor a notebook here
         assert type(progress) is kind
         assert (progress is own) == (given is own)

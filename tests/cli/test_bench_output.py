@@ -53,7 +53,7 @@ def test_a_plan_as_json_says_what_runs_and_why_the_rest_does_not(printed):
 
 
 def test_quiet_prints_the_answer_and_the_page_alone(place, printed):
-    out, err = printed("--quiet", "--fresh")
+    out, err = printed("--quiet")
     assert err == ""
     lines = out.splitlines()
     assert lines[-1] == f"Report: {PAGE}"

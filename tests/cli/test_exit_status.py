@@ -57,19 +57,13 @@ def test_a_failed_training_exits_1_and_debug_prints_its_traceback(folder, said):
     assert not (folder / "model").exists()
 
 
-@pytest.mark.parametrize(
-    ("attention", "words", "told"),
-    [
-        ("fused,interrupts", [], "the same command"),
-        ("interrupts", ["--fresh"], "without 'fresh' it"),
-    ],
-)
-def test_an_interrupted_run_exits_130_and_says_what_is_there(attention, words, told, folder, said):
-    arguments = [*WORDS, *FAILED, attention, "--out", "out", *words]
+@pytest.mark.parametrize("attention", ["fused,interrupts", "interrupts"])
+def test_an_interrupted_run_exits_130_and_says_what_is_there(attention, folder, said):
+    arguments = [*WORDS, *FAILED, attention, "--out", "out"]
     last = said("bench", *arguments, status=130).err.splitlines()[-1]
     said_first = "zoo bench: interrupted: what is finished is in "
     assert last.startswith(said_first)
-    assert last.endswith(f"/out; {told} goes on from there")
+    assert last.endswith("/out; the same command goes on from there")
     # What ended before the interruption is recorded, and is in the table.
     found = [(record.cell["attention"], record.status) for record in RecordFile(Path("out")).read()]
     assert found == ([("fused", "ok")] if "fused" in attention else [])

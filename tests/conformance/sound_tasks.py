@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from zoo import hookimpl
 from zoo.config.metric_description import MetricDescription
 from zoo.execution.base import Ended, Event, Executor, Job, Limits, Progress, Result, Started
-from zoo.execution.run_job import run_job
+from zoo.execution.local import run_job
 from zoo.registry import Register
 from zoo.tasks.base import Task
 from zoo.tracking import TrackedRun, Tracker

@@ -19,7 +19,7 @@ COMMANDS = [
     line.split("   #")[0].strip() for line in re.findall(r"^ {4}(zoo [^\n]*)$", DOC, re.MULTILINE)
 ]
 OF_COMMANDS = (
-    *("on", "out", "track", "fresh", "plan_only", "seed"),
+    *("on", "out", "track", "plan_only", "seed"),
     *("save", "from_", "row", "all_data", "wide", "as_json", "quiet"),
 )
 

@@ -55,7 +55,3 @@ def test_what_unfinished_jobs_left_stays_until_they_end(tmp_path):
     with Artifacts(tmp_path) as artifacts:
         artifacts.remove(job("a"))
     assert not (tmp_path / "unfinished").exists()
-    with Artifacts(tmp_path) as artifacts:
-        artifacts.of(job("a"))
-        artifacts.clear()
-    assert list(tmp_path.iterdir()) == []

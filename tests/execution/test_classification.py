@@ -6,15 +6,17 @@ import pickle
 import signal
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 import torch
 
 from zoo.config.settings import Execution, Training
 from zoo.config.sizes import Sizes
 from zoo.errors import DivergedError, ZooError
-from zoo.execution import run_job
-from zoo.execution.base import InspectJob, JobSetup, Limits
-from zoo.execution.run_job import JobError, from_exception, from_exit, oom_kills
+from zoo.execution import failures
+from zoo.execution.base import InspectJob, JobSetup, Limits, Result
+from zoo.execution.failures import JobError, from_exception, from_exit, oom_kills
+from zoo.execution.local import run_job
 
 ALLOCATOR = (
     "[enforce fail at alloc_cpu.cpp:119] err == 0. DefaultCPUAllocator: can't allocate memory: "
@@ -91,7 +93,7 @@ def test_a_dead_process_is_a_crash_with_the_end_of_its_output(code, reason, tmp_
     assert (failure.status, failure.reason) == ("crashed", reason)
     assert failure.traceback.endswith(" last line\n")
     assert "Extension modules" not in failure.traceback  # faulthandler's, a hundred of them
-    assert len(failure.traceback) <= run_job.LOG_TAIL
+    assert len(failure.traceback) <= failures.LOG_TAIL
     assert from_exit(code, oom_kills(), tmp_path / "none").traceback == ""
 
 
@@ -119,9 +121,31 @@ def test_a_job_that_fails_ends_with_a_result_and_an_interruption_does_not(tmp_pa
     from zoo.execution import train_job
 
     monkeypatch.setattr(train_job, "inspect", failing_runner(ZooError("no such data")))
-    (result,) = run_job.run_job(job(), tmp_path, Limits())
+    (result,) = run_job(job(), tmp_path, Limits())
     assert (result.status, result.reason, result.rejected) == ("crashed", "no such data", True)
     assert result.seconds > 0
     monkeypatch.setattr(train_job, "inspect", failing_runner(KeyboardInterrupt()))
     with pytest.raises(KeyboardInterrupt):
-        list(run_job.run_job(job(), tmp_path, Limits()))
+        list(run_job(job(), tmp_path, Limits()))
+
+
+@pytest.mark.parametrize(
+    ("metrics", "status"),
+    [
+        ({"share": np.float32(0.5), "each": np.arange(2)}, "ok"),
+        ({"share": float("nan")}, "crashed"),
+        ({"share": object()}, "crashed"),
+    ],
+    ids=["numpy", "nan", "object"],
+)
+def test_a_result_is_what_a_record_can_hold_or_the_job_has_crashed(
+    metrics, status, tmp_path, monkeypatch
+):
+    """What a plug-in returns is checked where it runs: other jobs go on."""
+    from zoo.execution import train_job
+
+    monkeypatch.setattr(train_job, "inspect", lambda *_: iter([Result(metrics=metrics)]))
+    (result,) = run_job(job(), tmp_path, Limits())
+    assert result.status == status, result.reason
+    if status == "ok":
+        assert result.metrics == {"share": 0.5, "each": [0, 1]}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ from typing import Any
 import pytest
 from small_runs import CLASSIFY, FAILING, baseline, bench, cell, executor_plugin, prepared
 
-from zoo.config.sizes import Sizes
 from zoo.execution.base import (
     CostJob,
     CostMember,
@@ -31,10 +29,7 @@ MEMBERS = (
     CostMember(cell(attention="raises")),
     CostMember(cell(attention="naive")),
     CostMember(baseline("tfidf-logreg")),
-    CostMember(
-        cell(attention="fused/naive"),
-        Sizes(dim=16, layers=2, heads=2, ffn_dim=32, max_length=24, vocab_size=120),
-    ),
+    CostMember(cell(attention="fused/naive")),
 )
 REFERENCE, RAISES, NAIVE, BASELINE, HYBRID = range(len(MEMBERS))
 
@@ -52,7 +47,7 @@ def measured(
 
 @pytest.fixture(scope="module")
 def events(corpus, tmp_path_factory) -> Sequence[Event]:
-    setup = prepared({**CLASSIFY, "data": str(corpus)}, (FAILING,)).setup
+    setup = prepared({**CLASSIFY, "data": str(corpus), "layers": 2}, (FAILING,)).setup
     job = CostJob(setup, "group", "key", members=MEMBERS, blocks=3)
     directory = tmp_path_factory.mktemp("cost")
     return list(InlineExecutor().run([job], limits=Limits(), directory=directory))
@@ -96,7 +91,6 @@ def test_every_member_has_its_turns_those_of_the_reference_and_memory(members):
         assert all(one["peak_mib"] >= 0 for one in samples["memory"].values())
         assert metrics["train_tokens_per_s"] > 0
         assert metrics["latency_ms"] > 0
-        assert metrics["compile_seconds"] is None  # nothing is compiled
         assert samples["session"] == members[REFERENCE].samples["session"]
         reference = samples["reference"]
         assert reference["name"] == model_name(cell())
@@ -130,14 +124,29 @@ def test_a_member_that_dies_in_its_turn_costs_the_others_nothing(corpus, tmp_pat
         assert [len(of) for of in member.samples["turns"]["train"]["cpu"]] == [1, 1]
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler")
-def test_compiling_takes_what_the_first_steps_took_beyond_later_ones(corpus, tmp_path):
-    members = [CostMember(cell())]
-    (member,) = measured(tmp_path, members, 1, data=str(corpus), compile=True).members
-    assert member.status == "ok", member.traceback
-    # A step of this model takes milliseconds, and to compile it seconds.
-    assert member.metrics["compile_seconds"] > 10 * member.samples["turns"]["train"]["wall"][0][0]
+def test_a_baseline_is_measured_where_every_cell_fails(corpus, tmp_path):
+    members = [CostMember(cell(attention="raises")), CostMember(baseline("tfidf-logreg"))]
+    failed, fitted = measured(tmp_path, members, 2, data=str(corpus)).members
+    assert [failed.status, fitted.status] == ["crashed", "ok"]
+    assert fitted.metrics["train_tokens_per_s"] > 0
+
+
+def test_what_has_no_memory_beside_others_is_measured_once_more_and_no_more(
+    corpus, tmp_path, monkeypatch
+):
+    """Each with the reference alone. One never has memory, one once."""
+
+    def peaks(job, group, *_):
+        for each in group:
+            each.memory = {key: {"peak_mib": 1.0, "how": ""} for key in ("training", "inference")}
+
+    monkeypatch.setattr("zoo.execution.cost_job._measure_memory", peaks)
+    monkeypatch.setenv("HUNGRY_AT_FIRST", str(tmp_path / "been"))
+    names = ("fused", "naive", "hungry", "hungryatfirst")
+    members = [CostMember(cell(attention=name)) for name in names]
+    results = measured(tmp_path, members, 1, data=str(corpus)).members
+    assert [result.status for result in results] == ["ok", "ok", "oom", "ok"]
+    assert results[3].samples["session"] != results[0].samples["session"]
 
 
 class Noting(InlineExecutor):

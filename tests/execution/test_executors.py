@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from multiprocessing import Pipe
 from typing import Any
 
 import psutil
@@ -23,13 +25,18 @@ from small_runs import (
     seconds_of_first_epoch,
 )
 
+from zoo.config.settings import Execution, Training
+from zoo.config.sizes import Sizes
 from zoo.execution.base import (
     Ended,
     Event,
+    JobSetup,
     Limits,
     Notice,
     Progress,
+    Result,
     Started,
+    Step,
     TrainJob,
 )
 from zoo.execution.local import InlineExecutor, LocalExecutor
@@ -160,6 +167,29 @@ def test_what_runs_out_of_memory_beside_others_is_run_again_alone(
         last = events[-1]
         assert isinstance(last, Ended)
         assert last.job.key == "0"
+
+
+class Done:
+    """A process that has said all that it has to say."""
+
+    def __init__(self, *_: object) -> None:
+        self.waitable, self.theirs = Pipe()
+        self.theirs.send(Step(1, 1))
+        self.theirs.send(Result())
+        self.send, self.receive, self.stop = print, self.waitable.recv, self.waitable.close
+
+
+def test_a_result_that_waits_while_another_is_recorded_is_not_too_late(tmp_path, monkeypatch):
+    """Recording may take longer than the time limit, as on a disk that is busy."""
+    monkeypatch.setattr("zoo.execution.local.Worker", Done)
+    setup = JobSetup("classify", {}, Sizes(), Training(), Execution())
+    jobs = [TrainJob(setup, f"seed {n}", f"key{n}") for n in range(2)]
+    statuses = []
+    for event in LocalExecutor().run(jobs, limits=Limits(2, 1, 0.01), directory=tmp_path):
+        time.sleep(0.02)
+        if isinstance(event, Ended):
+            statuses.append(event.result.status)
+    assert statuses == ["ok", "ok"]
 
 
 def test_jobs_of_an_executor_that_is_closed_early_stop(small, tmp_path):

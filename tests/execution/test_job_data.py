@@ -5,22 +5,13 @@ from __future__ import annotations
 import pickle
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from small_runs import CLASSIFY, LM, bench, cell, prepared, write_book, write_corpus
 
 from zoo.data.cache import cache_directory
-from zoo.execution.base import (
-    DataReference,
-    Event,
-    Job,
-    Limits,
-    Result,
-    TrainJob,
-)
-from zoo.execution.local import InlineExecutor
-from zoo.execution.run_job import run_job
+from zoo.execution.base import Event, Job, Limits, TrainJob
+from zoo.execution.local import InlineExecutor, run_job
 
 PLUGIN = '''
 """An attention of a single file."""
@@ -62,47 +53,13 @@ def test_jobs_can_be_sent_and_hold_no_path_of_the_machine_that_submits_them(tmp_
         content = pickle.dumps(job)
         for path in (tmp_path, cache_directory(), Path.cwd(), Path.home()):
             assert str(path).encode() not in content, f"{job.kind} holds {path}"
-        assert [file.name for file in job.setup.plugin_files] == ["mine.py"]
-        assert job.setup.plugin_files[0].content == plugin.read_bytes()
+        assert job.setup.plugin_files == (("mine.py", plugin.read_bytes()),)
 
 
-def train_job(**changes: object) -> TrainJob:
-    """A short training on the built-in data."""
-    options = {**CLASSIFY, "data": "newswire(train=24,test=8)", "epochs": 1}
-    setup = prepared(options).setup
-    return TrainJob(replace(setup, **changes), "a cell", "key", model=cell())
-
-
-def result(job: Job, directory: Path) -> Result:
-    """What comes of a job here."""
-    directory.mkdir(exist_ok=True)
-    *_, last = run_job(job, directory, Limits())
-    return last
-
-
-def test_built_in_data_are_made_again_where_they_are_missing(tmp_path):
-    job = train_job()
-    expected = result(job, tmp_path)
-    shutil.rmtree(cache_directory() / job.setup.data.key)
-    again = result(job, tmp_path)
-    assert (again.status, again.reason) == ("ok", "")
-    assert again.metrics["errors"] == expected.metrics["errors"]
-
-
-def test_local_files_cannot_be_made_again_and_the_job_says_so(tmp_path):
-    options = {**LM, "data": str(write_book(tmp_path / "book.txt")), "epochs": 1}
-    job = TrainJob(prepared(options).setup, "a cell", "key", model=cell())
-    assert job.setup.data.spec == ""
-    shutil.rmtree(cache_directory() / job.setup.data.key)
-    failed = result(job, tmp_path)
+def test_data_that_the_cache_has_lost_are_said_to_be(tmp_path):
+    setup = prepared({**LM, "data": str(write_book(tmp_path / "book.txt")), "epochs": 1}).setup
+    shutil.rmtree(cache_directory() / setup.data)
+    *_, failed = run_job(TrainJob(setup, "a cell", "key", model=cell()), tmp_path, Limits())
     assert (failed.status, failed.rejected) == ("crashed", True)
-    assert f"entry '{job.setup.data.key}'" in failed.reason
-    assert "is missing" in failed.reason
-
-
-def test_data_that_differ_from_those_of_the_submitting_machine_are_refused(tmp_path):
-    job = train_job()
-    other = DataReference("classify-0123456789abcdef", job.setup.data.spec)
-    failed = result(train_job(data=other), tmp_path)
-    assert failed.rejected
-    assert "are not the same here as where the run was started" in failed.reason
+    assert f"entry '{setup.data}'" in failed.reason
+    assert "is missing; the same command makes it again" in failed.reason

@@ -16,10 +16,10 @@ from zoo.data.masked_batches import MaskedSplit
 from zoo.data.tokenizer import Vocabulary
 from zoo.execution.base import Event, Progress, TrainJob
 from zoo.execution.open_setup import build_model, open_setup
-from zoo.execution.pretrain import CHECKPOINT, FINISHED, begin
+from zoo.execution.pretrain import CHECKPOINT, FINISHED, begin, finish, stage_of
 from zoo.models.build import build_masked_language_model
 from zoo.registry.cell import Cell
-from zoo.sweep.progress import Silent
+from zoo.sweep import progress
 from zoo.sweep.run import Run
 from zoo.tasks.base import TaskSetup
 from zoo.tasks.mlm import masked_loss
@@ -49,7 +49,10 @@ def begun(setup: TaskSetup, job: TrainJob, directory: Path) -> tuple[Any, dict[s
     """A job's model with what it begins with, and its weights before that."""
     model = build_model(setup, job.model, job.seed)
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    list(begin(job, setup, model, RUNTIME, directory))
+    if stage := stage_of(job, setup, model, RUNTIME, directory):
+        curve = [stage.trainer.run_epoch().entry for _ in range(3)]
+        finish(stage, curve, directory)
+    begin(setup, model, directory)
     return model, before
 
 
@@ -110,7 +113,7 @@ def test_the_stage_is_masked_language_modelling_on_the_training_texts(options, t
     assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
 
 
-class Steps(Silent):
+class Steps(progress.Progress):
     """Notes the steps that were done, and interrupts a run, like Ctrl-C, after so many."""
 
     def __init__(self, most: int = 0) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -17,8 +18,8 @@ from small_runs import ENV
 from zoo.errors import StoppedError
 from zoo.execution import process
 from zoo.execution.base import Limits
+from zoo.execution.failures import JobError
 from zoo.execution.process import Worker
-from zoo.execution.run_job import JobError
 
 # What Windows lacks, for the process that submits and for all that it starts; `resource` is what
 # psutil for Linux needs.
@@ -39,7 +40,7 @@ print("begun")
 from pathlib import Path
 from zoo.execution.base import Limits
 from zoo.execution.process import Worker
-from zoo.execution.run_job import JobError
+from zoo.execution.failures import JobError
 worker = Worker(Limits(), Path("log"))
 try:
     worker.call("os:_exit", 3)
@@ -167,6 +168,27 @@ def test_a_server_that_is_killed_loses_its_calls_and_the_next_worker_has_a_new_o
     monkeypatch.setattr(process, "_servers", {})
     with pytest.raises(StoppedError, match=r"workers died twice \(.*\); if the memory is short"):
         Worker(Limits(), tmp_path / "log")
+
+
+class Interrupted:
+    """A socket on which Ctrl-C comes between a request and its answer."""
+
+    def __init__(self, inner: socket.socket) -> None:
+        self.inner = inner
+        self.sendmsg, self.close = inner.sendmsg, inner.close
+
+    def recv(self, size: int) -> bytes:
+        raise KeyboardInterrupt
+
+
+def test_ctrl_c_between_a_request_and_its_answer_leaves_no_answer_to_the_next(tmp_path):
+    with Worker(Limits(), tmp_path / "log"):
+        server = process._servers[os.getpid()]
+        server._socket = Interrupted(server._socket)
+        with pytest.raises(KeyboardInterrupt):
+            Worker(Limits(), tmp_path / "log")
+        with Worker(Limits(), tmp_path / "log") as other:
+            assert other.call("os:getpid", seconds=60) == other._process._process.pid
 
 
 def test_a_submitting_process_that_is_killed_takes_a_worker_with_it_that_hangs_in_native_code(

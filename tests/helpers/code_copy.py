@@ -6,7 +6,6 @@ import contextlib
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,20 +14,10 @@ from zoo.registry import code_hash
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory) -> Iterator[Path]:
-    """The folder of the copy. Each source is parsed once."""
-    parsed: dict[tuple[Path, bytes], Any] = {}
-    parse = code_hash._read.__wrapped__
-
-    def read(file: Path) -> Any:
-        source = file, file.read_bytes()
-        if source not in parsed:
-            parsed[source] = parse(file)
-        return parsed[source]
-
+    """The folder of the copy."""
     copy = shutil.copytree(code_hash.PACKAGE, tmp_path_factory.mktemp("copy") / "zoo")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(code_hash, "PACKAGE", copy)
-        patch.setattr(code_hash, "_read", read)
         forget()
         yield copy
     forget()
@@ -36,8 +25,7 @@ def package(tmp_path_factory) -> Iterator[Path]:
 
 def forget() -> None:
     """Let the next hashes be of the code as it is then."""
-    for cached in (code_hash.hash_of, code_hash._reached):
-        cached.cache_clear()
+    code_hash._reached.cache_clear()
 
 
 @contextlib.contextmanager

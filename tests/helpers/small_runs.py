@@ -24,12 +24,12 @@ from zoo.inference.requests import with_saved_encoders
 from zoo.registry import AXES, PartSpec
 from zoo.registry.cell import ModelParts
 from zoo.registry.loading import load
-from zoo.sweep.carry_out import carry_out, place_of
+from zoo.sweep.cost import measure_rows
 from zoo.sweep.make_request import make_request
-from zoo.sweep.prepare import open_executor, prepare_run
-from zoo.sweep.progress import Progress, Silent
+from zoo.sweep.prepare import open_executor, place_of
+from zoo.sweep.progress import Progress
 from zoo.sweep.records import Record
-from zoo.sweep.run import PreparedRun, Run
+from zoo.sweep.run import PreparedRun, Run, prepare_run
 
 SIZES = {"dim": 16, "heads": 2, "ffn_dim": 32, "layers": 1, "threads": 1, "device": "cpu"}
 CLASSIFY = {
@@ -113,7 +113,6 @@ def bench(
     on: str = "inline",
     plugins: tuple[Path, ...] = (),
     progress: Progress | None = None,
-    fresh: bool = False,
 ) -> Run:
     """``zoo bench`` in this process, with one seed unless more are given, without tables."""
     loaded = load(plugins)
@@ -122,9 +121,9 @@ def bench(
     )
     (request,) = with_saved_encoders([request], loaded.registry)
     with open_executor(loaded, on) as executor:
-        ready = prepare_run(request, loaded, executor, progress or Silent())
-        with ready.open(place_of(ready, out), fresh=fresh) as run:
-            carry_out(run)
+        ready = prepare_run(request, loaded, executor, progress or Progress())
+        with ready.open(place_of(ready.config, out)) as run:
+            measure_rows(run, run.train_rows())
     return run
 
 
@@ -157,7 +156,7 @@ def prepared(options: Mapping[str, Any], plugins: tuple[Path, ...] = ()) -> Prep
     loaded = load(plugins)
     (request,) = with_saved_encoders([make_request(options, loaded.registry)], loaded.registry)
     with open_executor(loaded, "inline") as executor:
-        return prepare_run(request, loaded, executor, Silent())
+        return prepare_run(request, loaded, executor, Progress())
 
 
 def cell(**choices: str) -> ModelParts:
@@ -202,7 +201,7 @@ def by_key(records: list[Record]) -> dict[str, object]:
     return {record.key: result_of(record) for record in records}
 
 
-class Notices(Silent):
+class Notices(Progress):
     """Keeps what a run says beside its results."""
 
     def __init__(self) -> None:
@@ -216,7 +215,7 @@ class Stop(Exception):  # noqa: N818 - an interruption, not an error
     """Raised by ``StopAfter``."""
 
 
-class StopAfter(Silent):
+class StopAfter(Progress):
     """Interrupts a run, like Ctrl-C, at the first event of a kind."""
 
     def __init__(self, kind: type[Event]) -> None:

@@ -12,7 +12,7 @@ from factory import cell, name, simulated, train_record
 from zoo.report.compare import compare
 from zoo.report.run_report import RunReport
 from zoo.report.stats.effects import sentence
-from zoo.sweep.complete import read_run
+from zoo.sweep.records import read_run
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = sorted(path.parent for path in (ROOT / "results").rglob("records.jsonl"))

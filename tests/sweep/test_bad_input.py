@@ -44,7 +44,6 @@ USAGE = [
     (["--baseline", "bag"], "no baseline 'bag'"),
     (["--max-length", "1"], "length"),
     (["--set", "vocab_size=5"], "vocab"),
-    (["--pe", "sin(base=-1.0)"], "base"),
     (["--threads", "1000000"], "--threads 1000000: Input should be less than or equal to 1024"),
     (["--jobs", "2"], "--on inline runs one job at a time"),
     (["--set", "timeout=2"], "--on inline cannot stop a job"),

@@ -16,18 +16,14 @@ from small_runs import (
     CLASSIFY,
     SEQ2SEQ,
     Notices,
-    Stop,
-    StopAfter,
     bench,
     command,
     executor_plugin,
     flags,
     result_of,
-    seconds_of_first_epoch,
 )
 
 from zoo.cli import main
-from zoo.execution.base import Progress
 from zoo.report.run_report import RunReport
 from zoo.sweep.records import Record, RecordFile
 
@@ -143,19 +139,6 @@ def test_the_same_request_again_runs_nothing_and_one_more_seed_trains_just_that(
     added = RecordFile(copy).read()[len(before.splitlines()) :]
     assert {(r.kind, r.seed) for r in added} == {("train", 2)}
     assert len(added) == 2  # the cells; the baseline's fit is the same with every seed
-
-
-def test_fresh_runs_again_what_is_there_and_resumes_nothing(tmp_path, small):
-    options = {**small, "phases": "train", "baseline": "none"}
-    with pytest.raises(Stop):
-        bench(tmp_path, options, progress=StopAfter(Progress))
-    (checkpoint,) = tmp_path.glob("unfinished/*/checkpoint.safetensors")
-    interrupted = seconds_of_first_epoch(checkpoint)
-    bench(tmp_path, options, fresh=True)
-    bench(tmp_path, options, fresh=True)
-    first, second = RecordFile(tmp_path).read()
-    assert interrupted not in [first.curve[0]["seconds"], second.curve[0]["seconds"]]
-    assert (first.key, result_of(first)) == (second.key, result_of(second))
 
 
 def test_costs_of_other_blocks_or_threads_are_measured_again(tmp_path, small):

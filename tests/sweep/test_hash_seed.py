@@ -17,11 +17,12 @@ from small_runs import ENV, QUICK, TIMES
 
 from zoo.config.request import load_suite
 from zoo.registry.loading import load
-from zoo.sweep.carry_out import carry_out as run_all
+from zoo.sweep.cost import measure_rows
 from zoo.sweep.make_request import make_requests
-from zoo.sweep.prepare import open_executor, prepare_run
+from zoo.sweep.prepare import open_executor
 from zoo.sweep.progress import Progress
 from zoo.sweep.records import RecordFile
+from zoo.sweep.run import prepare_run
 
 # Words by which documents are divided, numbers of classes, tags of few tokens, a pattern of parts,
 # parts with parameters, and two baselines: each is a collection that somebody may put in order.
@@ -69,7 +70,7 @@ def carry_out() -> None:
         with open_executor(zoo, "inline") as executor:
             prepared = prepare_run(request, zoo, executor, Progress())
             with prepared.open(Path("out") / str(number)) as run:
-                run_all(run)
+                measure_rows(run, run.train_rows())
 
 
 def without_times(value: Any) -> Any:

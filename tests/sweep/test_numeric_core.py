@@ -49,7 +49,7 @@ from pathlib import Path
 
 from zoo.execution.base import Limits, Result
 from zoo.execution.process import Worker
-from zoo.execution.run_job import run_job
+from zoo.execution.local import run_job
 
 
 def carry_out(here):
@@ -115,7 +115,7 @@ def test_what_a_job_imports_counts_or_is_harmless(name, runs):
     # Of a cost job the attention's notes are of the process that measures.
     noted = (root / name / "modules", root / name / "notes")
     names = {one for file in noted if file.exists() for one in file.read_text().split()}
-    assert "zoo.execution.run_job" in names
+    assert "zoo.execution.local" in names
     paths = (one.removeprefix("zoo.").replace(".", "/") + ".py" for one in names if "zoo." in one)
     imported = {path for path in paths if (PACKAGE / path).exists()}  # packages are no files
     code = run.code(kind, row_of(run, name))

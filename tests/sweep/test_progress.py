@@ -20,7 +20,7 @@ from zoo.execution.base import (
     Step,
     TrainJob,
 )
-from zoo.sweep.progress import Shown, about, for_stream
+from zoo.sweep.progress import Shown, for_stream
 from zoo.tasks.metrics import accuracy, macro_f1
 
 SETUP = JobSetup("classify", {}, Sizes(), Training(), Execution())
@@ -106,13 +106,6 @@ def test_a_pipe_names_the_node_of_each_job_and_what_was_lost():
         "again: some: gpu-3 was lost (its power was cut)",
         f"train 1/2 {JOB.name}: ok [2.0 s] @gpu-1",
     ]
-
-
-@pytest.mark.parametrize(
-    ("seconds", "said"), [(40, "about 40 s"), (120, "about 2 min"), (9000, "about 2.5 h")]
-)
-def test_a_time_in_words(seconds, said):
-    assert about(seconds) == said
 
 
 def test_the_time_left_is_said_once_two_jobs_have_ended():

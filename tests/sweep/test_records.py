@@ -80,8 +80,8 @@ def test_a_folder_with_tables_and_no_records_is_somebody_elses(tmp_path):
     [
         ("nonsense", "not a valid record"),
         ("[]", "not a valid record"),
-        ('{"schema_version": 99}', "newer zoo (schema 99"),
-        ('{"schema_version": 1, "kind": "trial"}', "an older zoo (schema 1"),
+        ('{"schema_version": 99}', "another zoo (schema 99"),
+        ('{"schema_version": 1, "kind": "trial"}', "another zoo (schema 1"),
         ("[" * 100_000, "not a valid record: nested too deeply"),
         (record().model_dump_json().replace("fused", "\\ud800"), "surrogates"),
         (record().model_dump_json().replace('"ok"', '"fine"'), "status"),
@@ -143,7 +143,7 @@ def test_records_of_the_same_data_described_otherwise_are_refused_by_the_differe
     data = {"name": "words", "fingerprint": "aa"}
     there = record(0).model_copy(update={"config": {"data": {**data, "cut": 2}}})
     with pytest.raises(ZooError, match=r"holds records of cut=2, not 3; choose another"):
-        refuse_other_settings([there], {"data": {**data, "cut": 3}}, ["data"], Path("out"))
+        refuse_other_settings([there], {"data": {**data, "cut": 3}}, ["data"], Path("out"), {})
     # One of a zoo that recorded less of the data.
     older = record(0).model_copy(update={"config": {"data": data}})
-    refuse_other_settings([older], {"data": {**data, "cut": 3}}, ["data"], Path("out"))
+    refuse_other_settings([older], {"data": {**data, "cut": 3}}, ["data"], Path("out"), {})

@@ -17,7 +17,7 @@ from zoo.execution.local import InlineExecutor
 from zoo.registry.loading import load
 from zoo.sweep.cost import measure_lengths
 from zoo.sweep.make_request import make_request
-from zoo.sweep.progress import Silent
+from zoo.sweep.progress import Progress
 
 LEAST = "--phases cost --set dim=8,heads=2,ffn_dim=8,layers=1,blocks=1,batch_size=1 --threads 1"
 COSTS = {"phases": "cost", "batch_size": 1, "device": "cpu"}
@@ -44,7 +44,8 @@ def test_a_language_model_is_measured_causally(tmp_path):
 
 def test_a_step_that_takes_too_long_is_a_record(tmp_path):
     """A real process is ended; a cost measurement starts its own on every executor."""
-    assert measured("--set", "timeout=0.01", "--max-length", "8,16", "--out", tmp_path) == 0
+    words = ["--set", "timeout=0.01", "--max-length", "8,16", "--on", "local"]
+    assert measured(*words, "--out", tmp_path) == 0
     assert [(r["status"], r["reason"]) for r in records(tmp_path)] == [
         ("timeout", "took longer than 0.01 s"),
         ("skipped", "timeout at length 8"),
@@ -66,9 +67,8 @@ class Scripted(InlineExecutor):
             yield Ended(job, Result(members=tuple(self.result(job, m) for m in job.members)))
 
     def result(self, job: CostJob, member: Any) -> Result:
-        assert member.sizes == job.setup.sizes
         assert member.full_length == 1
-        point = str(member.model["attention"][0]), member.sizes.max_length
+        point = str(member.model["attention"][0]), job.setup.sizes.max_length
         self.measured.append(point)
         if point in self.failures:
             return Result(self.failures[point], "a reason", "a traceback")
@@ -118,7 +118,7 @@ def test_a_cell_that_failed_is_skipped_at_larger_values_until_it_does_not(tmp_pa
             loaded.registry,
         )
         out = tmp_path / "out"
-        found = measure_lengths(request, loaded, Silent(), directory=out, on="scripted")
+        found = measure_lengths(request, loaded, Progress(), directory=out, on="scripted")
         return {
             (r.cell["attention"], r.config["value"]): r.status
             if r.status != "skipped"

@@ -106,11 +106,6 @@ def test_registered_pairs_and_texts_are_read(registry):
 
     assert isinstance(load_data(registry, "rhymes", PairedTexts())[0], Pairs)
     assert isinstance(load_texts(registry, "book")[0], Texts)
-    seq2seq = find_task(registry, "seq2seq")
-    request = make_request({"task": "seq2seq"}, registry)
-    options = seq2seq.options.model_validate(request.task_options)
-    loaded = seq2seq.load("rhymes", options, request.sizes, registry)
-    assert loaded.spec == "rhymes"  # another machine loads them by this
 
 
 def test_only_data_that_can_be_somewhere_pass_before_anything_is_read(registry, tmp_path):

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     help="Where records and tables go.  [default: runs/TASK-DATA-HASH]",
 )
 @TRACK
-@click.option("--fresh", is_flag=True, help="Run again what is already there.")
 @click.option("--plan", "plan_only", is_flag=True, help="Print what would run, and stop.")
 @click.option("--wide", is_flag=True, help="Print all columns.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -54,7 +53,6 @@ def bench(
     on: str,
     out: str | None,
     track: str | None,
-    fresh: bool,
     plan_only: bool,
     wide: bool,
     as_json: bool,
@@ -71,7 +69,7 @@ def bench(
     from zoo import api
     from zoo.inference.requests import build_requests
     from zoo.report.write import answer_text, report_data, report_text, write_report
-    from zoo.sweep.progress import Silent, for_stream
+    from zoo.sweep.progress import Progress, for_stream
     from zoo.sweep.records import REUSABLE
 
     if seed and options["seeds"] is not None:
@@ -80,14 +78,14 @@ def bench(
     zoo = load_zoo()
     requests = build_requests(options, zoo.registry)
     if plan_only:
-        _print_plans(requests, zoo, on, as_json=as_json)
+        _print_plans(requests, zoo, as_json=as_json)
         return 0
     if requests[0].lengths:
         if track or len(requests) > 1:
             raise ZooError("several --max-length: one task, and no --track")
-        return _measure_lengths(requests[0], zoo, on, Path(out or "runs/lengths"), fresh, as_json)
-    progress = Silent() if quiet else for_stream(sys.stderr)
-    result = api.bench(**options, on=on, out=out, track=track, fresh=fresh, progress=progress)
+        return _measure_lengths(requests[0], zoo, on, Path(out or "runs/lengths"), as_json)
+    progress = Progress() if quiet else for_stream(sys.stderr)
+    result = api.bench(**options, on=on, out=out, track=track, progress=progress)
     report = result.report
     if as_json:
         print_json(report_data(report, result.directory))
@@ -109,9 +107,7 @@ def _print_failed(records: Sequence[Record]) -> bool:
     return bool(records)
 
 
-def _measure_lengths(
-    request: Request, zoo: Zoo, on: str, directory: Path, fresh: bool, as_json: bool
-) -> int:
+def _measure_lengths(request: Request, zoo: Zoo, on: str, directory: Path, as_json: bool) -> int:
     """Measure costs at several lengths: a row for each, and the powers with which they grow."""
     from zoo.report.tables.scaling_table import as_text, scale_table
     from zoo.report.write import write_scale
@@ -119,7 +115,7 @@ def _measure_lengths(
     from zoo.sweep.progress import for_stream
 
     with contextlib.closing(for_stream(sys.stderr)) as progress:
-        records = measure_lengths(request, zoo, progress, directory=directory, on=on, fresh=fresh)
+        records = measure_lengths(request, zoo, progress, directory=directory, on=on)
     write_scale(records, directory)
     if as_json:
         click.echo(scale_table(records).to_json(orient="records", indent=2))
@@ -129,17 +125,13 @@ def _measure_lengths(
     return 1 if _print_failed([r for r in records if r.status == "crashed"]) else 0
 
 
-def _print_plans(requests: Sequence[Request], zoo: Zoo, on: str, *, as_json: bool) -> None:
-    """What would run, and on which machines."""
+def _print_plans(requests: Sequence[Request], zoo: Zoo, *, as_json: bool) -> None:
+    """What would run."""
     from tabulate import tabulate
 
-    from zoo.execution.machine import limits_note
-    from zoo.sweep.plan import counts
-    from zoo.sweep.prepare import dry_plan, open_executor
+    from zoo.sweep.plan import counts, make_plan
 
-    with open_executor(zoo, on) as executor:
-        plans = [(request, dry_plan(request, zoo, executor)) for request in requests]
-        nodes = executor.nodes()
+    plans = [(request, make_plan(request, zoo.registry)) for request in requests]
     if as_json:
         print_json(
             [{"data": r.data, "task": r.task, "rows": _plan_rows(plan)} for r, plan in plans]
@@ -152,11 +144,6 @@ def _print_plans(requests: Sequence[Request], zoo: Zoo, on: str, *, as_json: boo
         click.echo(tabulate(rows, headers="keys", disable_numparse=True))
         skipped = sum(row["plan"].startswith("skipped") for row in rows)
         click.echo(f"\n{len(rows) - skipped} to run, {skipped} skipped\n{counts(request, plan)}")
-    if nodes is None and not requests[0].threads and (note := limits_note()):
-        click.echo(note)
-    if nodes is not None:
-        of_nodes = [(n.name, n.cores, n.gpus, n.problem) for n in nodes]
-        click.echo("\n" + tabulate(of_nodes, headers=["node", "cores", "GPUs", "left out"]))
 
 
 def _plan_rows(plan: Plan) -> list[dict[str, str]]:

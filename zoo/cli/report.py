@@ -59,7 +59,7 @@ def report(
     from zoo.report.profile import read_profile
     from zoo.report.run_report import RunReport
     from zoo.report.write import report_data, report_text, write_report, write_tables
-    from zoo.sweep.complete import read_run
+    from zoo.sweep.records import read_run
 
     for place in filter(Path.is_dir, directories):
         refuse_unwritable(place)
@@ -103,7 +103,7 @@ def compare(before: Path, after: Path, metric: str, fail_on: str | None, as_json
     """
     from zoo.report import compare as comparing
     from zoo.report.run_report import RunReport
-    from zoo.sweep.complete import read_run
+    from zoo.sweep.records import read_run
 
     one, other = (RunReport(read_run(side), metric=metric) for side in (before, after))
     comparison = comparing.compare(one, other)

@@ -135,7 +135,7 @@ class RequestCommand(click.Command):
             # Seeds have forms of their own.
             if option.name != "seeds" and self.offers(option)
         ]
-        compares = any(option.name == "tuning_seeds" for option in offered)
+        compares = any(option.name == "design" for option in offered)
         yield from (RequestOption(o, compares) for o in offered if o.name not in SETTINGS)
         if settings := [option for option in offered if option.name in SETTINGS]:
             yield SetOption(

@@ -8,7 +8,7 @@ SETTINGS = frozenset(
         *("dim", "layers", "heads", "ffn_dim", "vocab_size", "head_hidden"),
         *("batch_size", "batching", "weight_decay", "schedule", "warmup", "max_grad_norm"),
         *("dropout", "attention_dropout", "token_deletion", "label_smoothing"),
-        *("embedding_std", "tuning_seeds", "tuning_share", "causal", "masked"),
+        *("embedding_std", "causal", "masked"),
         *("pretrain_epochs", "pretrain_lr", "pretrain_masked"),
         *("precision", "compile", "blocks", "timeout"),
     )

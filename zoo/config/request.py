@@ -75,16 +75,6 @@ class Request(BaseModel):
     )
 
     tuned: dict[str, tuple[float, ...]] = {}
-    tuning_seeds: PositiveInt = Field(
-        default=1,
-        description="Seeds to try each of several values with.",
-    )
-    tuning_share: Annotated[float, Field(gt=0, lt=1)] = Field(
-        default=0.2,
-        description="Share of training texts to choose values on, where settings have several. "
-        "Of data with a validation split they are chosen on that.",
-    )
-
     sizes: Sizes = Sizes()
     lengths: tuple[PositiveInt, ...] = ()
     training: Training = Training()
@@ -148,10 +138,7 @@ class Request(BaseModel):
 
 
 # Options of comparing several models, which have no use where one is trained.
-COMPARING = (
-    *("baseline", "design", "seeds", "phases", "reference", "metric", "jobs", "blocks"),
-    *("tuning_seeds", "tuning_share"),
-)
+COMPARING = (*("baseline", "design", "seeds", "phases", "reference", "metric", "jobs", "blocks"),)
 PARTS: dict[str, type[BaseModel]] = {
     "sizes": Sizes,
     "training": Training,

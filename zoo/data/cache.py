@@ -29,7 +29,10 @@ def cached_entry(key: str) -> Path:
     """The entry's directory in this machine's cache; ZooError where it is missing."""
     directory = cache_directory() / key
     if not (directory / MANIFEST).is_file():
-        raise ZooError(f"entry '{key}' of the cache {directory.parent} is missing")
+        raise ZooError(
+            f"entry '{key}' of the cache {directory.parent} is missing; the same command makes it "
+            "again"
+        )
     return directory
 
 

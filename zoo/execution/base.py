@@ -28,33 +28,15 @@ UNFINISHED, OUTPUT = "unfinished", "output.log"  # names of a directory and a fi
 
 
 @dataclass(frozen=True)
-class DataReference:
-    """Encoded data, by the name of their entry in the cache.
-
-    spec: what ``--data`` says, to make a missing entry again; empty where it is a local file.
-    """
-
-    key: str
-    spec: str = ""
-
-
-@dataclass(frozen=True)
-class PluginFile:
-    """A single-file plug-in. name: of the file, without directory."""
-
-    name: str
-    content: bytes
-
-
-@dataclass(frozen=True)
 class JobSetup:
     """What all jobs of one run share.
 
-    execution: device and precision as resolved before the first job. plugin_selection: the value
-    of ``ZOO_PLUGINS``; None where it is not set. code: of the zoo, and of every distribution whose
-    components are used; a job is refused where other code is installed.
-    pretraining: what encoders begin with, without paths: a saved model has its name there, and its
-    weights, like given texts, are among the data.
+    execution: device and precision as resolved before the first job. data: the key of the encoded
+    data in the cache; empty where examples are made up. plugin_files: name and content of each
+    single-file plug-in. plugin_selection: the value of ``ZOO_PLUGINS``; None where it is not set.
+    code: of the zoo, and of every distribution whose components are used; a job is refused where
+    other code is installed. pretraining: what encoders begin with, without paths: a saved model has
+    its name there, and its weights, like given texts, are among the data.
     """
 
     task: str
@@ -62,8 +44,8 @@ class JobSetup:
     sizes: Sizes
     training: Training
     execution: Execution
-    data: DataReference | None = None
-    plugin_files: tuple[PluginFile, ...] = ()
+    data: str = ""
+    plugin_files: tuple[tuple[str, bytes], ...] = ()
     plugin_selection: str | None = None
     code: tuple[CodeVersion, ...] = ()
     pretraining: Pretraining = NO_PRETRAINING
@@ -85,10 +67,9 @@ class Job:
 
 @dataclass(frozen=True)
 class InspectJob(Job):
-    """Describe the machine, and build models whose components were given parameters."""
+    """Describe the machine: the result's environment."""
 
     kind: ClassVar[str] = "inspect"
-    models: tuple[ModelParts, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -110,12 +91,11 @@ class TrainJob(Job):
 class CostMember:
     """A model in a cost measurement.
 
-    sizes, training: None for those of the run. full_length: measure on this many made-up examples
+    training: None for the settings of the run. full_length: measure on this many made-up examples
     of ``max_length`` tokens, and not on the data; 0: on the data.
     """
 
     model: ModelParts
-    sizes: Sizes | None = None
     training: Training | None = None
     full_length: int = 0
 
@@ -232,20 +212,6 @@ class Notice:
 Event = Started | Progress | Ended | Notice
 
 
-@dataclass(frozen=True)
-class Node:
-    """A machine of a cluster. id: unique. name: for people. cores, gpus: that jobs may use.
-
-    problem: why it is given no jobs; None where nothing is known.
-    """
-
-    id: str
-    name: str
-    cores: int
-    gpus: int = 0
-    problem: str | None = None
-
-
 class Artifacts:
     """Files of unfinished jobs within a run's directory, so that any executor can resume them.
 
@@ -274,10 +240,6 @@ class Artifacts:
         Removing the root as well would race with a job that is about to write there.
         """
         shutil.rmtree(self.root / job.key, ignore_errors=True)
-
-    def clear(self) -> None:
-        """Remove everything, so that no job resumes."""
-        shutil.rmtree(self.root, ignore_errors=True)
 
     def __enter__(self) -> Artifacts:
         return self
@@ -312,10 +274,6 @@ class Executor(ABC):
     def close(self) -> None:
         """Release what the executor holds, such as a connection; the run is over."""
         return
-
-    def nodes(self) -> list[Node] | None:
-        """The machines that it has now; None for an executor of this machine alone."""
-        return None
 
     def default_limits(self, asked: Limits, trainings: int = 1) -> Limits:
         """The limits, with what was not asked for (jobs 0, threads 0) as this executor has it.

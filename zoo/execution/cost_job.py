@@ -23,13 +23,12 @@ from zoo.execution.base import (
     Result,
     Step,
 )
+from zoo.execution.failures import JobError
 from zoo.execution.local import run_in_processes
 from zoo.execution.machine import own_cores
 from zoo.execution.process import Worker
-from zoo.execution.run_job import JobError
 from zoo.measure.turns import (
     HALF,
-    LEAST_BLOCKS,
     MOST_BLOCKS,
     Pair,
     clock_of,
@@ -39,7 +38,7 @@ from zoo.measure.turns import (
 )
 from zoo.registry.cell import model_name
 
-STEPS = "zoo.execution.cost_steps"
+STEPS, ENVIRONMENT = "zoo.execution.cost_steps", "zoo.execution.machine:environment"
 PROCESSES = 2
 MOST_SECONDS = 30.0  # of a process, once it has its least blocks
 
@@ -75,32 +74,35 @@ class _Measured:
 def measure(job: CostJob, directory: Path, limits: Limits) -> Iterator[Step | Result]:
     """Measure the memory of all members, then their speeds in two processes.
 
-    A member that fails is its own result and does not stop the others. Those that lack memory
-    beside others are measured once more with the reference alone.
+    A member that fails is its own result and does not stop the others. One that lacks memory beside
+    others is measured once more with the reference alone.
     """
-    log = directory / OUTPUT
     clock = clock_of(job.setup.execution.device, limits.threads)
     group = [_Measured(member, clock) for member in job.members]
-    with Worker(limits, log) as worker:
-        environment: dict[str, Any] = worker.call(f"{STEPS}:describe", job.setup)
+    with Worker(limits, directory / OUTPUT) as worker:
+        environment: dict[str, Any] = worker.call(ENVIRONMENT, job.setup.execution)
     _measure_memory(job, group, limits, directory)
+    yield from _speeds(job, group, limits, directory / OUTPUT)
+    results = _results(group, environment)
+    for place, each in enumerate(group):
+        if each.crowded and len(group) > 2:
+            pair = [_Measured(one.member, clock, memory=one.memory) for one in (group[0], each)]
+            yield from _speeds(job, pair, limits, directory / OUTPUT)
+            results[place] = _results(pair, environment)[1]
+    yield Result(members=tuple(results), environment=environment)
+
+
+def _speeds(
+    job: CostJob, group: Sequence[_Measured], limits: Limits, log: Path
+) -> Iterator[Step | Result]:
+    """Measure the speeds of these in turns, in one process after another."""
     done = 0
     for process in range(PROCESSES):
         # A turn of a baseline is a whole fit, and its ratio is far from 1: one process is enough.
         together = [each for each in group if not (process and each.fits)]
         for _ in _blocks(job, together, process, limits, log):
             done += 1
-            yield Step(done, max(done, job.blocks or LEAST_BLOCKS))
-    session = uuid.uuid4().hex[:12]
-    results = [_result(each, group[0], session, environment) for each in group]
-    crowded = [place for place, each in enumerate(group) if each.crowded]
-    if crowded and len(crowded) < len(group) - 1:
-        members = (job.members[0], *(job.members[place] for place in crowded))
-        for item in measure(replace(job, members=members), directory, limits):
-            if isinstance(item, Result):
-                for place, result in zip(crowded, item.members[1:], strict=True):
-                    results[place] = result
-    yield Result(members=tuple(results), environment=environment)
+            yield Step(done, job.blocks or MOST_BLOCKS)
 
 
 def _measure_memory(
@@ -223,23 +225,26 @@ def _block(
     return True
 
 
-def _result(
-    measured: _Measured, reference: _Measured, session: str, environment: dict[str, Any]
-) -> Result:
-    """A member's result, with the turns of the reference."""
-    if measured.failure is not None:
-        return replace(measured.failure, environment=environment, seconds=0.0)
-    samples = {
-        "session": session,
-        "clock": measured.clock,
-        "properties": measured.properties,
-        "memory": measured.memory,
-        "turns": measured.turns,
-        "reference": {
-            "name": model_name(reference.member.model),
-            "clock": reference.clock,
-            "properties": {"batches": reference.properties.get("batches", [])},
-            "turns": reference.turns,
-        },
-    }
-    return Result(metrics=summarise(samples), samples=samples, environment=environment)
+def _results(group: Sequence[_Measured], environment: dict[str, Any]) -> list[Result]:
+    """The result of each of these, with the turns of the first, their reference."""
+    session, reference = uuid.uuid4().hex[:12], group[0]
+    results = []
+    for each in group:
+        if each.failure is not None:
+            results.append(replace(each.failure, environment=environment, seconds=0.0))
+            continue
+        samples = {
+            "session": session,
+            "clock": each.clock,
+            "properties": each.properties,
+            "memory": each.memory,
+            "turns": each.turns,
+            "reference": {
+                "name": model_name(reference.member.model),
+                "clock": reference.clock,
+                "properties": {"batches": reference.properties.get("batches", [])},
+                "turns": reference.turns,
+            },
+        }
+        results.append(Result(metrics=summarise(samples), samples=samples, environment=environment))
+    return results

@@ -1,37 +1,39 @@
-"""The steps of a cost job, each a call in a worker process, and the job that measures memory."""
+"""What cost jobs time and measure: the steps of one model, and calls of a worker process."""
 
 from __future__ import annotations
 
 import functools
 import gc
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import FlopCounterMode
 
+from zoo.config.settings import Training
 from zoo.config.sizes import Sizes
 from zoo.execution.base import CostMember, JobSetup, Limits, MemoryJob, Result, Step
-from zoo.execution.machine import environment
-from zoo.execution.open_setup import build_model, find_baseline, find_estimator, open_setup
+from zoo.execution.open_setup import build_model, find_estimator, open_setup
 from zoo.measure import turns
 from zoo.measure.memory import peaks_of
-from zoo.measure.timing import EstimatorTiming, ModelTiming
-from zoo.measure.turns import TURN_SECONDS, Pair, Work
-from zoo.tasks.base import TaskSetup
-from zoo.training.device import resolve
+from zoo.measure.turns import LATENCY, PHASES, TURN_SECONDS, Pair, Work
+from zoo.tasks.base import Estimator, TaskSetup
+from zoo.training.device import Runtime, resolve
+from zoo.training.trainer import Loss, Trainer
 
 SEED = 0  # of the weights and of the batches
 SMALLEST_LENGTH = 8  # tokens of the first steps where examples are made up
 MOST_COMPILED = 1000
+MAX_BATCHES = 8
+LATENCY_TEXTS = 10
 # The models of this process by their place: what is timed, and what waits for the device.
 _prepared: dict[int, tuple[Mapping[str, Work], Callable[[], object]]] = {}
-
-
-def describe(setup: JobSetup) -> dict[str, Any]:
-    """The environment of this machine."""
-    return environment(resolve(setup.execution))
 
 
 def memory(job: MemoryJob, directory: Path, limits: Limits) -> Iterator[Step | Result]:
@@ -39,21 +41,22 @@ def memory(job: MemoryJob, directory: Path, limits: Limits) -> Iterator[Step | R
     setup, member = job.setup, job.member
     opened = _opened(setup, member)
     estimator = find_estimator(opened, member.model)
-    baseline = find_baseline(opened, member.model)
-    if estimator is not None and baseline is not None:
+    phases = ("inference", "training")  # training leaves gradients and optimizer's state
+    if estimator is not None:
+        (spec,) = member.model["baseline"]
         peaks = peaks_of(
             device=torch.device("cpu"),
-            first=baseline.component.resolve,
-            set_up=EstimatorTiming(estimator).prepared,
-            phases=("inference", "training"),
+            first=opened.registry.resolve("baseline", spec).component.resolve,
+            set_up=lambda: _Fit(estimator, fitted=True),
+            phases=phases,
         )
     else:
-        small = _opened(setup, member, _small(member, opened.sizes))
+        small = _opened(setup, member, _small(member, setup.sizes))
         peaks = peaks_of(
             device=resolve(setup.execution).device,
             first=lambda: _timing(setup, small, member, first=True).small_steps(),
             set_up=lambda: _timing(setup, opened, member),
-            phases=("inference", "training"),  # training leaves gradients and optimizer's state
+            phases=phases,
         )
     yield Result(samples={"memory": peaks})
 
@@ -68,14 +71,8 @@ def prepare(setup: JobSetup, place: int, member: CostMember) -> dict[str, Any]:
         torch._dynamo.config.accumulated_recompile_limit = MOST_COMPILED
     opened = _opened(setup, member)
     estimator = find_estimator(opened, member.model)
-    if estimator is not None:
-        timing: ModelTiming | EstimatorTiming = EstimatorTiming(estimator)
-    else:
-        timing = _timing(setup, opened, member)
+    timing = _timing(setup, opened, member) if estimator is None else _Fit(estimator)
     properties = timing.prepare()
-    if setup.execution.compile and "step_seconds" in properties:
-        beyond = properties["first_step_seconds"] - properties["step_seconds"]
-        properties["compile_seconds"] = max(0.0, beyond)
     _prepared[place] = timing.works(), resolve(setup.execution).synchronise
     gc.freeze()  # or a collection within a turn would look at all of torch
     return properties
@@ -96,14 +93,14 @@ def block(number: int, places: Sequence[int]) -> Iterator[tuple[str, int, Pair |
 
 
 def _opened(setup: JobSetup, member: CostMember, sizes: Sizes | None = None) -> TaskSetup:
-    """What a member is measured with: its own sizes and training settings, where it has any."""
-    own = replace(setup, training=member.training or setup.training)
-    return open_setup(own, sizes or member.sizes)
+    """What a member is measured with: its own training settings, where it has any."""
+    own = member.training or setup.training
+    return open_setup(replace(setup, training=own, sizes=sizes or setup.sizes))
 
 
 def _timing(
     setup: JobSetup, opened: TaskSetup, member: CostMember, *, first: bool = False
-) -> ModelTiming:
+) -> _Model:
     """The model of a member on its batches; first: as little work as possible."""
     runtime = resolve(setup.execution)
     model = build_model(opened, member.model, SEED).to(runtime.device)
@@ -116,16 +113,9 @@ def _timing(
         training = training.model_copy(update={"batch_size": examples})
     else:
         train = opened.task.split(opened, ["train"], runtime.device)
-    return ModelTiming(
-        model,
-        train,
-        functools.partial(opened.task.loss, opened),
-        opened.task.forward,
-        training,
-        runtime,
-        SEED,
-        alike=bool(member.full_length),
-    )
+    loss = functools.partial(opened.task.loss, opened)
+    alike = bool(member.full_length)
+    return _Model(model, train, loss, opened.task.forward, training, runtime, alike=alike)
 
 
 def _small(member: CostMember, sizes: Sizes) -> Sizes:
@@ -137,3 +127,155 @@ def _small(member: CostMember, sizes: Sizes) -> Sizes:
     if member.full_length:
         changes["max_length"] = min(SMALLEST_LENGTH, sizes.max_length)
     return sizes.model_copy(update=changes)
+
+
+class _Model:
+    """A model and the batches it is measured on, the same for every model of a run.
+
+    train: the training examples, a Split. forward: one inference pass over a batch.
+    alike: the examples are made up and all alike: one batch stands for all, and latency is not
+    measured.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        train: Any,
+        loss: Loss,
+        forward: Callable[[nn.Module, Any], object],
+        training: Training,
+        runtime: Runtime,
+        *,
+        alike: bool,
+    ) -> None:
+        self.model, self.forward, self.runtime, self.alike = model, forward, runtime, alike
+        self.trainer = Trainer(model, train, loss, training, runtime, SEED)
+        batches = list(
+            train.shuffled(training.batch_size, SEED, epoch=0, by_length=training.by_length)
+        )
+        full = [b for b in batches if len(b.rows) == training.batch_size] or batches
+        # Spread over the lengths, so that few batches represent all.
+        full.sort(key=lambda b: b.padded_tokens)
+        picks = np.linspace(0, len(full) - 1, min(MAX_BATCHES, len(full))).round().astype(int)
+        order = np.random.default_rng(SEED).permutation(len(picks))
+        self.batches = [full[picks[i]] for i in order][: 1 if alike else None]
+        self.largest = full[-1]
+        by_length = np.argsort(train.lengths, kind="stable")
+        spots = np.linspace(0, len(by_length) - 1, 1 if alike else LATENCY_TEXTS)
+        self.singles = [train.batch(by_length[[spot]]) for spot in spots.round().astype(int)]
+
+    def prepare(self) -> dict[str, Any]:
+        """Compile, and count: parameters, FLOPs, kernels, the tokens of each batch."""
+        self.runtime.synchronise()
+        start = time.perf_counter()
+        self._train(self.batches[0])
+        self.runtime.synchronise()
+        first = time.perf_counter() - start
+        with FlopCounterMode(display=False) as counter, _Kernels() as kernels:
+            self._train(self.batches[0])
+        flops = counter.get_total_flops()
+        for batch in [self.batches[0], *self.singles]:
+            self._infer(batch)
+        return {
+            "params": sum(p.numel() for p in self.model.parameters() if p.requires_grad),
+            "first_step_seconds": first,
+            "flops_per_token": flops / self.batches[0].padded_tokens if flops else None,
+            "kernels": sorted(kernels.names),
+            "batches": [[b.real_tokens, b.padded_tokens] for b in self.batches],
+            "latency_tokens": [b.real_tokens for b in self.singles],
+        }
+
+    def works(self) -> dict[str, Work]:
+        """What is timed, by phase: a step on the batch, or an inference on the text, of a number.
+
+        One after another they are the batches that all models of a run take.
+        """
+        phases = {
+            "train": lambda number: self._train(self.batches[number % len(self.batches)]),
+            "infer": lambda number: self._infer(self.batches[number % len(self.batches)]),
+            LATENCY: lambda number: self._infer(self.singles[number % len(self.singles)]),
+        }
+        return {phase: work for phase, work in phases.items() if phase in PHASES or not self.alike}
+
+    def small_steps(self) -> None:
+        """Two of each phase on the shortest text; the second has the optimizer's state."""
+        for step in (self._infer, self._train) * 2:
+            step(self.singles[0])
+        self.runtime.synchronise()
+
+    def exercise(self, phase: str) -> None:
+        """The work whose peak memory is measured.
+
+        The largest batch comes second: the first step makes the optimizer's state.
+        """
+        step = self._train if phase == "training" else self._infer
+        for batch in (self.batches[0], self.largest):
+            step(batch)
+        self.runtime.synchronise()
+
+    def _train(self, batch: Any) -> None:
+        self.model.train()
+        self.trainer.train_step(batch)
+
+    @torch.inference_mode()
+    def _infer(self, batch: Any) -> None:
+        self.model.eval()
+        with self.runtime.autocast():
+            self.forward(self.model, batch)
+
+
+class _Kernels(TorchDispatchMode):
+    """The names of the attention kernels that are called."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.names: set[str] = set()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = func.overloadpacket.__name__
+        if "attention" in name or name in ("_softmax", "_safe_softmax"):
+            self.names.add(name)
+        return func(*args, **(kwargs or {}))
+
+
+class _Fit:
+    """A baseline that fits itself: its steps are a fit and a pass over the scored examples."""
+
+    def __init__(self, estimator: Estimator, *, fitted: bool = False) -> None:
+        self.estimator = estimator
+        if fitted:
+            estimator.fit()
+
+    def prepare(self) -> dict[str, Any]:
+        """Fit once, so that the turns start warm; parameters and tokens."""
+        estimator = self.estimator
+        start = time.perf_counter()
+        estimator.fit()
+        seconds = time.perf_counter() - start
+        return {
+            "first_step_seconds": seconds,
+            "params": getattr(estimator.model, "parameters", None),
+            "kernels": [],
+            "batches": [[estimator.train_tokens] * 2],
+            "infer_batches": [[estimator.scored_tokens] * 2],
+        }
+
+    def works(self) -> dict[str, Work]:
+        """What is timed, by phase: a fit, a pass over the scored examples, and single texts."""
+        texts = self.estimator.inputs[:LATENCY_TEXTS]
+        return {
+            "train": lambda _: self.estimator.fit(),
+            "infer": lambda _: self._predict(self.estimator.inputs),
+            LATENCY: lambda number: self._predict([texts[number % len(texts)]]),
+        }
+
+    def exercise(self, phase: str) -> None:
+        """The work whose peak memory is measured."""
+        if phase == "inference":
+            self._predict(self.estimator.inputs)
+        else:
+            self.estimator.fit()
+
+    def _predict(self, inputs: Sequence[Any]) -> None:
+        for _ in self.estimator.answers(self.estimator.model, inputs):
+            pass

@@ -7,12 +7,16 @@ hangs there, and a crash of native code ends everything.
 
 from __future__ import annotations
 
+import importlib
+import json
+import sys
 import time
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing import connection
 from pathlib import Path
+from typing import Any, cast
 
 from zoo.errors import StoppedError, ZooError
 from zoo.execution.base import (
@@ -29,10 +33,18 @@ from zoo.execution.base import (
     Started,
     Step,
 )
-from zoo.execution.machine import use_threads
+from zoo.execution.failures import JobError, from_exception, require_same_code, timeout
+from zoo.execution.machine import environment, use_threads
 from zoo.execution.process import Worker
-from zoo.execution.run_job import JobError, run_job, timeout
 from zoo.registry.declarations import part
+
+# Imported where a job runs: training needs torch, coordinating a cost job does not.
+RUNNERS = {
+    "inspect": "zoo.execution.train_job:inspect",
+    "train": "zoo.execution.train_job:train",
+    "memory": "zoo.execution.cost_steps:memory",
+    "cost": "zoo.execution.cost_job:measure",
+}
 
 
 @part("executor", "local")
@@ -54,38 +66,85 @@ class InlineExecutor(Executor):
     """Every job in this process, for debuggers and notebooks."""
 
     def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Generator[Event]:
-        """Run the jobs in order. Raises ZooError for limits that take other processes."""
-        if not all(job.alone for job in jobs):
-            if limits.jobs > 1:
-                raise ZooError(
-                    "--on inline runs one job at a time: leave out --jobs or use --on local"
-                )
-            if limits.timeout is not None:
-                raise ZooError(
-                    "--on inline cannot stop a job: leave out timeout, or use --on local"
-                )
-        return _one_by_one(jobs, limits, directory)
+        """Run the jobs in order."""
+        with Artifacts(directory) as artifacts:
+            for job in jobs:
+                if job.alone:  # needs no torch in this process
+                    yield from _run_here(job, limits, artifacts)
+                    continue
+                import torch
+
+                # The threads that a process of ``local`` would have, which decide the bits.
+                before = torch.get_num_threads()
+                try:
+                    with use_threads(limits.threads):
+                        yield from _run_here(job, limits, artifacts)
+                finally:
+                    torch.set_num_threads(before)
 
     def default_limits(self, asked: Limits, trainings: int = 1) -> Limits:
-        """As on ``local``, one after another."""
-        return replace(super().default_limits(asked, trainings), jobs=asked.jobs or 1)
+        """As on ``local``, one after another. Raises ZooError for what takes other processes."""
+        if asked.jobs > 1:
+            raise ZooError("--on inline runs one job at a time: leave out --jobs or use --on local")
+        if asked.timeout is not None:
+            raise ZooError("--on inline cannot stop a job: leave out timeout, or use --on local")
+        return replace(super().default_limits(asked, trainings), jobs=1)
 
 
-def _one_by_one(jobs: Sequence[Job], limits: Limits, directory: Path) -> Generator[Event]:
-    with Artifacts(directory) as artifacts:
-        for job in jobs:
-            if job.alone:  # needs no torch in this process
-                yield from _run_here(job, limits, artifacts)
-                continue
-            import torch
+def run_job(job: Job, directory: Path, limits: Limits) -> Iterator[Step | Result]:
+    """Carry out a job in this process: its steps as they are done and, last, its result.
 
-            # The threads that a process of ``local`` would have, which decide the bits.
-            before = torch.get_num_threads()
-            try:
-                with use_threads(limits.threads):
-                    yield from _run_here(job, limits, artifacts)
-            finally:
-                torch.set_num_threads(before)
+    directory: for the job's artifacts; it exists. A training that finds its checkpoint there
+    resumes. Raises StoppedError where no other job could go on either.
+    """
+    start = time.monotonic()
+    module, _, name = RUNNERS[job.kind].partition(":")
+    try:
+        require_same_code(job.setup.code)
+        for item in getattr(importlib.import_module(module), name)(job, directory, limits):
+            if isinstance(item, Result):
+                item = replace(_plain(item), seconds=time.monotonic() - start)
+            yield item
+    except (Exception, SystemExit) as error:
+        failure = from_exception(error)
+        if isinstance(failure, StoppedError):
+            raise failure from error
+        result = failure.result(time.monotonic() - start)
+        yield replace(result, environment=_environment(job))
+
+
+def _plain(result: Result) -> Result:
+    """The result with what a record can hold; ValueError or TypeError where that is impossible.
+
+    A plug-in's values may be NumPy's.
+    """
+
+    def plain(values: Any) -> Any:
+        return json.loads(json.dumps(values, default=_listed, allow_nan=False))
+
+    return replace(
+        result,
+        metrics=plain(result.metrics),
+        curve=plain(result.curve),
+        samples=plain(result.samples),
+        members=tuple(map(_plain, result.members)),
+    )
+
+
+def _listed(value: Any) -> Any:
+    if not hasattr(value, "tolist"):
+        raise TypeError(f"a record cannot hold {value!r:.80}")
+    return value.tolist()
+
+
+def _environment(job: Job) -> dict[str, Any]:
+    """The environment of this machine; empty where the job ended before torch was imported."""
+    if "torch" in sys.modules:
+        try:
+            return environment(job.setup.execution)
+        except Exception:  # noqa: BLE001 - the job's own failure is what is reported
+            pass
+    return {}
 
 
 def _run_here(job: Job, limits: Limits, artifacts: Artifacts) -> Iterator[Event]:
@@ -124,33 +183,33 @@ def run_in_processes(
     """
     waiting, again = deque(jobs), deque[Job]()
     running: dict[connection.Connection, _Running] = {}
-    alone = False
 
     def start(job: Job) -> None:
         directory = artifacts.of(job)
         worker = Worker(limits, directory / OUTPUT)
-        worker.send("zoo.execution.run_job:run_job", job, directory, limits)
+        worker.send("zoo.execution.local:run_job", job, directory, limits)
         running[worker.waitable] = _Running(job, worker, time.monotonic())
         if len(running) > 1:
             for each in running.values():
                 each.shares = True
 
-    def end(pipe: connection.Connection, result: Result) -> Event:
+    def end(pipe: connection.Connection, result: Result) -> Iterator[Event]:
         ended = running.pop(pipe)
         ended.worker.stop()
         if result.status == "oom" and ended.shares:
             again.append(ended.job)
             why = "out of memory beside others; it is run again, alone"
-            return Notice(f"{ended.job.name}: {why}")
+            yield Notice(f"{ended.job.name}: {why}")
+            return
         result = replace(result, seconds=ended.seconds)
-        return Ended(ended.job, artifacts.with_files(ended.job, result))
+        yield Ended(ended.job, artifacts.with_files(ended.job, result))
+        artifacts.remove(ended.job)
 
     try:
         while waiting or running or again:
-            if not waiting and not running:
-                alone = True
+            if not waiting and not running:  # one of these at a time
                 start(again.popleft())
-            while waiting and len(running) < at_once and not alone:
+            while waiting and len(running) < at_once:
                 job = waiting.popleft()
                 start(job)
                 yield Started(job)
@@ -158,10 +217,9 @@ def run_in_processes(
             if limits.timeout is not None:  # until the first will have taken too long
                 longest = max(each.seconds for each in running.values())
                 patience = max(0.0, limits.timeout - longest) + 0.01
-            ended: dict[connection.Connection, Result] = {}
             stopped: StoppedError | None = None
-            for pipe in connection.wait(list(running), patience):
-                assert isinstance(pipe, connection.Connection)
+            for ready in connection.wait(list(running), patience):
+                pipe = cast(connection.Connection, ready)
                 try:
                     item = running[pipe].worker.receive()
                 except JobError as failure:
@@ -172,17 +230,14 @@ def run_in_processes(
                 if isinstance(item, Step):
                     yield Progress(running[pipe].job, item)
                 else:
-                    ended[pipe] = item
-            for pipe, each in running.items():
-                if limits.timeout is not None and each.seconds > limits.timeout:
-                    ended.setdefault(pipe, timeout(limits.timeout).result())
-            for pipe, result in ended.items():
-                event = end(pipe, result)
-                yield event
-                if isinstance(event, Ended):
-                    artifacts.remove(event.job)
+                    yield from end(pipe, item)
             if stopped is not None:
                 raise stopped
+            if limits.timeout is not None:
+                for pipe, each in list(running.items()):
+                    # What has said something since, such as its result, is heard first.
+                    if each.seconds > limits.timeout and not pipe.poll():
+                        yield from end(pipe, timeout(limits.timeout).result())
     finally:
         for each in running.values():
             each.worker.stop()

@@ -5,17 +5,16 @@ from __future__ import annotations
 import functools
 import hashlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from zoo.config.sizes import Sizes
 from zoo.data.cache import cached_entry, entry
 from zoo.data.token_arrays import EncodedData
 from zoo.errors import RefusedError, ZooError
-from zoo.execution.base import DataReference, JobSetup, PluginFile
+from zoo.execution.base import JobSetup
 from zoo.registry import Choice, Registry
 from zoo.registry.cell import Cell, ModelParts
 from zoo.registry.loading import load
-from zoo.tasks.base import Estimator, Task, TaskSetup, find_task
+from zoo.tasks.base import Estimator, TaskSetup, find_task
 
 if TYPE_CHECKING:
     from torch import nn
@@ -23,24 +22,21 @@ if TYPE_CHECKING:
 MADE_UP_LABELS = [f"class {number}" for number in range(5)]  # where there are no data
 
 
-def open_setup(setup: JobSetup, sizes: Sizes | None = None) -> TaskSetup:
-    """Load the plug-ins and find the task and the data; sizes: in place of the setup's.
+def open_setup(setup: JobSetup) -> TaskSetup:
+    """Load the plug-ins and find the task and the data.
 
     Raises ZooError where something is missing on this machine.
     """
     registry = _registry(setup.plugin_files, setup.plugin_selection)
     task = find_task(registry, setup.task)
     options = task.options.model_validate(dict(setup.task_options))
-    data = None
-    if setup.data is not None:
-        data = EncodedData.open(_data_directory(setup.data, setup, task, options, registry))
-    sizes = sizes or setup.sizes
+    data = EncodedData.open(cached_entry(setup.data)) if setup.data else None
     return TaskSetup(
         task,
         options,
-        sizes,
+        setup.sizes,
         setup.training,
-        vocab_size=sizes.vocab_size if data is None else data.vocab_size,
+        vocab_size=setup.sizes.vocab_size if data is None else data.vocab_size,
         labels=MADE_UP_LABELS if data is None else data.label_names,
         data=data,
         pretraining=setup.pretraining,
@@ -85,33 +81,18 @@ def build_model(setup: TaskSetup, model: ModelParts, seed: int) -> nn.Module:
     return module
 
 
-def _data_directory(
-    data: DataReference, setup: JobSetup, task: Task, options: Any, registry: Registry
-) -> Path:
-    """The cache entry of the data; made again where it is missing and its source is known."""
-    try:
-        return cached_entry(data.key)
-    except ZooError as error:
-        if not data.spec:
-            raise ZooError(f"{error}; its source is a file of the machine that submitted") from None
-    loaded = task.load(data.spec, options, setup.sizes, registry)
-    if loaded.encoded.key != data.key:
-        raise ZooError(f"data '{data.spec}' are not the same here as where the run was started")
-    return loaded.encoded.directory
-
-
 @functools.lru_cache(maxsize=8)
-def _registry(files: tuple[PluginFile, ...], selection: str | None) -> Registry:
+def _registry(files: tuple[tuple[str, bytes], ...], selection: str | None) -> Registry:
     """All components of this machine, with the single-file plug-ins that came with the job."""
-    return load([_written(file) for file in files], selection).registry
+    return load([_written(*file) for file in files], selection).registry
 
 
-def _written(file: PluginFile) -> Path:
+def _written(name: str, content: bytes) -> Path:
     """A single-file plug-in as a file in this machine's cache."""
 
     def write(directory: Path) -> dict[str, str]:
-        (directory / file.name).write_bytes(file.content)
+        (directory / name).write_bytes(content)
         return {}
 
-    digest = hashlib.sha256(b"%s\0%s" % (file.name.encode(), file.content)).hexdigest()
-    return entry(f"plugin-{digest[:32]}", write) / file.name
+    digest = hashlib.sha256(b"%s\0%s" % (name.encode(), content)).hexdigest()
+    return entry(f"plugin-{digest[:32]}", write) / name

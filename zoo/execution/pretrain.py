@@ -7,7 +7,8 @@ its weights in the job's directory, so that an interrupted job goes on after it.
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,8 @@ from zoo.config.settings import PRETRAIN, SAVED_MODEL
 from zoo.data.encoding import token_counts, windows
 from zoo.data.masked_batches import MaskedSplit
 from zoo.data.tokenizer import Vocabulary
-from zoo.errors import DivergedError, ZooError
-from zoo.execution.base import Step, TrainJob
-from zoo.execution.epochs import run_epochs
+from zoo.errors import ZooError
+from zoo.execution.base import TrainJob
 from zoo.models.architectures import MaskedLanguageModel, masked_head
 from zoo.models.seeding import seeded
 from zoo.models.stack import Encoder
@@ -36,72 +36,73 @@ FINISHED = "pretrained.safetensors"
 PREFIX = "encoder."  # of the encoder's tensors among those of a masked language model
 
 
-def begin(
+@dataclass(frozen=True)
+class Stage:
+    """The stage before a training. texts, tokens: how many it reads in an epoch."""
+
+    model: MaskedLanguageModel
+    trainer: Trainer
+    texts: int
+    tokens: int
+
+
+def stage_of(
     job: TrainJob, setup: TaskSetup, model: nn.Module, runtime: Runtime, directory: Path
-) -> Generator[Step, None, tuple[int, dict[str, Any]]]:
-    """Give a new model on its device the weights that it begins with. Baselines stay as they are.
+) -> Stage | None:
+    """The stage that is still to be done; None where there is none, or it is finished.
 
-    directory: of the job. Returns the epochs of the stage before training, 0 without one, and what
-    a record says of it.
+    model: on its device. directory: of the job.
     """
-    pretraining = setup.pretraining
-    if not pretraining.init or "baseline" in job.model:
-        return 0, {}
-    if pretraining.init != PRETRAIN:
-        _load_encoder(model, load_file(setup.data.directory / SAVED_MODEL))
-        return 0, {}
-    file = directory / FINISHED
-    if not file.exists():
-        with seeded(job.seed, "masked_head"):
-            head = masked_head(setup.sizes.dim)
-        masked = MaskedLanguageModel(_encoder(model), head).to(runtime.device)
-        yield from _train(job, setup, masked, runtime, directory)
-    _load_encoder(model, load_file(file))
-    with safe_open(file, framework="pt") as finished:
-        metrics = json.loads(finished.metadata()["zoo"])
-    return pretraining.pretrain_epochs, metrics
-
-
-def _train(
-    job: TrainJob,
-    setup: TaskSetup,
-    model: MaskedLanguageModel,
-    runtime: Runtime,
-    directory: Path,
-) -> Generator[Step]:
-    """Carry out the stage, and leave its weights and what is known of it in the directory."""
-    tokenizer, own = setup.data.tokenizer(), setup.pretraining
+    own = setup.pretraining
+    if own.init != PRETRAIN or (directory / FINISHED).exists():
+        return None
+    with seeded(job.seed, "masked_head"):
+        head = masked_head(setup.sizes.dim)
+    masked = MaskedLanguageModel(_encoder(model), head).to(runtime.device)
+    tokenizer = setup.data.tokenizer()
     texts = setup.task.texts_to_pretrain(setup, all_data=job.all_data)
     arrays = windows(tokenizer, texts, setup.sizes.max_length)
     if not len(arrays):
         raise ZooError("--init pretrain: every training text is empty or scored")
-    model.expect(token_counts(arrays, model.bias.numel()))
+    masked.expect(token_counts(arrays, masked.bias.numel()))
     vocabulary = Vocabulary.of(tokenizer)
     split = MaskedSplit(arrays, own.pretrain_masked, vocabulary, runtime.device)
     if job.setup.execution.compile:
-        model.compile(dynamic=True)
+        masked.compile(dynamic=True)
     changes = {"epochs": own.pretrain_epochs, "lr": own.pretrain_lr}
     training = setup.training.model_copy(
         update={**changes, "label_smoothing": 0.0, "validation": 0.0}
     )
-    trainer = Trainer(model, split, masked_loss, training, runtime, job.seed)
-    total = own.pretrain_epochs + setup.training.epochs
-    try:
-        curve = yield from run_epochs(trainer, directory / CHECKPOINT, 0, total)
-    except DivergedError as error:
-        raise DivergedError(f"{error} of the pretraining") from error
+    trainer = Trainer(masked, split, masked_loss, training, runtime, job.seed)
+    return Stage(masked, trainer, len(texts), len(arrays.ids))
+
+
+def finish(stage: Stage, curve: Sequence[Mapping[str, float]], directory: Path) -> None:
+    """Leave the weights of a stage, and what a record says of it, in the job's directory."""
     metrics = {
         "pretrain_seconds": sum(each["seconds"] for each in curve),
         "pretraining": {
-            "texts": len(texts),
-            "tokens": len(arrays.ids),
+            "texts": stage.texts,
+            "tokens": stage.tokens,
             "losses": [each["loss"] for each in curve],
             "accuracy": curve[-1]["accuracy"],
         },
     }
-    tensors = {f"{PREFIX}{name}": tensor for name, tensor in model.encoder.state_dict().items()}
+    encoder = stage.model.encoder.state_dict()
+    tensors = {f"{PREFIX}{name}": tensor for name, tensor in encoder.items()}
     checkpoint.write_tensors(directory / FINISHED, tensors, metrics)
     (directory / CHECKPOINT).unlink(missing_ok=True)
+
+
+def begin(setup: TaskSetup, model: nn.Module, directory: Path) -> dict[str, Any]:
+    """Give a model the encoder that it begins with; what a record says of the stage before."""
+    if setup.pretraining.init != PRETRAIN:
+        _load_encoder(model, load_file(setup.data.directory / SAVED_MODEL))
+        return {}
+    _load_encoder(model, load_file(directory / FINISHED))
+    with safe_open(directory / FINISHED, framework="pt") as finished:
+        metrics: dict[str, Any] = json.loads(finished.metadata()["zoo"])
+    return metrics
 
 
 def _encoder(model: nn.Module) -> Encoder:

@@ -8,13 +8,19 @@ would, so that ``zoo.bench(...)`` in a script needs no ``if __name__`` guard.
 from __future__ import annotations
 
 import contextlib
+import faulthandler
+import importlib
 import os
+import queue
+import signal
 import socket
 import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+import time
+import traceback
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
 from multiprocessing import Pipe, connection
 from pathlib import Path
@@ -24,14 +30,15 @@ import psutil
 
 from zoo.errors import StoppedError, one_line
 from zoo.execution.base import Limits
-from zoo.execution.run_job import from_exit, oom_kills, timeout
+from zoo.execution.failures import from_exception, from_exit, oom_kills, timeout
+from zoo.execution.machine import git_state, use_threads
 
 # On macOS a fork of a process that has loaded Accelerate or Objective-C may crash.
 FORKS = hasattr(os, "fork") and hasattr(socket, "send_fds") and sys.platform != "darwin"
 DEVNULL = subprocess.DEVNULL
-EXIT_SECONDS = 10.0  # for a process that said its last to end
+EXIT_SECONDS = 10.0  # for a process that has closed its pipe to end
 GONE = OSError, struct.error, psutil.NoSuchProcess  # what asking a server that was killed raises
-_START = "import sys; sys.path[:] = {}; from zoo.execution import worker; worker.{}({})"
+_START = "import sys; sys.path[:] = {}; from zoo.execution import process; process.{}({})"
 
 
 @dataclass(frozen=True)
@@ -127,7 +134,7 @@ class Worker:
 
 
 def _start(function: str, channel: int) -> subprocess.Popen[bytes]:
-    """A new process that calls a function of ``worker`` with a handle that it inherits.
+    """A new process that calls a function below with a handle that it inherits.
 
     Ctrl-C in the terminal is for the process that submits: this one is in a group of its own.
     """
@@ -171,8 +178,12 @@ class _Server:
     def ask(self, number: int, *handles: int) -> int:
         """Fork a worker with these handles (the answer is its process), or how one has ended."""
         with self._lock:
-            socket.send_fds(self._socket, [struct.pack("q", number)], handles)
-            answer: int = struct.unpack("q", self._socket.recv(8))[0]
+            try:
+                socket.send_fds(self._socket, [struct.pack("q", number)], handles)
+                answer: int = struct.unpack("q", self._socket.recv(8))[0]
+            except BaseException:  # Ctrl-C: the next request would have the answer to this one
+                self._socket.close()
+                raise
             return answer
 
 
@@ -221,3 +232,130 @@ def _forked() -> _Forked:
         f"the process that starts workers died twice ({why}); "
         "if the memory is short, --jobs 1 takes less"
     )
+
+
+def fork_workers(channel: int) -> None:
+    """Fork a worker for each pipe that comes; say how one ended; end all with the submitter.
+
+    A request is a number: 0 with a pipe has a worker forked, and the answer is its process; that
+    number has the answer how it ended. Native code in a worker that hangs may hold the
+    interpreter's lock, so that no thread of its own could end it.
+    """
+    # Imported once, here, and not in every worker. The first optimizer imports _dynamo: a second.
+    import sklearn.linear_model
+    import sklearn.metrics  # noqa: F401
+    import torch._dynamo  # noqa: F401
+
+    git_state()  # runs git, once too
+    control, workers = socket.socket(fileno=channel), set[int]()
+    with contextlib.suppress(ConnectionError):  # the submitter was interrupted
+        while True:
+            message, handles, _, _ = socket.recv_fds(control, 8, 1)
+            if not message:
+                break
+            (process,) = struct.unpack("q", message)
+            if not handles:
+                workers.discard(process)
+                control.sendall(struct.pack("q", _exit_code(process)))
+                continue
+            process = os.fork()
+            if process == 0:
+                control.close()
+                serve_alone(handles[0])
+            os.close(handles[0])
+            workers.add(process)
+            control.sendall(struct.pack("q", process))
+    for process in workers:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+
+
+def _exit_code(process: int) -> int:
+    end = time.monotonic() + EXIT_SECONDS
+    while time.monotonic() < end:
+        ended, status = os.waitpid(process, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.002)
+    os.kill(process, signal.SIGKILL)
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+
+def serve_alone(channel: int) -> None:
+    """Carry out the calls that come through a pipe, one at a time, until it closes."""
+    kind = getattr(connection, "PipeConnection", connection.Connection)  # the first on Windows
+    try:
+        serve(kind(channel))
+    finally:
+        os._exit(1)
+
+
+def serve(pipe: connection.Connection) -> None:
+    """The same. The first message says how: paths, variables, limits, and the file for output."""
+    path, directory, variables, limits, log = pipe.recv()
+    sys.path[:] = path
+    os.chdir(directory)
+    os.environ.clear()
+    os.environ.update(variables)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that submits
+    try:
+        _print_to(log)
+    except OSError as error:
+        pipe.send(from_exception(error))
+        return
+    from zoo.measure.memory import keep_blocks
+
+    keep_blocks()
+    use_threads(limits.threads)
+    calls: queue.SimpleQueue[tuple[str, tuple[Any, ...]]] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(pipe, calls), daemon=True).start()
+    while True:
+        name, arguments = calls.get()
+        try:
+            _carry_out(pipe, name, arguments)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a component may raise anything
+            with contextlib.suppress(OSError):  # the disk is full
+                traceback.print_exc()
+            pipe.send(from_exception(error))
+
+
+def _carry_out(pipe: connection.Connection, name: str, arguments: tuple[Any, ...]) -> None:
+    """Call ``module:function``. Send what a generator yields as it comes, and what is returned."""
+    module, _, attribute = name.partition(":")
+    result = getattr(importlib.import_module(module), attribute)(*arguments)
+    if isinstance(result, Generator):
+        for item in result:
+            pipe.send(item)
+        result = None
+    pipe.send(Returned(result))
+
+
+def _listen(
+    pipe: connection.Connection, calls: queue.SimpleQueue[tuple[str, tuple[Any, ...]]]
+) -> None:
+    """Pass calls on. End this process when the one that submits is gone.
+
+    And where a call cannot be read, which would be waited for for ever: it may hold an object of a
+    plug-in file that is not loaded here.
+    """
+    try:
+        while True:
+            calls.put(pipe.recv())
+    except (EOFError, OSError):
+        pass
+    except Exception:  # noqa: BLE001 - what is read may raise anything
+        traceback.print_exc()
+    finally:
+        os._exit(1)
+
+
+def _print_to(log: str) -> None:
+    """Send what components print to the log, and a traceback of a crash in native code too."""
+    try:
+        file = open(log, "ab", buffering=0)  # noqa: SIM115 - it stays open as stdout and stderr
+    except FileNotFoundError:
+        os._exit(1)  # the process that submits was interrupted and has removed the directory
+    with file:
+        for descriptor in (1, 2):
+            os.dup2(file.fileno(), descriptor)
+    faulthandler.enable(2)

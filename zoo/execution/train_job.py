@@ -1,51 +1,37 @@
-"""Jobs that need one process: training one model, and inspecting the machine."""
+"""Jobs that need one process: training one model, and describing the machine."""
 
 from __future__ import annotations
 
 import functools
+import random
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from zoo.errors import ComponentError, RefusedError, ZooError
+from zoo.config.settings import PRETRAIN
 from zoo.execution.base import WEIGHTS, InspectJob, Limits, Result, Step, TrainJob
-from zoo.execution.epochs import run_epochs
 from zoo.execution.machine import environment, use_threads
-from zoo.execution.open_setup import build_model, find_baseline, find_estimator, open_setup
-from zoo.models.seeding import derive
-from zoo.registry.cell import model_name
+from zoo.execution.open_setup import build_model, find_estimator, open_setup
+from zoo.models.seeding import derive, seeded
 from zoo.tasks.base import Estimator, Evaluation, TaskSetup
 from zoo.training import checkpoint
 from zoo.training.device import resolve
 from zoo.training.sample_outputs import sample_outputs
-from zoo.training.trainer import Trainer, auxiliary_of
+from zoo.training.trainer import Epoch, Trainer, auxiliary_of
 
 CHECKPOINT = "checkpoint.safetensors"
 VALIDATION = "validation_"  # what the names of scores on held-out texts begin with in a curve
+OFTEN = 5.0  # seconds between two reports of how far an epoch is
+Curve = list[dict[str, float]]
 
 
 def inspect(job: InspectJob, directory: Path, limits: Limits) -> Iterator[Step | Result]:
-    """Resolve device and precision, and build the job's models once.
-
-    Raises ZooError where a component refuses the values that it was given. A component that is
-    broken is no reason to stop: the rows that use it will say so.
-    """
+    """Describe the machine. Raises ZooError where it has no such device."""
     use_threads(limits.threads)
-    runtime = resolve(job.setup.execution)
-    setup = open_setup(job.setup)
-    for model in job.models:
-        if find_estimator(setup, model) is not None:
-            continue
-        try:
-            build_model(setup, model, seed=0)
-        except ComponentError:
-            continue
-        except (RefusedError, TypeError, RuntimeError) as error:
-            raise ZooError(f"{model_name(model)} cannot be built: {error}") from error
-    yield Result(environment=environment(runtime))
+    yield Result(environment=environment(job.setup.execution))
 
 
 def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Result]:
@@ -57,14 +43,20 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
         yield _fit(job, setup, estimator)
         return
     runtime = resolve(job.setup.execution)
-    task = setup.task
+    task, epochs = setup.task, setup.training.epochs
     model = build_model(setup, job.model, job.seed).to(runtime.device)
-    epochs_before, metrics_before = 0, dict[str, Any]()
-    if setup.pretraining.init:
+    before, metrics_before = 0, dict[str, Any]()
+    if setup.pretraining.init and "baseline" not in job.model:
         # Imported here, for the numbers of other models do not depend on it.
-        from zoo.execution.pretrain import begin
+        from zoo.execution import pretrain
 
-        epochs_before, metrics_before = yield from begin(job, setup, model, runtime, directory)
+        if setup.pretraining.init == PRETRAIN:
+            before = setup.pretraining.pretrain_epochs
+        if stage := pretrain.stage_of(job, setup, model, runtime, directory):
+            file = directory / pretrain.CHECKPOINT
+            stage_curve = yield from run_epochs(stage.trainer, file, 0, before + epochs)
+            pretrain.finish(stage, stage_curve, directory)
+        metrics_before = pretrain.begin(setup, model, directory)
     if job.setup.execution.compile:
         model.compile(dynamic=True)
     if job.all_data:
@@ -88,8 +80,9 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
         scores = _metrics(setup, evaluation)
         return _on_validation(setup, scores) if validation else {}
 
-    total = epochs_before + setup.training.epochs
-    curve = yield from run_epochs(trainer, directory / CHECKPOINT, epochs_before, total, evaluate)
+    curve = yield from run_epochs(
+        trainer, directory / CHECKPOINT, before, before + epochs, evaluate
+    )
     outputs: dict[str, Any] = {}
     if job.save_weights:
         outputs = sample_outputs(
@@ -106,27 +99,58 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
             **scores,
         },
         curve=curve,
-        environment=environment(runtime),
+        environment=environment(job.setup.execution),
         sample_outputs=outputs,
     )
 
 
+def run_epochs(
+    trainer: Trainer,
+    file: Path,
+    done: int,
+    total: int,
+    evaluate: Callable[[], Mapping[str, float]] = dict,
+) -> Generator[Step, None, Curve]:
+    """Train from the checkpoint in a file, or from the start, to the end; return the curve.
+
+    Within an epoch that takes long its progress is reported too, so that the time left is known
+    before it is over. done: epochs of the job before this training, of so many in total. evaluate:
+    called after each epoch, for what else its entry in the curve has. Raises DivergedError as
+    ``Trainer.run_epoch`` does.
+    """
+    curve = checkpoint.restore(file, trainer)
+    while not trainer.finished:
+        before = done + trainer.epoch
+        for part in trainer.epoch_in_parts(OFTEN):
+            if not isinstance(part, Epoch):
+                yield Step(before + part, total)
+                continue
+            curve.append({**part.entry, **evaluate()})
+            if not trainer.finished:
+                checkpoint.save(file, trainer, curve)
+            yield Step(done + part.number, total, part.loss)
+    return curve
+
+
 def _fit(job: TrainJob, setup: TaskSetup, estimator: Estimator) -> Result:
     """Fit and score a baseline that fits itself, on the same data."""
-    choice = find_baseline(setup, job.model)
-    assert choice is not None
-    np.random.seed(derive(job.seed, "baseline") % 2**32)  # scikit-learn's default generator
+    seed = derive(job.seed, "baseline")
+    random.seed(seed)
+    np.random.seed(seed % 2**32)  # scikit-learn's default generator
     start = time.perf_counter()
-    estimator.fit()
+    with seeded(job.seed, "baseline"):
+        estimator.fit()
     seconds = time.perf_counter() - start
+    (spec,) = job.model["baseline"]
+    deterministic = setup.registry.resolve("baseline", spec).can("deterministic")
     return Result(
         metrics={
             "params": getattr(estimator.model, "parameters", None),
             "train_seconds": seconds,
-            **({"deterministic": True} if choice.can("deterministic") else {}),
+            **({"deterministic": True} if deterministic else {}),
             **_metrics(setup, estimator.evaluate()),
         },
-        environment=environment(resolve(job.setup.execution)),
+        environment=environment(job.setup.execution),
     )
 
 

@@ -24,15 +24,13 @@ from zoo.registry.cell import Cell
 from zoo.registry.loading import Zoo
 from zoo.report.rows import find_row
 from zoo.report.run_report import RunReport
-from zoo.sweep.complete import read_run
 from zoo.sweep.keys import digest
 from zoo.sweep.make_request import refuse_several_values, values_in
 from zoo.sweep.plan import make_plan
-from zoo.sweep.prepare import open_executor, prepare_run
+from zoo.sweep.prepare import open_executor
 from zoo.sweep.progress import Progress
-from zoo.sweep.records import Record
-from zoo.sweep.run import PreparedRun
-from zoo.sweep.train_rows import key_of_training
+from zoo.sweep.records import Record, read_run
+from zoo.sweep.run import PreparedRun, prepare_run
 from zoo.tasks.base import find_task
 
 if TYPE_CHECKING:
@@ -88,7 +86,7 @@ def train(
                 f"data '{data['name']}' are not those of the run, they have changed since; --data "
                 "takes the data to train on"
             )
-        key = key_of_training(prepared, row, seed, request.training)
+        key = prepared.key("train", row, request.training, seed)
         job = TrainJob(
             prepared.setup,
             f"{row.name} seed {seed}",

@@ -33,17 +33,15 @@ def peaks_of(
     set_up: Callable[[], Exercise],
     phases: Sequence[str],
 ) -> dict[str, dict[str, Any]]:
-    """Peak MiB of each phase, what training holds at the speed that is timed, and how it was found.
+    """The peak of each phase in MiB (``peak_mib``), and how it was found (``how``).
 
     first: has the process load what it loads once (libraries, the optimizer's modules, kernels),
     which belongs to no model: in a fresh process it was half of a small model's memory. phases: in
     the order in which they run; what one leaves behind is in the peak of the next.
-    On CUDA: what torch's allocator gave out, and what it reserved. On Linux: the process's own
-    high-water mark (VmHWM), reset before each phase, less what it held before set-up
-    (``ru_maxrss`` would include the process it was forked from). For the peak freed memory is
-    returned at once, so that it is what was needed and not what malloc holds back; ``held_mib`` is
-    of training once more, with freed memory kept for the next step, as when it is timed.
-    Elsewhere: nothing, with the reason.
+    On CUDA: what torch's allocator gave out. On Linux: the process's own high-water mark (VmHWM),
+    reset before each phase, less what it held before set-up (``ru_maxrss`` would include the
+    process it was forked from); freed memory is returned at once, so that it is what was needed and
+    not what malloc holds back. Elsewhere: nothing, with the reason.
     """
     if sys.platform == "linux":
         give_back_blocks()
@@ -53,31 +51,25 @@ def peaks_of(
     measured = set_up()
     if device.type == "cuda":
         return {phase: _peak_on_gpu(measured, phase) for phase in phases}
+    how = HOW
+    peaks: dict[str, float | None] = dict.fromkeys(phases)
     if sys.platform != "linux":
         how = f"this platform reports no peak ({sys.platform})"
-        return {phase: {"peak_mib": None, "how": how} for phase in phases}
-    try:
-        peaks = {phase: {"peak_mib": _peak(measured, phase, before)} for phase in phases}
-        keep_blocks()
-        peaks["training"]["held_mib"] = _peak(measured, "training", before)
-    except OSError as error:
-        how = f"VmHWM cannot be reset: {error.strerror}"
-        return {phase: {"peak_mib": None, "how": how} for phase in phases}
-    return {phase: {**sizes, "how": HOW} for phase, sizes in peaks.items()}
+    else:
+        try:
+            peaks |= {phase: _peak(measured, phase, before) for phase in phases}
+        except OSError as error:
+            how = f"VmHWM cannot be reset: {error.strerror}"
+    return {phase: {"peak_mib": peak, "how": how} for phase, peak in peaks.items()}
 
 
 def _peak_on_gpu(measured: Exercise, phase: str) -> dict[str, Any]:
-    """What torch's allocator gave out and reserved."""
+    """What torch's allocator gave out."""
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
     measured.exercise(phase)
-    reserved = torch.cuda.max_memory_reserved() / MIB
-    return {
-        "peak_mib": torch.cuda.max_memory_allocated() / MIB,
-        "reserved_mib": reserved,
-        "held_mib": reserved,
-        "how": "torch.cuda.max_memory_allocated",
-    }
+    peak = torch.cuda.max_memory_allocated() / MIB
+    return {"peak_mib": peak, "how": "torch.cuda.max_memory_allocated"}
 
 
 def _peak(measured: Exercise, phase: str, before: int) -> float:

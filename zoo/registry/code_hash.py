@@ -69,7 +69,6 @@ def module_hash(distribution: str, name: str, *, as_bytes: bool = False) -> str:
     return UNKNOWN if path is None or not path.exists() else hash_of(path, as_bytes=as_bytes)
 
 
-@functools.cache
 def hash_of(path: Path, *, as_bytes: bool = False) -> str:
     """A hash of a Python file, or of all in a folder: their syntax trees without docstrings.
 
@@ -81,7 +80,7 @@ def hash_of(path: Path, *, as_bytes: bool = False) -> str:
         files, root = sorted(f for f in path.rglob("*") if f.suffix in (".py", ".toml")), path
     content = hashlib.sha256()
     for file in files:
-        code = file.read_bytes() if as_bytes else _read(file)[0]
+        code = file.read_bytes() if as_bytes else _read(file, _state(file))[0]
         content.update(file.relative_to(root).as_posix().encode() + b"\0" + code + b"\0")
     return content.hexdigest()[:16]
 
@@ -115,7 +114,7 @@ def _reached(root: str, harmless: tuple[str, ...]) -> frozenset[str]:
         if file is None or not file.is_file():
             continue
         package = module if file.name == "__init__.py" else module.rpartition(".")[0]
-        for name in _read(file)[1]:
+        for name in _read(file, _state(file))[1]:
             with contextlib.suppress(ImportError):  # more dots than there are packages
                 name = importlib.util.resolve_name(name, package)
             if name not in seen and name.partition(".")[0] in ("zoo", top):
@@ -125,10 +124,11 @@ def _reached(root: str, harmless: tuple[str, ...]) -> frozenset[str]:
 
 
 @functools.cache
-def _read(file: Path) -> tuple[bytes, frozenset[str]]:
+def _read(file: Path, state: tuple[int, int]) -> tuple[bytes, frozenset[str]]:
     """What the code of a Python file does, as bytes, and the modules that it imports.
 
-    These may be names of other things; relative ones begin with dots.
+    These may be names of other things; relative ones begin with dots. state: of the file, which in
+    a notebook may be edited between two runs.
     """
     source = file.read_bytes()
     try:
@@ -150,6 +150,12 @@ def _read(file: Path) -> tuple[bytes, frozenset[str]]:
             dot = "." if node.module else ""
             names |= {module, *(f"{module}{dot}{alias.name}" for alias in node.names)}
     return code, frozenset(names)
+
+
+def _state(file: Path) -> tuple[int, int]:
+    """When a file was changed, and its size."""
+    about = file.stat()
+    return about.st_mtime_ns, about.st_size
 
 
 def _outermost(module: str) -> str:

@@ -16,8 +16,7 @@ from zoo.errors import ZooError, counted, listed, nearest
 from zoo.report.rows import varying_axes
 from zoo.report.run_report import RunReport
 from zoo.report.tables.text import plain, tabulated
-from zoo.sweep.complete import read_run
-from zoo.sweep.records import FILE
+from zoo.sweep.records import FILE, read_run
 
 NAMED = 4  # rows or data sets that a sentence names
 Line = dict[str, Any]  # what is known of a row on a data set, by the columns of profile.csv

@@ -16,63 +16,57 @@ from zoo.measure.turns import HALF, PHASES, seconds
 from zoo.registry import Choice
 from zoo.registry.cell import model_name
 from zoo.registry.loading import Zoo
-from zoo.sweep.keys import digest, result_key
-from zoo.sweep.make_request import lengths_command, refuse_several_values
+from zoo.sweep.keys import digest
+from zoo.sweep.make_request import refuse_several_values
 from zoo.sweep.plan import Row, cost_groups
-from zoo.sweep.prepare import open_executor, prepare_run
+from zoo.sweep.prepare import open_executor
 from zoo.sweep.progress import Progress
 from zoo.sweep.records import REUSABLE, Record
-from zoo.sweep.run import PreparedRun, Run, model_id
+from zoo.sweep.run import Run, prepare_run
 
 
 def measure_rows(
-    run: Run, chosen: Mapping[str, Training], before: Callable[[], None] | None = None
+    run: Run, chosen: Mapping[str, Training], before: Callable[[], None] = lambda: None
 ) -> None:
     """Measure the cost of every row that is not known.
 
     Where the request has no such phase, nothing is measured, and what is there is taken over.
     chosen: row name to its training settings; by default those of the request. before: called
-    before the first measurement, if there is one.
+    before the first measurement, where one of this run's trainings has a score.
     """
     prepared = run.prepared
-    asked_for = "cost" in prepared.request.phases
-    trainings = {
-        row.name: chosen.get(row.name, prepared.request.training) for row in prepared.plan.runnable
-    }
-    to_do: dict[str, tuple[Row, str]] = {}
-    for row in prepared.plan.runnable:
-        training = trainings[row.name]
-        key = key_of_cost(prepared, row, training)
-        if _failed_everywhere(run, row):
+    request, plan = prepared.request, prepared.plan
+    asked_for = "cost" in request.phases
+    rows = {row.name: row for row in plan.runnable}
+    trainings = {name: chosen.get(name, request.training) for name in rows}
+    keys: dict[str, str] = {}  # of what is to be measured
+    for name, row in rows.items():
+        key = prepared.key("cost", row, trainings[name], plan.reference, request.blocks)
+        failed = _failed_everywhere(run, row)
+        if failed:
             key = digest(["training failed", key])  # it is measured once a training succeeds
-            if not run.reuse(key, asked_for=False) and asked_for:
-                skipped = Result("skipped", "every training of it failed")
-                run.record("cost", row, key, training, skipped)
-        elif not run.reuse(key, asked_for=asked_for) and asked_for:
-            to_do[row.name] = row, key
-    jobs = _cost_jobs(run, [row for row, _ in to_do.values()], trainings)
-    run.measured = len(to_do)
-    if jobs and before is not None:
+        if run.reuse(key) or not asked_for:
+            continue
+        if failed:
+            skipped = Result("skipped", "every training of it failed")
+            run.record("cost", row, key, trainings[name], skipped)
+        else:
+            keys[name] = key
+    jobs = _cost_jobs(run, [rows[name] for name in keys], trainings)
+    run.measured = len(keys)
+    scored = any(record.kind == "train" and record.status == "ok" for record in run.records)
+    if jobs and scored and "train" in request.phases:
         before()
 
     def ended(job: Job, result: Result) -> None:
         assert isinstance(job, CostJob)
         for member, own in job.results(result):
             name = model_name(member.model)
-            if name in to_do:
-                row, key = to_do.pop(name)
+            if name in keys:  # the reference is recorded once
                 own = replace(own, seconds=result.seconds / len(job.members))
-                run.record("cost", row, key, trainings[row.name], own)
+                run.record("cost", rows[name], keys.pop(name), trainings[name], own)
 
     run.run_phase("cost", jobs, prepared.cost_limits, ended)
-
-
-def key_of_cost(prepared: PreparedRun, row: Row, training: Training) -> str:
-    """The key of the record of a row's cost."""
-    model, code, plan = model_id(row), prepared.code("cost", row), prepared.plan
-    more = plan.reference, prepared.request.blocks
-    config = prepared.keyed(training)
-    return result_key("cost", model, config, code, prepared.cost_environment, *more)
 
 
 def _failed_everywhere(run: Run, row: Row) -> bool:
@@ -81,7 +75,7 @@ def _failed_everywhere(run: Run, row: Row) -> bool:
     return bool(trained) and "ok" not in trained
 
 
-def _cost_jobs(run: Run, rows: Sequence[Row], trainings: Mapping[str, Training]) -> list[Job]:
+def _cost_jobs(run: Run, rows: Sequence[Row], trainings: Mapping[str, Training]) -> list[CostJob]:
     """Groups of a few rows, each measured in turns with the reference."""
 
     def member(row: Row) -> CostMember:
@@ -112,7 +106,6 @@ def measure_lengths(
     *,
     directory: Path,
     on: str | Choice = "local",
-    fresh: bool = False,
 ) -> list[Record]:
     """Measure every cell at each of the request's lengths, all cells at one before the next.
 
@@ -123,7 +116,7 @@ def measure_lengths(
     refuse_several_values(request, "--max-length with several lengths")
     with open_executor(zoo, on) as executor:
         prepared = prepare_run(request, zoo, executor, progress)
-        with prepared.open(directory, fresh=fresh) as run:
+        with prepared.open(directory) as run:
             stopped: dict[str, str] = {}
             for length in request.lengths:
                 _measure_at(run, length, stopped)
@@ -135,60 +128,45 @@ def _measure_at(run: Run, length: int, stopped: dict[str, str]) -> None:
 
     stopped: cell to why it is not measured at larger lengths.
     """
-    prepared, first = run.prepared, len(run.records)
-    request, plan = prepared.request, prepared.plan
-    sizes = request.sizes.model_copy(update={"max_length": length})
-    blocks = request.blocks or HALF
-    config = prepared.keyed(request.training)
-    keys: dict[str, str] = {}
-    rows: list[Row] = []
-
-    def record(row: Row, result: Result) -> None:
-        own = {**prepared.config, "value": length}
-        command = lengths_command(request, plan.task, row.model)
-        key, training = keys[row.name], request.training
-        run.record("scale", row, key, training, result, config=own, command=command)
-
-    for row in plan.rows:
+    prepared, first, name = run.prepared, len(run.records), f"length {length}"
+    training, blocks = prepared.request.training, prepared.request.blocks or HALF
+    sizes = prepared.request.sizes.model_copy(update={"max_length": length})
+    to_do: list[tuple[Row, str]] = []
+    for row in prepared.plan.rows:
         assert row.cell is not None
-        reason = row.cell.refusal(sizes, plan.needs) or stopped.get(row.name, "")
-        model, code = {"cell": row.cell_names}, prepared.code("scale", row)
-        more = length, reason, blocks
-        key = result_key("scale", model, config, code, prepared.cost_environment, *more)
-        keys[row.name] = key
-        if run.reuse(key, asked_for=True):
+        reason = row.cell.refusal(sizes, prepared.plan.needs) or stopped.get(row.name, "")
+        key = prepared.key("scale", row, training, length, reason, blocks)
+        if run.reuse(key):
             continue
         if reason:
-            record(row, Result("skipped", reason))
+            run.record("scale", row, key, training, Result("skipped", reason), value=length)
         else:
-            rows.append(row)
-    name, batch = f"length {length}", request.training.batch_size
+            to_do.append((row, key))
     job = CostJob(
         replace(prepared.setup, sizes=sizes),
         name,
-        digest(["scale", name, [row.name for row in rows], dict(prepared.config)]),
-        members=tuple(CostMember(row.model, sizes, full_length=batch) for row in rows),
+        digest(["scale", name, [row.name for row, _ in to_do], prepared.config]),
+        members=tuple(CostMember(row.model, full_length=training.batch_size) for row, _ in to_do),
         blocks=blocks,
     )
 
     def ended(_: Job, result: Result) -> None:
-        for row, (_member, own) in zip(rows, job.results(result), strict=True):
-            record(row, _costs(own))
+        for (row, key), (_member, own) in zip(to_do, job.results(result), strict=True):
+            run.record("scale", row, key, training, _of_steps(own), value=length)
 
-    run.run_phase(name, [job] if rows else [], prepared.cost_limits, ended)
+    run.run_phase(name, [job] if to_do else [], prepared.cost_limits, ended)
     for each in run.records[first:]:
         if each.status not in REUSABLE:
             stopped[each.name] = f"{each.status} at {name}"
 
 
-def _costs(result: Result) -> Result:
-    """A measurement with what its record holds; of a failed one the failure alone."""
+def _of_steps(result: Result) -> Result:
+    """A measurement with the seconds and memory of a step, which a table of lengths shows."""
     if result.status != "ok":
-        return Result(result.status, result.reason, result.traceback)
-    samples = {name: result.samples[name] for name in ("clock", "turns", "memory")}
-    memory = samples["memory"]
+        return result
+    memory = result.samples["memory"]
     metrics = {
-        f"{phase}_seconds": statistics.median(itertools.chain(*seconds(samples, phase)))
+        f"{phase}_seconds": statistics.median(itertools.chain(*seconds(result.samples, phase)))
         for phase in PHASES
     }
     metrics |= {
@@ -197,4 +175,4 @@ def _costs(result: Result) -> Result:
         "memory_how": memory["training"]["how"],
         "kernels": result.metrics["kernels"],
     }
-    return replace(result, metrics=metrics, samples=samples, seconds=0.0)
+    return replace(result, metrics=metrics)

@@ -26,10 +26,7 @@ from zoo.sweep.records import Record
 # Whatever these and the parts of a row import decides the number, besides what is HARMLESS.
 ROOTS = {
     "train": ("execution/train_job.py", "registry/cell.py"),
-    "cost": (
-        *("execution/cost_job.py", "execution/cost_steps.py", "execution/worker.py"),
-        "registry/cell.py",
-    ),
+    "cost": ("execution/cost_job.py", "execution/cost_steps.py", "registry/cell.py"),
 }
 ROOTS["tune"] = ROOTS["train"]
 ROOTS["scale"] = (*ROOTS["cost"], "sweep/cost.py")
@@ -43,9 +40,9 @@ HARMLESS = {
     "data/sources/": "the fingerprint of the data says what came of it",
     "errors.py": "says what failed",
     "execution/base.py": "describes jobs and results, and does nothing",
-    "execution/local.py": "starts jobs, each in a process of its own",
+    "execution/failures.py": "says how a job failed",
+    "execution/local.py": "calls jobs, each in a process of its own",
     "execution/process.py": "starts a process and passes on what it says",
-    "execution/run_job.py": "calls a job and says how it failed",
     PRETRAINING: "counts where models are pretrained",
     "files.py": "writes files whole or not at all",
     "models/text_model.py": "answers texts, once a model is trained",
@@ -55,7 +52,7 @@ HARMLESS = {
     "training/sample_outputs.py": "verifies a saved model where it is loaded",
 }
 # What else processes import that train, and only costs depend on.
-OF_COSTS = ("execution/worker.py", "measure/")
+OF_COSTS = ("measure/",)
 # What runs where a job runs, and must be the same there as where the run was started.
 JOB_CODE = (
     *("components", "models", "data", "tasks", "training", "measure"),

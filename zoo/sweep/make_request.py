@@ -214,32 +214,36 @@ def repeat_command(
     """``zoo bench`` with the options that give this one row again.
 
     training: the row's own settings. seed: of a training, which is then all that runs; None: of a
-    cost.
+    cost, or of costs at every length.
     """
-    request = request.model_copy(update={"training": training})
-    row = {**_axes(task, model), "baseline": names_of(model).get("baseline", "none")}
-    if seed is None:
-        what = {"phases": "cost", "blocks": request.blocks}
-    else:
-        what = {"phases": "train", "seed": seed}
-    return _command("bench", request, task, {**row, **what, **_settings(request, task)})
-
-
-def lengths_command(request: Request, task: Task, model: ModelParts) -> str:
-    """``zoo bench`` with the options that measure this row at every length again."""
-    given = {**_axes(task, model), "blocks": request.blocks, **_settings(request, task)}
-    given |= {"phases": "cost", "max_length": as_text(request.lengths)}
-    return _command("bench", request, task, given)
+    names = names_of(model)
+    options: dict[str, Any] = {
+        **{axis: name for axis, name in names.items() if axis not in ("baseline", *task.unused)},
+        "baseline": names.get("baseline", "none"),
+        "phases": "cost" if seed is None else "train",
+        "blocks": request.blocks if seed is None else None,
+        "seed": seed,
+        **_settings(request.model_copy(update={"training": training}), task),
+    }
+    if request.lengths:
+        options["max_length"] = as_text(request.lengths)
+    words, settings = ["zoo", "bench"], []
+    if request.task != Request.model_fields["task"].default:
+        words += ["--task", request.task]
+    for option, value in options.items():
+        if option in SETTINGS:
+            settings += [] if value is None else [f"{option}={as_text(value)}"]
+        elif isinstance(value, bool):
+            words.append(flag(option if value else f"no_{option}"))
+        elif value is not None:
+            for each in map(str, value if isinstance(value, tuple) else (value,)):
+                words += [flag(option), portable(each) if os.path.exists(each) else each]
+    return shlex.join([*words, *(["--set", ",".join(settings)] if settings else [])])
 
 
 def values_in(command: str, option: str) -> Iterator[str]:
     """What a command of a record gives for an option: paths are there and nowhere else."""
     return (value for word, value in itertools.pairwise(shlex.split(command)) if word == option)
-
-
-def _axes(task: Task, model: ModelParts) -> dict[str, str]:
-    left_out = {"baseline", *task.unused}
-    return {axis: name for axis, name in names_of(model).items() if axis not in left_out}
 
 
 def _settings(request: Request, task: Task) -> dict[str, Any]:
@@ -252,19 +256,3 @@ def _settings(request: Request, task: Task) -> dict[str, Any]:
             if own[name] != task.defaults.get(name, field.default):
                 given[name] = own[name]
     return {**given, "threads": request.threads or None, "plugin": request.plugins}
-
-
-def _command(name: str, request: Request, task: Task, options: Mapping[str, Any]) -> str:
-    """A command with these options; one that is None is left out, one with several repeated."""
-    words, settings = ["zoo", name], []
-    if request.task != Request.model_fields["task"].default:
-        words += ["--task", request.task]
-    for option, value in options.items():
-        if option in SETTINGS:
-            settings += [] if value is None else [f"{option}={as_text(value)}"]
-        elif isinstance(value, bool):
-            words.append(flag(option if value else f"no_{option}"))
-        elif value is not None:
-            for one in map(str, value if isinstance(value, tuple) else (value,)):
-                words += [flag(option), portable(one) if os.path.exists(one) else one]
-    return shlex.join([*words, *(["--set", ",".join(settings)] if settings else [])])

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import statistics
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 
 from zoo.config.flags import spelt
-from zoo.config.metric_description import ranked_by
+from zoo.config.metric_description import MetricDescription, ranked_by
 from zoo.config.request import Design, Request
 from zoo.config.settings import Training
 from zoo.errors import ZooError, counted, nearest
 from zoo.registry import AXES, Choice, Registry
 from zoo.registry.cell import Cell, ModelParts, model_name
+from zoo.sweep.records import Record
 from zoo.tasks.base import Task, find_task, refuse_data
 
 GROUP_SIZE = 6  # models measured in turns besides the reference
+TUNING_SHARE = 0.2  # of the training texts, on which settings are chosen
 MOST_CELLS = 20_000  # all parts crossed are billions, which no memory holds
+Layers = tuple[Choice, ...]  # those of one axis, which take turns
 
 
 @dataclass(frozen=True)
@@ -109,6 +115,8 @@ def make_plan(request: Request, registry: Registry) -> Plan:
     """The rows of a request's design; ZooError where a name is unknown or no cell can run."""
     task = find_task(registry, request.task)
     refuse_data(registry, task, request.task, request.data)
+    if (test := request.task_options.get("test")) and not Path(test).expanduser().exists():
+        raise ZooError(f"--test {test}: no such file or directory")
     needs = task.needs_of(task.options.model_validate(request.task_options))
     axes = [registry.patterns(axis, getattr(request, axis)) for axis in AXES]
     _refuse_pretraining(request)
@@ -118,7 +126,7 @@ def make_plan(request: Request, registry: Registry) -> Plan:
             f"{cells:,} cells: at most {MOST_CELLS:,}; choose fewer parts, or --design one-factor"
         )
     rows = []
-    for patterns in DESIGNS[request.design](axes):
+    for patterns in _designed(request.design, axes):
         cell = Cell(dict(zip(AXES, patterns, strict=True)))
         if too_long := cell.too_long(request.sizes.layers):
             raise ZooError(f"--{too_long} (--set layers)")
@@ -138,22 +146,16 @@ def make_plan(request: Request, registry: Registry) -> Plan:
     return Plan(task, scoring, tuple(rows), reference, needs)
 
 
-Layers = tuple[Choice, ...]  # those of one axis, which take turns
-
-
-def _one_factor(axes: Sequence[Sequence[Layers]]) -> Iterator[tuple[Layers, ...]]:
-    """The first pattern of every axis, and then all that differ from it in one axis."""
+def _designed(design: Design, axes: Sequence[Sequence[Layers]]) -> Iterator[tuple[Layers, ...]]:
+    """All combinations; or the first pattern of every axis, and all that differ in one axis."""
+    if design == "factorial":
+        yield from itertools.product(*axes)
+        return
     base = tuple(patterns[0] for patterns in axes)
     yield base
     for place, patterns in enumerate(axes):
         for other in patterns[1:]:
             yield (*base[:place], other, *base[place + 1 :])
-
-
-DESIGNS: dict[Design, Callable[[Sequence[Sequence[Layers]]], Iterator[tuple[Layers, ...]]]] = {
-    "factorial": lambda axes: itertools.product(*axes),
-    "one-factor": _one_factor,
-}
 
 
 def _baselines(request: Request, registry: Registry, task: Task) -> list[Choice]:
@@ -219,24 +221,16 @@ def _not_as_saved(request: Request, cell: Cell) -> str:
 
 
 def tuning_trainings(request: Request, plan: Plan) -> list[tuple[Row, int, Training]]:
-    """Every tunable row with every combination of settings and every tuning seed.
+    """Every tunable row with every combination of settings and the first seed.
 
-    Empty where there is nothing to choose. Raises ZooError for more tuning seeds than seeds.
+    They are scored on a part of the training split. Empty where there is nothing to choose.
     """
-    if not request.tuned:
-        return []
-    seeds = request.seeds[: request.tuning_seeds]
-    if len(seeds) < request.tuning_seeds:
-        raise ZooError(
-            f"--set tuning_seeds={request.tuning_seeds}: only {len(request.seeds)} in --seeds; "
-            "ask for more there"
-        )
     settings = [
-        training.model_copy(update={"validation": request.tuning_share})
-        for training in request.trainings()
+        training.model_copy(update={"validation": TUNING_SHARE})
+        for training in (request.trainings() if request.tuned else ())
     ]
     tunable = [row for row in plan.runnable if row.tunable]
-    return [(row, seed, each) for seed in seeds for row in tunable for each in settings]
+    return [(row, request.seeds[0], each) for row in tunable for each in settings]
 
 
 def seed_trainings(
@@ -257,6 +251,30 @@ def all_trainings(request: Request, plan: Plan) -> list[tuple[Row, int, Training
         return []
     chosen = dict.fromkeys((row.name for row in plan.runnable), request.training)
     return [*tuning_trainings(request, plan), *seed_trainings(request, plan, chosen)]
+
+
+def chosen_settings(
+    request: Request, plan: Plan, records: Sequence[Record], metric: MetricDescription
+) -> dict[str, Training]:
+    """Choose the settings of each row that is tuned, such as its learning rate: by row name.
+
+    records: of the tuning. Of the combinations with the fewest failed trainings the one with the
+    best mean score is chosen; of equal ones the first. A row is missing where all have failed.
+    """
+    tried: dict[str, dict[Training, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for record in records:
+        if record.kind == "tune" and record.status == "ok":
+            training = Training(**record.config["training"] | {"validation": 0.0})
+            tried[record.name][training].append(record.metrics[metric.name])
+    chosen = {}
+    for row in plan.runnable:
+        if not request.tuned or not row.tunable:
+            chosen[row.name] = request.training
+        elif scores := tried.get(row.name):
+            most = max(map(len, scores.values()))
+            able = [t for t in request.trainings() if len(scores.get(t, ())) == most]
+            chosen[row.name] = max(able, key=lambda t: metric.better(statistics.fmean(scores[t])))
+    return chosen
 
 
 def cost_groups(rows: Sequence[Row], reference: str) -> list[list[Row]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from zoo.config.metric_description import MetricDescription
-from zoo.execution.base import Ended, Event, Notice, Result, Started
+from zoo.execution.base import Ended, Event, Notice, Result
 from zoo.execution.base import Progress as JobProgress
 
 
@@ -36,12 +36,8 @@ class Progress:
         """The run is over."""
 
 
-class Silent(Progress):
-    """Shows nothing."""
-
-
 class Shown(Progress):
-    """Notices, and for each phase either one bar or a line for each job that ended.
+    """Notices, and for each phase a line for each job that ended, and a bar where there are bars.
 
     bars: whether there is a bar: jobs done, the time left, and how far the last job has come.
     clock: seconds. The time left is known once two jobs of a phase have ended.
@@ -81,41 +77,38 @@ class Shown(Progress):
     def event(self, event: Event, metrics: Sequence[MetricDescription] = ()) -> None:
         if isinstance(event, Notice):
             self.notice(event.text)
-        elif isinstance(event, Started):
-            self._show(event.job.name)
-        elif isinstance(event, JobProgress):
+            return
+        said, left = event.job.name, ""
+        if isinstance(event, JobProgress):
             step = event.step
-            self.shares[event.job.name] = step.done / step.total
+            self.shares[said] = step.done / step.total
             loss = "" if step.loss is None else f" loss {step.loss:.3f}"
-            self._show(f"{event.job.name} {step.done:g}/{step.total}{loss}")
+            said = f"{said} {step.done:g}/{step.total}{loss}"
         elif isinstance(event, Ended):
-            self.shares[event.job.name] = 1.0
+            self.shares[said] = 1.0
             self.ended += 1
-            node = f" @{event.node}" if event.node else ""
-            how = f"{event.job.name}: {summary(event.result, metrics)}"
+            said = f"{said}: {summary(event.result, metrics)}"
+            left = self._left()
             if self.make is None or self.stream.isatty():  # in a notebook the bar says it
-                seconds = f"[{event.result.seconds:.1f} s]"
-                left = f", {left}" if (left := self._left()) else ""
-                self.notice(f"{self.name} {self.ended}/{self.total} {how} {seconds}{node}{left}")
-            self._show(how)
+                node = f" @{event.node}" if event.node else ""
+                how = f"{said} [{event.result.seconds:.1f} s]{node}{left and f', {left}'}"
+                self.notice(f"{self.name} {self.ended}/{self.total} {how}")
+        if self.bar is not None:
+            self.bar.n = sum(self.shares.values())
+            self.bar.set_postfix_str(", ".join(filter(None, [self._left(), said])))
 
     def close(self) -> None:
         if self.bar is not None:
             self.bar.close()
         self.bar = None
 
-    def _show(self, how: str) -> None:
-        """Draw the bar again. how: how far the last job has come."""
-        if self.bar is not None:
-            self.bar.n = sum(self.shares.values())
-            self.bar.set_postfix_str(", ".join(filter(None, [self._left(), how])))
-
     def _left(self) -> str:
         """The time that the phase still takes, in words; empty where it is not known, or over."""
         if self.ended < 2 or self.ended >= self.total:
             return ""
-        each = (self.clock() - self.started) / self.ended
-        return f"{about(each * (self.total - self.ended))} left"
+        seconds = (self.clock() - self.started) / self.ended * (self.total - self.ended)
+        time_left = f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+        return f"about {time_left} left"
 
 
 def _tqdm() -> Any:
@@ -143,7 +136,7 @@ def for_python(progress: bool | Progress | None) -> Progress:
     if progress is None:
         notebook = "ipykernel" in sys.modules and "IPython" in sys.modules
         progress = notebook or (sys.stderr is not None and sys.stderr.isatty())
-    return Shown(bars=True) if progress else Silent()
+    return Shown(bars=True) if progress else Progress()
 
 
 def summary(result: Result, metrics: Sequence[MetricDescription]) -> str:
@@ -156,10 +149,3 @@ def summary(result: Result, metrics: Sequence[MetricDescription]) -> str:
     if metrics and metrics[0].name in result.metrics:
         return f"{metrics[0].label} {metrics[0].format(result.metrics[metrics[0].name])}"
     return "ok"
-
-
-def about(seconds: float) -> str:
-    """A time as a person says it: ``about 40 s``, ``about 12 min``, ``about 2.5 h``."""
-    if seconds < 90:
-        return f"about {seconds:.0f} s"
-    return f"about {seconds / 60:.0f} min" if seconds < 5400 else f"about {seconds / 3600:.1f} h"

@@ -1,9 +1,13 @@
-"""Records of a run: one JSON line per result, appended and flushed as soon as there is one."""
+"""Records of a run: one JSON line per result, appended and flushed as soon as there is one.
+
+Who reads them for a report gets a whole run (``read_run``), or one line that says what is wrong.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -16,6 +20,7 @@ from zoo.config.metric_description import MetricDescription
 from zoo.config.reading import Division, Reading
 from zoo.config.request import PARTS, Seed
 from zoo.errors import WriteError, ZooError
+from zoo.execution.base import Status
 from zoo.files import FULL, write_error, writing
 
 SCHEMA_VERSION: Final = 2
@@ -24,7 +29,6 @@ FILE, SCALE_FILE = "records.jsonl", "scale.jsonl"  # the second: costs at severa
 TABLES = ("table.csv", "table.md", "table.tex", "report.html", "scale.csv", "scale.md")
 
 Kind = Literal["train", "tune", "cost", "scale"]
-Status = Literal["ok", "skipped", "oom", "timeout", "crashed", "diverged", "lost"]
 # Options that only decide which data are read: their fingerprint says what came of them.
 DATA_OPTIONS = frozenset({*Reading.model_fields, *Division.model_fields, "group_column"})
 GONE = ("model",)  # fields of earlier versions
@@ -166,20 +170,85 @@ class RecordFile:
         return f"{self.path}: removed an unfinished last line ({len(content) - whole} bytes)"
 
 
+class _Data(BaseModel):
+    name: str
+    fingerprint: str
+
+
+class _Config(BaseModel):
+    """What a report needs of a record's config."""
+
+    task: str
+    data: _Data
+    sizes: dict[str, Any] = {}
+    training: dict[str, Any] = {}
+    execution: dict[str, Any] = {}
+    task_options: dict[str, Any] = {}
+
+
+def read_run(directory: Path) -> list[Record]:
+    """The records of a run, of which there is at least one.
+
+    Raises ZooError where there are none, and as ``refuse_incomplete`` does.
+    """
+    records = RecordFile(directory).read()
+    if not records:
+        raise ZooError(f"{directory}: no {FILE} with records there")
+    refuse_incomplete(records, directory)
+    return records
+
+
+def refuse_incomplete(records: Sequence[Record], directory: Path) -> None:
+    """Raise ZooError, naming the line, for the first record of a run that no report can read.
+
+    It lacks what a report needs, is of other data than the first, or holds an impossible score,
+    such as an accuracy of 17.5.
+    """
+    for number, record in enumerate(records, start=1):
+        if problem := _problem(record, records[0]):
+            raise ZooError(f"{directory / FILE}:{number}: incomplete record: {problem}")
+
+
+def _problem(record: Record, first: Record) -> str | None:
+    """What is wrong with a record; None where nothing is."""
+    try:
+        config = _Config.model_validate(record.config)
+    except ValidationError as error:
+        return f"config.{_first(error)}"
+    if config.data.fingerprint != first.config["data"]["fingerprint"]:
+        return "config.data.fingerprint: of other data than line 1"
+    if record.status != "ok" or record.kind not in ("train", "tune"):
+        return None
+    for metric in record.metric_descriptions:
+        score = record.metrics.get(metric.name)
+        if score is None and record.kind == "train":
+            return f"metrics.{metric.name}: is missing"
+        if score is not None and not _is_within(score, metric.lowest, metric.highest):
+            return f"metrics.{metric.name}: {score!r} is no possible score"
+    return None
+
+
+def _is_within(score: Any, lowest: float | None, highest: float | None) -> bool:
+    """Whether it is a finite number between these, of which each may be missing."""
+    if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
+        return False
+    return (lowest is None or score >= lowest) and (highest is None or score <= highest)
+
+
 def refuse_other_settings(
     existing: Sequence[Record],
     config: Mapping[str, Any],
     parts: Sequence[str],
     directory: Path,
-    defaults: Mapping[str, Mapping[str, Any]] | None = None,
+    defaults: Mapping[str, Mapping[str, Any]],
 ) -> None:
     """ZooError where a record in the directory differs in one of these parts of the config.
 
-    A directory may hold more cells and seeds, but not other data or settings. defaults: of parts
-    whose settings are not known here; a record that lacks one was made with it.
+    A directory may hold more cells and seeds, but not other data or settings. defaults: as for
+    ``differing``.
     """
     for record in existing:
-        if what := differing(record.config, config, parts, defaults or {}):
+        if what := differing(record.config, config, parts, defaults):
             raise ZooError(f"--out {directory} holds records of {what}; choose another directory")
 
 
@@ -189,25 +258,20 @@ def differing(
     parts: Sequence[str],
     defaults: Mapping[str, Mapping[str, Any]] = {},
 ) -> str:
-    """The first of these parts in which two configs differ, in words; empty where none does."""
+    """The first of these parts in which two configs differ, in words; empty where none does.
+
+    defaults: of parts whose settings are not known here; a record that lacks one was made with it.
+    """
     for part in parts:
         one, other = shared_part(there, part), shared_part(here, part)
         if part == "data":  # the fingerprint tells; an older record may say less about them
             one = {**other, **one}
         elif part in defaults:
             one = shared_part({part: {**defaults[part], **one}}, part)
-        if part == "training" and ("tuning" in there) != ("tuning" in here):
-            part = "tuning"  # it says more than the settings that differ because of it
-            one, other = there.get(part, {}), here.get(part, {})
         if one == other:
             continue
         if part == "data" and one["fingerprint"] != other["fingerprint"]:
-            return (
-                f"data '{one['name']}' ({one['fingerprint'][:12]}), "
-                f"not '{other['name']}' ({other['fingerprint'][:12]})"
-            )
-        if part == "tuning":
-            return f"{_tuning(one)}, not {_tuning(other)}"
+            one, other = (f"{data['name']} ({data['fingerprint'][:12]})" for data in (one, other))
         if not isinstance(one, dict) or not isinstance(other, dict):
             return f"{part} {one!r}, not {other!r}"
         return ", ".join(
@@ -216,18 +280,6 @@ def differing(
             if one.get(name) != other.get(name)
         )
     return ""
-
-
-def _tuning(tuning: Mapping[str, Any]) -> str:
-    """How settings were chosen, in words."""
-    if not tuning:
-        return "settings as given"
-    values = " and ".join(
-        f"{name} of {', '.join(f'{value:g}' for value in values)}"
-        for name, values in tuning["values"].items()
-    )
-    share, seeds = tuning["share"], tuning["seeds"]
-    return f"{values}, chosen on {share:.0%} of the training split with {seeds} seed(s)"
 
 
 def shared_part(config: Mapping[str, Any], part: str) -> Any:
@@ -251,17 +303,21 @@ def _parse(line: bytes, where: str) -> Record:
             json.dumps(value, ensure_ascii=False).encode()
         version = value.get("schema_version") if isinstance(value, dict) else None
         if isinstance(version, int) and version != SCHEMA_VERSION:
-            newer = version > SCHEMA_VERSION
-            age = "a newer" if newer else "an older"
-            advice = "upgrade encoder-zoo" if newer else "use another directory"
             raise ZooError(
-                f"{where}: written by {age} zoo (schema {version}; this one reads "
-                f"{SCHEMA_VERSION}): {advice}"
+                f"{where}: written by another zoo (schema {version}; this one reads "
+                f"{SCHEMA_VERSION}): use that one, or another directory"
             )
         return Record.model_validate(value)
-    except (ValueError, RecursionError) as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        if isinstance(error, ValidationError):
-            first = error.errors()[0]
-            reason = f"{'.'.join(map(str, first['loc'])) or 'record'}: {first['msg']}"
-        raise ZooError(f"{where}: not a valid record: {reason}") from None
+    except ValidationError as error:
+        reason = _first(error)
+    except RecursionError:
+        reason = "nested too deeply"
+    except ValueError as error:
+        reason = str(error)
+    raise ZooError(f"{where}: not a valid record: {reason}")
+
+
+def _first(error: ValidationError) -> str:
+    """The first thing that pydantic found wrong, and where."""
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc'])) or 'record'}: {first['msg']}"

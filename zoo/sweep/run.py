@@ -5,22 +5,32 @@ from __future__ import annotations
 import contextlib
 import datetime
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from zoo.config.metric_description import MetricDescription
+from zoo.config.metric_description import MetricDescription, ranked_by
 from zoo.config.request import Request
 from zoo.config.settings import Training
-from zoo.execution.base import Artifacts, Ended, Executor, Job, JobSetup, Limits, Result
+from zoo.errors import counted
+from zoo.execution.base import Ended, Executor, Job, JobSetup, Limits, Result, TrainJob
 from zoo.registry.cell import ModelParts
 from zoo.registry.code_hash import plugin_modules
 from zoo.registry.loading import Zoo
-from zoo.sweep.complete import refuse_incomplete
-from zoo.sweep.keys import code_of
+from zoo.sweep.keys import code_of, digest, result_key
 from zoo.sweep.make_request import repeat_command
-from zoo.sweep.plan import Plan, Row
+from zoo.sweep.plan import (
+    Plan,
+    Row,
+    all_trainings,
+    chosen_settings,
+    make_plan,
+    seed_trainings,
+    tuning_trainings,
+)
+from zoo.sweep.prepare import inspect, job_setup, load_data, recorded_config, say_notices
 from zoo.sweep.progress import Progress
 from zoo.sweep.records import (
     FILE,
@@ -29,6 +39,7 @@ from zoo.sweep.records import (
     Kind,
     Record,
     RecordFile,
+    refuse_incomplete,
     refuse_other_settings,
 )
 from zoo.tasks.base import Loaded
@@ -36,16 +47,72 @@ from zoo.tasks.base import Loaded
 # What all records of one directory share, so that their rows can be in one table.
 SHARED = ("task", "task_options", "data", "sizes", "training", "tuning", "execution", "pretraining")
 SCALE_SHARED = ("task", "task_options", "over", "base", "training", "execution")
+MOST_REASONS = 3  # of skipped rows, that are said
+
+
+def prepare_run(
+    request: Request, zoo: Zoo, executor: Executor, progress: Progress, *, all_data: bool = False
+) -> PreparedRun:
+    """Plan a request, load its data, and inspect the machine.
+
+    all_data: nothing is scored, and notices of what is held out are not said. Raises ZooError for
+    anything asked for that cannot be had.
+    """
+    at_lengths = bool(request.lengths)
+    if at_lengths:  # on made-up texts, which no baseline reads
+        request = request.model_copy(update={"baseline": "none", "jobs": None})
+    plan = make_plan(request, zoo.registry)
+    alone = _limits(request, executor)  # before the data: it may refuse what was asked for
+    loaded = None if at_lengths else load_data(request, plan, zoo)
+    if loaded is not None:
+        say_notices(loaded, progress, all_data=all_data)
+    setup = job_setup(request, plan, zoo, loaded)
+    environment, setup = inspect(executor, setup, alone.threads, progress)
+    limits = cost_limits = alone
+    if setup.execution.device == "cpu":
+        # Trainings share the cores; a baseline that is fitted in seconds is none.
+        trainings = sum(row.tunable for row, _, _ in all_trainings(request, plan))
+        limits = _limits(request, executor, trainings)
+        cost_limits = replace(alone, threads=request.threads or 1)
+    config = recorded_config(request, loaded)
+    config["execution"] = setup.execution.model_dump(exclude={"device"})
+    if setup.pretraining.init:
+        config["pretraining"] = setup.pretraining.model_dump()
+    metrics: tuple[MetricDescription, ...] = ()
+    if loaded is not None:
+        plan = plan.with_data(loaded.conditions)
+        task_metrics = plan.task.metrics_from(zoo.registry, loaded.encoded.label_names)
+        metrics = ranked_by([metric.description for metric in task_metrics], request.metric)
+    return PreparedRun(
+        request=request,
+        zoo=zoo,
+        plan=plan,
+        executor=executor,
+        progress=progress,
+        setup=setup,
+        limits=limits,
+        cost_limits=cost_limits,
+        config=config,
+        environment=environment,
+        metrics=metrics,
+        loaded=loaded,
+    )
+
+
+def _limits(request: Request, executor: Executor, trainings: int = 1) -> Limits:
+    """What jobs may use; what is not asked for is as the executor has it."""
+    asked = Limits(jobs=request.jobs or 0, threads=request.threads, timeout=request.timeout)
+    return executor.default_limits(asked, trainings)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PreparedRun:
     """A request that can be carried out.
 
-    limits, environment: of trainings, on the machine that was inspected; cost_limits,
-    cost_environment: of measurements there, which are alone. config: task, data, sizes, training
-    and execution as resolved, for records. metrics: of the task, the one that ranks rows first.
-    loaded: None where costs are measured at several lengths, on made-up texts.
+    limits: of trainings; cost_limits: of measurements, which are alone. config: task, data, sizes,
+    training and execution as resolved, for records. environment: of the machine that was inspected.
+    metrics: of the task, the one that ranks rows first. loaded: None where costs are measured at
+    several lengths, on made-up texts.
     """
 
     request: Request
@@ -58,16 +125,14 @@ class PreparedRun:
     cost_limits: Limits
     config: Mapping[str, Any]
     environment: Mapping[str, Any]
-    cost_environment: Mapping[str, Any]
     metrics: tuple[MetricDescription, ...] = ()
     loaded: Loaded | None = None
 
     @contextlib.contextmanager
-    def open(self, directory: Path, *, fresh: bool = False) -> Iterator[Run]:
+    def open(self, directory: Path) -> Iterator[Run]:
         """Open a directory of records, to which no other process may write meanwhile.
 
-        fresh: run again what is already there. Raises ZooError where it holds records of other data
-        or settings.
+        Raises ZooError where it holds records of other data or settings.
         """
         self.progress.begins(directory, self.config)
         at_lengths = bool(self.request.lengths)
@@ -81,23 +146,31 @@ class PreparedRun:
             refuse_other_settings(existing, self.config, shared, directory, defaults)
             if not at_lengths:
                 refuse_incomplete(existing, directory)
-            if fresh:
-                Artifacts(directory).clear()
-            yield Run(self, file, fresh, {r.key: r for r in existing if r.status in REUSABLE})
+            yield Run(self, file, {r.key: r for r in existing if r.status in REUSABLE})
 
     def config_of(self, training: Training) -> dict[str, Any]:
         """The config of a record whose model has these training settings."""
         return {**self.config, "training": training.model_dump()}
 
-    def keyed(self, training: Training) -> dict[str, Any]:
-        """That config without options at their defaults: a new option changes no key.
+    def environment_of(self, kind: Kind) -> dict[str, Any]:
+        """The environment of records of this kind, where no other machine runs their jobs."""
+        limits = self.cost_limits if kind in ("cost", "scale") else self.limits
+        return {**self.environment, "threads": limits.threads}
 
-        Where a default changes, the hash of the task's code changes, or the data's fingerprint.
+    def key(self, kind: Kind, row: Row, training: Training, *more: Any) -> str:
+        """The key of a record. more: what else it depends on, such as the seed.
+
+        Options at their defaults are left out, so that a new option changes no key. Where a default
+        changes, the hash of the task's code changes, or the data's fingerprint.
         """
         defaults = self.plan.task.options().model_dump(mode="json")
         options = self.config["task_options"].items()
         given = {name: value for name, value in options if value != defaults.get(name)}
-        return {**self.config_of(training), "task_options": given}
+        model = {"cell": row.cell_names, "baseline": row.baseline_name}
+        config = {**self.config_of(training), "task_options": given}
+        return result_key(
+            kind, model, config, self.code(kind, row), self.environment_of(kind), *more
+        )
 
     def code(self, kind: Kind, row: Row) -> dict[str, str]:
         """The code that a record of this kind depends on; of a cost also that of the reference."""
@@ -107,8 +180,7 @@ class PreparedRun:
         choices = [each for each in choices if each.component.kind not in self.plan.task.unused]
         # A task that has none builds in its own module.
         builder = getattr(self.plan.task, "builder", "").partition(":")[0]
-        trains = kind in ("train", "tune")
-        pretrained = trains and bool(self.setup.pretraining.init)
+        pretrained = kind in ("train", "tune") and bool(self.setup.pretraining.init)
         return code_of(kind, choices, *filter(None, [builder]), pretrained=pretrained)
 
     def command(self, model: ModelParts, training: Training, seed: int | None = None) -> str:
@@ -117,7 +189,7 @@ class PreparedRun:
         It trains one model, which would by default have more threads, and with them other bits.
         """
         request = self.request
-        alone = job_limits(request, self.executor).threads
+        alone = _limits(request, self.executor).threads
         if seed is not None and self.limits.threads != alone:
             request = request.model_copy(update={"threads": self.limits.threads})
         return repeat_command(request, self.plan.task, model, training, seed)
@@ -127,13 +199,12 @@ class PreparedRun:
 class Run:
     """A run whose directory is open.
 
-    fresh: nothing that is asked for is taken over. known: records that can be taken over, by key.
-    records: of this request alone, those taken over included. trained, measured: how many models.
+    known: records that can be taken over, by key. records: of this request alone, those taken over
+    included. trained, measured: how many models.
     """
 
     prepared: PreparedRun
     file: RecordFile
-    fresh: bool
     known: Mapping[str, Record]
     records: list[Record] = field(default_factory=list)
     trained: int = 0
@@ -144,15 +215,83 @@ class Run:
         """Records of what should have run and did not end well."""
         return [r for r in self.records if r.status not in REUSABLE]
 
-    def reuse(self, key: str, *, asked_for: bool) -> bool:
-        """Take a known record over, if there is one; whether it was.
+    def train_rows(self) -> dict[str, Training]:
+        """Train every row that is not known; row name to the settings chosen for it.
 
-        asked_for: its phase is, so that with ``fresh`` it is run again.
+        Where the request has no such phase, nothing is trained, and what is there is taken over.
+        To choose settings, every row is trained with every combination of the values, with the same
+        seeds, on a part of the training split. The scored split is not read before that.
         """
-        reused = key in self.known and not (asked_for and self.fresh)
-        if reused:
+        request, plan = self.prepared.request, self.prepared.plan
+        self._skip_rows()
+        if request.tuned:
+            self._train("tune", tuning_trainings(request, plan))
+        chosen = chosen_settings(request, plan, self.records, self.prepared.metrics[0])
+        if "train" in request.phases:
+            self._without_settings(chosen)
+        self._train("train", seed_trainings(request, plan, chosen))
+        return chosen
+
+    def _skip_rows(self) -> None:
+        """A record for every row that cannot run; why is said before anything is trained."""
+        prepared = self.prepared
+        reasons = Counter(row.skip_reason for row in prepared.plan.rows if row.skip_reason)
+        for reason, rows in reasons.most_common(MOST_REASONS):
+            prepared.progress.notice(f"{counted(rows, 'row')} skipped: {reason}")
+        if len(reasons) > MOST_REASONS:
+            prepared.progress.notice("rows are skipped for other reasons too: --plan lists them")
+        for row in prepared.plan.rows:
+            if row.skip_reason:
+                key = digest(["skipped", row.name, row.skip_reason, prepared.config])
+                if not self.reuse(key):
+                    skipped = Result("skipped", row.skip_reason)
+                    self.record("train", row, key, prepared.request.training, skipped)
+
+    def _without_settings(self, chosen: Mapping[str, Training]) -> None:
+        """A record for every row none of whose tuning ended well: nothing to train it with."""
+        request = self.prepared.request
+        last = {record.name: record for record in self.records if record.kind == "tune"}
+        for row in self.prepared.plan.runnable:
+            if row.name in last and row.name not in chosen:
+                failed = last[row.name]
+                reason = f"no {' and '.join(request.tuned)} could be chosen: {failed.reason}"
+                result = Result(
+                    failed.status, reason, failed.traceback, environment=failed.environment
+                )
+                for seed in request.seeds:
+                    key = digest(["without settings", failed.key, seed])
+                    self.record("train", row, key, request.training, result, seed)
+
+    def _train(
+        self, kind: Literal["tune", "train"], trainings: Iterable[tuple[Row, int, Training]]
+    ) -> None:
+        """Carry out the trainings that are not known."""
+        prepared = self.prepared
+        asked_for = "train" in prepared.request.phases
+        rows: dict[str, Row] = {}  # by the key of the job
+        jobs: list[TrainJob] = []
+        for row, seed, training in trainings:
+            key = prepared.key("train", row, training, seed)
+            if self.reuse(key) or not asked_for:
+                continue
+            values = prepared.request.tuned if row.tunable else ()
+            shown = "".join(f" {name}={getattr(training, name):g}" for name in values)
+            setup = replace(prepared.setup, training=training)
+            jobs.append(TrainJob(setup, f"{row.name} seed {seed}{shown}", key, row.model, seed))
+            rows[key] = row
+
+        def ended(job: Job, result: Result) -> None:
+            assert isinstance(job, TrainJob)
+            self.record(kind, rows[job.key], job.key, job.setup.training, result, job.seed)
+
+        self.run_phase(kind, jobs, prepared.limits, ended)
+        self.trained += len(jobs)
+
+    def reuse(self, key: str) -> bool:
+        """Take a known record over, if there is one; whether it was."""
+        if key in self.known:
             self.records.append(self.known[key])
-        return reused
+        return key in self.known
 
     def record(
         self,
@@ -162,40 +301,33 @@ class Run:
         training: Training,
         result: Result,
         seed: int | None = None,
-        **rest: Any,
+        **config: Any,
     ) -> None:
-        """Write one record, at once. rest: other fields of it."""
+        """Write one record, at once. config: further entries of its config."""
         prepared = self.prepared
-        measured = kind in ("cost", "scale")
-        usual = prepared.cost_environment if measured else prepared.environment
         seconds = {"seconds": result.seconds} if result.seconds else {}
-        fields = {
-            "config": prepared.config_of(training),
-            "metrics": {**result.metrics, **seconds},
-            "samples": dict(result.samples),
-            "curve": [dict(entry) for entry in result.curve],
-            **rest,
-        }
-        if "command" not in fields:
-            fields["command"] = prepared.command(row.model, training, seed)
         record = Record(
             kind=kind,
             status=result.status,
             reason=result.reason,
             traceback=result.traceback,
             # Of the machine that ran the job, where it came far enough to say.
-            environment=dict(result.environment or usual),
+            environment=dict(result.environment or prepared.environment_of(kind)),
             cell=row.cell_names,
             baseline=row.baseline_name,
             exact=row.exact,
             bidirectional=row.bidirectional,
             seed=seed,
             key=key,
+            config={**prepared.config_of(training), **config},
+            metrics={**result.metrics, **seconds},
+            samples=dict(result.samples),
+            curve=[dict(entry) for entry in result.curve],
+            command=prepared.command(row.model, training, seed),
             plugins=dict(plugin_modules([*row.choices, *prepared.plan.scoring]).keys()),
             code=prepared.code(kind, row),
             started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             metric_descriptions=prepared.metrics,
-            **fields,
         )
         self.records.append(record)  # first: Ctrl-C may come while the disk is waited for
         try:
@@ -212,28 +344,12 @@ class Run:
         there = sum(record.kind == name and record.status == "ok" for record in self.records)
         if there:
             prepared.progress.notice(f"{name}: {there} there already")
+        prepared.progress.phase(name, len(jobs))
         if not jobs:
-            prepared.progress.phase(name, 0)
             return
-        # First, for it may refuse the limits.
         events = prepared.executor.run(jobs, limits=limits, directory=self.file.directory)
         with contextlib.closing(events):  # at once when the run is interrupted: it stops the jobs
-            prepared.progress.phase(name, len(jobs))
             for event in events:
                 if isinstance(event, Ended):
                     ended(event.job, event.result)
                 prepared.progress.event(event, prepared.metrics)
-
-
-def job_limits(request: Request, executor: Executor, trainings: int = 1) -> Limits:
-    """What jobs may use; what is not asked for is as the executor has it.
-
-    trainings: as of ``Executor.default_limits``.
-    """
-    asked = Limits(jobs=request.jobs or 0, threads=request.threads, timeout=request.timeout)
-    return executor.default_limits(asked, trainings)
-
-
-def model_id(row: Row) -> dict[str, Any]:
-    """What a row is, for keys."""
-    return {"cell": row.cell_names, "baseline": row.baseline_name}

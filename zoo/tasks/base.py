@@ -23,7 +23,7 @@ from zoo.config.metric_description import MetricDescription
 from zoo.config.settings import NO_PRETRAINING, Pretraining, Training
 from zoo.config.sizes import Sizes
 from zoo.data.sources.corpus import IGNORED, DataSet
-from zoo.data.sources.load_data import HUB, find_registered, no_such_data, portable_spec
+from zoo.data.sources.load_data import HUB, find_registered, no_such_data
 from zoo.data.sources.row_reader import ScoringNotice
 from zoo.errors import ZooError
 from zoo.registry import CAPABILITIES, Choice, Registry
@@ -61,14 +61,12 @@ class TaskOptions(BaseModel):
 class Loaded:
     """Data as a task loaded them. description: for records, with ``name`` and ``fingerprint``.
 
-    A description's ``remarks`` are sentences for the notes under every table. spec: what loads the
-    same data on another machine; empty for files of this one. notices: lines for the user.
-    conditions: those of ``Task.baseline_rows`` that are true of these data.
+    A description's ``remarks`` are sentences for the notes under every table. notices: lines for
+    the user. conditions: those of ``Task.baseline_rows`` that are true of these data.
     """
 
     encoded: EncodedData
     description: dict[str, Any]
-    spec: str = ""
     notices: list[str] = field(default_factory=list)
     conditions: frozenset[str] = frozenset()
 
@@ -362,9 +360,7 @@ def deduplicated(data: D, notices: list[str], *, keep: bool) -> tuple[D, int]:
     return (data if keep else data.without_duplicates()), duplicates
 
 
-def loaded(
-    source: Any, encoded: EncodedData, registry: Registry, notices: list[str], **about: Any
-) -> Loaded:
+def loaded(source: Any, encoded: EncodedData, notices: list[str], **about: Any) -> Loaded:
     """Data from their source, a Corpus or another class of ``zoo.data``, and encoded.
 
     about: further entries of the description.
@@ -376,7 +372,7 @@ def loaded(
         "notes": source.notes,
         **about,
     }
-    return Loaded(encoded, description, portable_spec(registry, source.name), notices)
+    return Loaded(encoded, description, notices)
 
 
 def find_task(registry: Registry, name: str) -> Task:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -123,25 +122,19 @@ class EncoderTask(Task):
         registry: Registry,
         tokenizer: Path | None = None,
     ) -> Loaded:
-        """tokenizer: the file of one; None: it is trained on the training split.
-
-        Data that take the tokenizer of a file have no spec.
-        """
+        """tokenizer: the file of one; None: it is trained on the training split."""
         corpus, notices = self.read(spec, options, registry)
         corpus, duplicates = deduplicated(corpus, notices, keep=options.keep_duplicates)
         encoded = encode_labelled(corpus, sizes.vocab_size, sizes.max_length, tokenizer)
         data_set = loaded(
             corpus,
             encoded,
-            registry,
             notices,
             **{name: len(split.texts) for name, split in corpus.splits.items()},
             labels=corpus.label_names,
             duplicates=duplicates,
             **({} if corpus.chance is None else {"chance": corpus.chance}),
         )
-        if tokenizer is not None or options.test:  # files of this machine
-            data_set = dataclasses.replace(data_set, spec="")
         return self.with_remarks(data_set, options)
 
     def estimator(self, setup: TaskSetup, choice: Choice) -> Estimator | None:

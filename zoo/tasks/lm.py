@@ -108,7 +108,7 @@ class LanguageModelling(Task):
             f"({texts.notes['held out']}){self.summary_of(options)}"
         )
         about = {"train": train, "test": held_out, "duplicates": duplicates, "summary": summary}
-        return loaded(texts, encoded, registry, notices, **about)
+        return loaded(texts, encoded, notices, **about)
 
     def encode(self, texts: Texts, sizes: Sizes) -> EncodedData:
         """The encoded texts, with the splits ``train`` and ``validation``."""

@@ -82,7 +82,7 @@ class SequenceToSequence(Task):
             "Speeds are of passes over given targets, not of decoding"
         )
         about = {"train": train, "test": test, "duplicates": 0, "summary": summary}
-        return loaded(pairs, encoded, registry, notices, **about)
+        return loaded(pairs, encoded, notices, **about)
 
     def split(self, setup: TaskSetup, names: Sequence[str], device: torch.device) -> PairSplit:
         from zoo.data.batches import PairSplit

@@ -1,6 +1,6 @@
 """Ray's driver, in a process of its own: what Ray prints, or dies of, stays there.
 
-``connect``, ``nodes`` and ``run`` are called through ``zoo.execution.process.Worker``.
+``connect`` and ``run`` are called through ``zoo.execution.process.Worker``.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from zoo.data.cache import cached_entry
 from zoo.errors import ZooError, one_line
 from zoo.execution import base
-from zoo.execution.base import Artifacts, Event, Job, JobSetup, Limits, Node, Result
-from zoo.execution.open_setup import open_setup
+from zoo.execution.base import Artifacts, Event, Job, JobSetup, Limits, Result
 from zoo_ray.job import Board, Done, run_job, torch_version, with_environment
 
 LOOK_SECONDS = 0.5  # between two looks at what jobs say, and at the list of nodes
@@ -40,16 +40,22 @@ def connect(address: str) -> None:
     _cluster.append(Cluster())
 
 
-def nodes() -> list[Node]:
-    """The nodes that are there now."""
-    return _cluster[0].nodes()
-
-
 def run(jobs: Sequence[Job], limits: Limits, directory: Path) -> Iterator[Event]:
     """Run jobs and yield their events; those that need a node for themselves come last."""
     for alone in (False, True):
         chosen = [job for job in jobs if job.alone == alone]
         yield from _cluster[0].run(chosen, limits, Artifacts(directory))
+
+
+@dataclass(frozen=True)
+class Node:
+    """A machine of the cluster. cores, gpus: that jobs may use. problem: why it gets no jobs."""
+
+    id: str
+    name: str
+    cores: int
+    gpus: int
+    problem: str | None
 
 
 class Cluster:
@@ -141,9 +147,8 @@ class Cluster:
 
     def _data_of(self, setup: JobSetup) -> Any:
         """A reference to the files of a setup's data, which Ray is given once; None without."""
-        key = setup.data.key if setup.data is not None else ""
+        key = setup.data
         if key and key not in self._data:
-            open_setup(setup)  # makes them again where this machine's cache has lost them
             files = cached_entry(key).iterdir()
             self._data[key] = ray.put({file.name: file.read_bytes() for file in files})
         return self._data.get(key)

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from zoo.errors import ZooError
 from zoo.execution import base
-from zoo.execution.base import Event, Executor, Job, Limits, Node
+from zoo.execution.base import Event, Executor, Job, Limits
+from zoo.execution.failures import JobError
 from zoo.execution.process import Returned, Worker
-from zoo.execution.run_job import JobError
 from zoo.files import scratch_directory
 
 DRIVER, LOG = "zoo_ray.driver", "ray.log"
@@ -77,12 +77,6 @@ class RayExecutor(Executor):
         except BaseException:
             self.close()
             raise
-
-    def nodes(self) -> list[Node]:
-        """The nodes that are there now."""
-        assert self._driver is not None, "it is not connected"
-        with _explained():
-            return list(self._driver.call(f"{DRIVER}:nodes"))
 
     def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Generator[Event]:
         """Run the jobs wherever there is room. Raises ZooError where no node can."""

@@ -19,9 +19,9 @@ from zoo.config.settings import MACHINE_FIELDS, machine_of
 from zoo.data.cache import entry
 from zoo.errors import StoppedError, WriteError, ZooError
 from zoo.execution.base import OUTPUT, Ended, Job, Limits, Progress, Result, Step
+from zoo.execution.failures import require_same_code
 from zoo.execution.local import LocalExecutor
 from zoo.execution.process import Worker
-from zoo.execution.run_job import require_same_code
 from zoo.files import scratch_directory
 
 Files = dict[str, bytes]  # name to content
@@ -81,8 +81,8 @@ def run_job(
                 _require_same_machine(described(), reference)
         except ZooError as error:
             return Done(node, Result(), unfit=str(error))
-        if job.setup.data is not None:
-            entry(job.setup.data.key, functools.partial(_write, data))
+        if job.setup.data:
+            entry(job.setup.data, functools.partial(_write, data))
         board.say.remote(job.key, node, None)
         try:
             events = LocalExecutor().run([job], limits=replace(limits, jobs=1), directory=scratch)
@@ -120,7 +120,7 @@ def _write(files: Files, directory: Path) -> None:
 def _environment(job: Job, limits: Limits, log: Path) -> dict[str, Any]:
     """The environment of a job on this node, asked of a process like the job's own."""
     with Worker(limits, log) as worker:
-        return dict(worker.call("zoo.execution.cost_steps:describe", job.setup))
+        return dict(worker.call("zoo.execution.machine:environment", job.setup.execution))
 
 
 def _require_same_machine(environment: Mapping[str, Any], reference: Mapping[str, Any]) -> None:

@@ -20,7 +20,7 @@ from zoo.cli import main
 from zoo.report.profile import read_profile, the_profile
 from zoo.report.run_report import RunReport
 from zoo.report.write import write_tables
-from zoo.sweep.complete import read_run
+from zoo.sweep.records import read_run
 
 ROOT = Path(__file__).parents[3]
 RESULTS, SUITES = ROOT / "results", ROOT / "bench" / "suites"

@@ -6,7 +6,7 @@ from specimens import Specimens, registering
 
 from zoo.config.metric_description import MetricDescription
 from zoo.execution.base import Ended, Executor, Progress, Result, Started
-from zoo.execution.run_job import run_job
+from zoo.execution.local import run_job
 
 executors, metrics, trackers = Specimens("executor"), Specimens("metric"), Specimens("tracker")
 zoo_register = registering(executors, metrics, trackers)

@@ -147,7 +147,7 @@ class LoggedExecutor(Executor):
 
     def run(self, jobs, *, limits, directory):
         from zoo.execution.base import Artifacts, Ended, Progress, Result, Started
-        from zoo.execution.run_job import run_job
+        from zoo.execution.local import run_job
 
         with Artifacts(directory) as artifacts:
             for job in jobs:

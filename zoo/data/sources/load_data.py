@@ -186,14 +186,6 @@ def no_such_data(registry: Registry, spec: str, *, pairs: bool = False) -> ZooEr
     return ZooError(f"no data '{spec}', and no such file or directory{hint}")
 
 
-def portable_spec(registry: Registry, name: str) -> str:
-    """What loads data of this name on any machine; empty where they are a file of this one."""
-    try:
-        return name if name.startswith(HUB) or find_registered(registry, name) else ""
-    except ZooError:  # a file whose name is almost that of a component
-        return ""
-
-
 def stored(data: Any, options: Mapping[str, Any]) -> Any:
     """What ``--data`` takes in place of data that Python holds; anything else as it is.
 

@@ -79,11 +79,13 @@ def scale_plot(records: Sequence[Record]) -> Plot:
             for (name, points), (hue, marker) in zip(cells, styles, strict=False):
                 costs, look = factor * points[metric], {"color": hue, "marker": marker}
                 axes.plot(points[over], costs, markersize=4, label=name, **look)
-            axes.set(xscale="log", yscale="log", title=title, ylabel=head.split()[-1])
+            axes.set(xscale="log", title=title, ylabel=head.split()[-1])
             axes.xaxis.set_major_locator(FixedLocator(lengths))
             axes.xaxis.set_minor_locator(NullLocator())
             axes.tick_params(axis="x", labelrotation=45)
-            axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            if frame[metric].gt(0).any():
+                axes.set_yscale("log")
+                axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
             for of_axes in (axes.xaxis, axes.yaxis):
                 of_axes.set_major_formatter(StrMethodFormatter("{x:,g}"))
         handles, names = panels[0].get_legend_handles_labels()

@@ -250,8 +250,8 @@ def _tuning(run: EvaluatedRun) -> str:
     ]
     return (
         f"Each row was trained with {' and '.join(settings)} and scored on {part} split "
-        f"({counted(tuning['seeds'], 'seed')}). The first value within a standard error of the "
-        "best is in the table, and was then trained on the whole training split."
+        f"({counted(tuning['seeds'], 'seed')}). The value in the table was chosen by that score, "
+        "and then trained on the whole training split."
     )
 
 

@@ -1,72 +1,24 @@
-"""Carry out one job in this process; the one place where a failure becomes a status."""
+"""How work fails: the one place where an exception or a dead process becomes a status."""
 
 from __future__ import annotations
 
 import contextlib
-import importlib
 import platform
 import signal
-import sys
-import time
 import traceback
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import zoo
 from zoo.config.places import without_places
 from zoo.errors import DivergedError, RefusedError, StoppedError, ZooError, one_line
-from zoo.execution.base import Job, Limits, Result, Status, Step
+from zoo.execution.base import Result, Status
 from zoo.files import full_disk
 from zoo.registry import BUILT_IN
 from zoo.registry.code_hash import CodeVersion, module_hash
 from zoo.registry.loading import version_of
 
-# Imported where a job runs: inspecting and training need torch, coordinating a cost job does not.
-RUNNERS = {
-    "inspect": "zoo.execution.train_job:inspect",
-    "train": "zoo.execution.train_job:train",
-    "memory": "zoo.execution.cost_steps:memory",
-    "cost": "zoo.execution.cost_job:measure",
-}
 LOG_TAIL = 4000  # characters of a dead process' output that are kept
-
-
-def run_job(job: Job, directory: Path, limits: Limits) -> Iterator[Step | Result]:
-    """Yield the steps of a job as they are done and, last, its result.
-
-    directory: for the job's artifacts; it exists. A training that finds its checkpoint there
-    resumes. An executor passes on what this yields; itself it classifies only a process that died
-    (``from_exit``). Raises StoppedError where no other job could go on either.
-    """
-    start = time.monotonic()
-    module, _, name = RUNNERS[job.kind].partition(":")
-    try:
-        require_same_code(job.setup.code)
-        for item in getattr(importlib.import_module(module), name)(job, directory, limits):
-            if isinstance(item, Result):
-                item = replace(item, seconds=time.monotonic() - start)
-            yield item
-    except (Exception, SystemExit) as error:
-        failure = from_exception(error)
-        if isinstance(failure, StoppedError):
-            raise failure from error
-        result = failure.result(time.monotonic() - start)
-        yield replace(result, environment=_environment(job))
-
-
-def _environment(job: Job) -> dict[str, Any]:
-    """The environment of this machine; empty where the job ended before torch was imported."""
-    if "torch" not in sys.modules:
-        return {}
-    from zoo.execution.machine import environment
-    from zoo.training.device import resolve
-
-    try:
-        return environment(resolve(job.setup.execution))
-    except Exception:  # noqa: BLE001 - the job's own failure is what is reported
-        return {}
 
 
 def require_same_code(versions: Iterable[CodeVersion]) -> None:
