@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import xml.etree.ElementTree as ElementTree
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,23 +98,16 @@ def overview(runs: Sequence[Run], others: Sequence[str], questions: Sequence[str
 
 
 def currency(records: Sequence[Record], names: Mapping[str, str]) -> str:
-    """One line: that the numbers are current, or which rows are not and what has changed.
+    """One line: that the numbers are current, or the rows whose code has changed since.
 
     It is of the code that publishes: see ``zoo stale``. names: of rows on the page.
     """
-    changed: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for row, changes in stale_rows(records):
-        name = names.get(row) or code(row)
-        if name not in changed[changes]:
-            changed[changes].append(name)
-    if not changed:
+    stale = dict.fromkeys(row for row, _ in stale_rows(records))
+    if not stale:
         return f"{CURRENT} no code that these numbers depend on has changed since."
-    every = len({record.name for record in records})
-    parts = (
-        f"{'all rows' if len(rows) == every else ', '.join(rows)} ({line(', '.join(what))})"
-        for what, rows in changed.items()
-    )
-    return f"{NOT_CURRENT} {'; '.join(parts)}."
+    rows = "all rows" if stale.keys() == {record.name for record in records} else ""
+    rows = rows or ", ".join(names.get(row) or code(row) for row in stale)
+    return f"{NOT_CURRENT} code has changed since ({rows}); `zoo stale` says what."
 
 
 def _reports(run: Run) -> list[RunReport]:
