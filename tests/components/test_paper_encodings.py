@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from paper_parts import Cope, Shaw, TransformerXL, XPos
+from paper_parts import Shaw, TransformerXL, XPos
 from references import assert_same, canonical, randoms, shake
 from torch import Tensor
 
@@ -27,14 +27,6 @@ Added = Callable[[PositionalEncoding, int, Tensor, Tensor, int, int, list[int]],
 def shaw(position, head, q, k, i, j, seen):
     offset = min(max(POSITIONS[j] - POSITIONS[i], -3), 3)
     return q[i] @ position.table.weight[offset + 3] / math.sqrt(len(q[i]))
-
-
-def cope(position, head, q, k, i, j, seen):
-    place = sum(torch.sigmoid(q[i] @ k[t]) for t in seen if t >= j)
-    place = torch.as_tensor(place).clamp(max=4.0)
-    low, high = math.floor(place.item()), math.ceil(place.item())
-    vector = position.table[low] * (1 - (place - low)) + position.table[high] * (place - low)
-    return q[i] @ vector / math.sqrt(len(q[i]))
 
 
 def transformer_xl(position, head, q, k, i, j, seen):
@@ -76,9 +68,7 @@ def expected(module, position, x: Tensor, causal: bool, added: Added) -> Tensor:
 
 
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize(
-    ("encoding", "added"), [(Shaw, shaw), (Cope, cope), (TransformerXL, transformer_xl)]
-)
+@pytest.mark.parametrize(("encoding", "added"), [(Shaw, shaw), (TransformerXL, transformer_xl)])
 def test_an_encoding_adds_what_its_paper_says_in_every_attention(registry, encoding, added, causal):
     position = shake(encoding(**SIZES), seed=3)
     x = randoms(2, LENGTH, DIM)

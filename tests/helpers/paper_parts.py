@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from zoo.components.attention.base import Attention
-from zoo.components.block.arrangements import Pre
 from zoo.components.block.base import Block, Sublayer
 from zoo.components.ffn.two_layer import GELU
 from zoo.components.layer_context import LayerContext
@@ -27,17 +23,13 @@ def register_parts(register: Register) -> None:
     content = ("content-bias", "order")
     for kind, name, factory, capabilities, parameters in (
         ("pe", "shaw", Shaw, content, {"reach": 3}),
-        ("pe", "cope", Cope, content, {"most": 4}),
         ("pe", "transformer-xl", TransformerXL, content, {}),
         ("pe", "xpos", XPos, ("rotate", "scaled", "order"), {"base": 10000.0}),
         ("pe", "randomised", Randomised, ("rotate", "order", "random"), {"most": 50}),
         ("pe", "rope-by-layer", RotaryByLayer, ("rotate", "order"), {}),
-        ("ffn", "experts", Experts, (), {"experts": 3}),
         ("ffn", "shift", Shift, ("neighbours", "causal", "cache"), {}),
-        ("block", "macaron", Macaron, ("residual", "cross"), {}),
         ("block", "rezero", ReZero, ("residual", "cross"), {}),
         ("block", "on-sphere", OnSphere, ("cross",), {}),
-        ("block", "drop-path", DropPath, ("residual", "cross", "random"), {"rate": 0.5}),
         ("pool", "two-queries", TwoQueries, (), {}),
     ):
         register(
@@ -61,31 +53,6 @@ class Shaw(PositionalEncoding):
         vectors = self.table(offsets.clamp(-self.reach, self.reach) + self.reach)
         vectors = vectors[:, None] if vectors.dim() == 4 else vectors
         return (vectors @ q[..., None])[..., 0] / math.sqrt(q.shape[-1])
-
-
-class Cope(PositionalEncoding):
-    """score += q_i · e[p_ij] / √Dh, p_ij = Σ_{t=j..i} σ(q_i · k_t), e interpolated.
-
-    Golovneva et al. 2024, equations 4 to 7; t runs over the keys that i may attend to.
-    """
-
-    def __init__(
-        self, *, dim: int, heads: int, head_dim: int, max_length: int, most: int = 4
-    ) -> None:
-        super().__init__(dim=dim, heads=heads, head_dim=head_dim, max_length=max_length)
-        self.table = nn.Parameter(0.1 * torch.randn(most + 1, head_dim))
-
-    def content_bias(
-        self, q: Tensor, k: Tensor, q_positions: Tensor, k_positions: Tensor, mask: Tensor | None
-    ) -> Tensor:
-        gates = (q @ k.mT).sigmoid()
-        gates = gates if mask is None else gates.masked_fill(~mask, 0)
-        places = gates.flip(-1).cumsum(dim=-1).flip(-1).clamp_max(len(self.table) - 1)
-        low, high = places.floor(), places.ceil()
-        products = q @ self.table.T  # (B, H, Lq, most + 1)
-        share = places - low
-        below, above = (products.gather(-1, at.long()) for at in (low, high))
-        return ((1 - share) * below + share * above) / math.sqrt(q.shape[-1])
 
 
 class TransformerXL(PositionalEncoding):
@@ -150,36 +117,6 @@ class Randomised(Rotary):
         return drawn.sort().values.expand(positions.shape)
 
 
-class Experts(nn.Module):
-    """The likeliest of several networks, times its probability (Fedus et al. 2022, equation 2).
-
-    The balancing loss is E Σ_e f_e P_e over real tokens (equations 4 to 6), with weight 0.01.
-    """
-
-    def __init__(self, dim: int, hidden: int, dropout: float = 0.0, *, experts: int = 3) -> None:
-        super().__init__()
-        self.router = nn.Linear(dim, experts, bias=False)
-        self.experts = nn.ModuleList(GELU(dim, hidden, dropout) for _ in range(experts))
-
-    def forward(self, x: Tensor, layer: LayerContext) -> Tensor:
-        shares = self.router(x).softmax(dim=-1)  # (…, E)
-        best, chosen = shares.max(dim=-1)
-        out = torch.stack([expert(x, layer) for expert in self.experts], dim=-2)  # (…, E, D)
-        index = chosen[..., None, None].expand(*chosen.shape, 1, x.shape[-1])
-        if self.training:
-            real = layer.tokens.attention_mask
-            # Weighed, not selected: a number of tokens that varies would stop torch.compile.
-            weights = torch.ones_like(best) if real is None else real.to(x.dtype)
-            weights = weights[..., None] / weights.sum().clamp_min(1)
-            counts, means = (
-                (part * weights).reshape(-1, len(self.experts)).sum(dim=0)
-                for part in (F.one_hot(chosen, len(self.experts)).to(x.dtype), shares)
-            )
-            balance = len(self.experts) * (counts * means).sum()
-            layer.add_loss("balance", balance, weight=0.01)
-        return best[..., None] * out.gather(-2, index).squeeze(-2)
-
-
 class Shift(GELU):
     """FFN(μ ⊙ x_t + (1 - μ) ⊙ x_{t-1}) (Peng et al. 2023, RWKV, section 3.1)."""
 
@@ -190,36 +127,6 @@ class Shift(GELU):
     def forward(self, x: Tensor, layer: LayerContext) -> Tensor:
         before = past_tokens(x, layer.tokens, 1, layer.state(self))[:, :, 0]
         return super().forward(self.share * x + (1 - self.share) * before, layer)
-
-
-class Macaron(Pre):
-    """Half a network, attention, half a network (Gulati et al. 2020, Conformer, equation 1)."""
-
-    def __init__(
-        self,
-        attention: Attention,
-        ffn: nn.Module | None,
-        norm: Callable[[], nn.Module],
-        *,
-        make_ffn: Callable[[], nn.Module | None],
-        dropout: float = 0.0,
-        cross: Attention | None = None,
-    ) -> None:
-        super().__init__(attention, ffn, norm, dropout=dropout, cross=cross)
-        self.first = make_ffn()
-        self.first_norm = norm() if self.first is not None else None
-
-    def forward(self, x: Tensor, layer: LayerContext) -> Tensor:
-        if self.first is not None:
-            everywhere = replace(layer, read=None)
-            x = x + self.half(self.first_norm(x), everywhere, self.first)
-        x = self.arrange(x, lambda h: self.attend(h, layer), self.attention_norm, layer.rows)
-        if self.cross is not None:
-            x = self.arrange(x, lambda h: self.cross_attend(h, layer), self.cross_norm, slice(None))
-        return x if self.ffn is None else x + self.half(self.ffn_norm(x), layer, self.ffn)
-
-    def half(self, h: Tensor, layer: LayerContext, ffn: nn.Module) -> Tensor:
-        return 0.5 * self.drop(self.feed_forward(h, layer, ffn))
 
 
 class ReZero(Block):
@@ -258,32 +165,6 @@ class OnSphere(Block):
         for parameter in self.parameters():
             if parameter.dim() == 2:
                 parameter.copy_(F.normalize(parameter, dim=-1))
-
-
-class DropPath(Pre):
-    """A layer is left out of a text's pass by chance, more often the deeper it is.
-
-    Huang et al. 2016, section 3, with probability rate · (l + 1) / layers.
-    """
-
-    def __init__(
-        self,
-        *parts: Any,
-        rate: float = 0.5,
-        layer_index: int = 0,
-        layer_count: int = 1,
-        **options: Any,
-    ) -> None:
-        super().__init__(*parts, **options)
-        self.chance = rate * (layer_index + 1) / layer_count
-
-    def arrange(self, x: Tensor, sublayer: Sublayer, norm: nn.Module, rows: slice) -> Tensor:
-        out = super().arrange(x, sublayer, norm, rows)
-        if not self.training:
-            return out
-        kept = torch.rand(len(x), 1, 1, device=x.device) >= self.chance
-        added = (out - x[:, rows]) / max(1 - self.chance, 1e-6)
-        return x[:, rows] + added * kept.to(x.dtype)
 
 
 class TwoQueries(Pool):
