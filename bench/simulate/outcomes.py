@@ -37,7 +37,7 @@ def simulate(scenario: Scenario, runs: int, generator: np.random.Generator) -> O
     for _ in range(runs):
         drawn = draw(scenario, generator)
         first = drawn.scores.duplicates()
-        places = np.flatnonzero(first == np.arange(scenario.cells))
+        places = sorted(set(first))
         pairs = np.array(list(itertools.combinations(places, 2)), dtype=int).reshape(-1, 2)
         same = drawn.truth[pairs[:, 0]] == drawn.truth[pairs[:, 1]]
         found = tested(drawn.scores, pairs_of(pairs, scenario.cells))
@@ -71,7 +71,7 @@ def _covered(drawn: Drawn) -> float:
     """The share of rows whose interval holds the truth."""
     intervals = row_intervals(drawn.scores)
     held = [
-        one is not None and one.ends is not None and one.ends[0] <= true <= one.ends[1]
+        one.low is not None and one.high is not None and one.low <= true <= one.high
         for one, true in zip(intervals, drawn.truth, strict=True)
     ]
     return float(np.mean(held))

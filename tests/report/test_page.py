@@ -106,7 +106,7 @@ def test_a_page_is_called_like_its_run_and_says_what_was_run():
     assert summary == (
         "15 cells and 1 baseline, 2026-11-20. Data: bbc-news "
         "(baf54e518248), 1172 training and 500 test documents, 53 in both (dropped from training). "
-        "Model: 2 layers, width 64, 4 heads, 64 tokens, 6 epochs. Machine: a machine, 2 threads, "
+        "Model: layers 2, dim 64, heads 4, max length 64, epochs 6. Machine: a machine, 2 threads, "
         "torch 2.13.0, fp32."
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import factory
 import numpy as np
@@ -14,7 +13,6 @@ from zoo.config.metric_description import MetricDescription
 from zoo.report.profile import DataSet, Profile, read_profile
 from zoo.report.run_report import RunReport
 from zoo.report.write import report_text
-from zoo.sweep.records import Record
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +43,6 @@ def test_every_mean_is_in_the_table_and_in_how_many_seeds_each_task_is_solved(pr
         assert text in printed
     notes = {data.name: " ".join(data.run.notes) for data in profile.data_sets}
     assert "Chance level of accuracy: 0.500. " in notes["alpha"]
-    assert "0.500; not better than it: none." in notes["epsilon"]
 
 
 def test_ties_are_those_of_each_data_sets_own_report(profile):
@@ -116,37 +113,6 @@ def test_only_marks_that_occur_are_explained(profile):
 
 
 TOKENS = MetricDescription(name="token_accuracy", label="token accuracy", scored="tokens")
-
-
-def tagged(pe: str, accuracy: float, effective: float | None, seed: int = 0) -> Record:
-    metrics: dict[str, Any] = {"token_accuracy": accuracy, "examples": 1000, "texts": 20}
-    if effective is not None:
-        metrics["effective_examples"] = {"token_accuracy": effective}
-    data = {**factory.CONFIG["data"], "chance": 0.5}
-    return factory.record(
-        "train",
-        cell=factory.cell(pe=pe),
-        seed=seed,
-        config={**factory.CONFIG, "task": "tag", "data": data},
-        metric_descriptions=(TOKENS,),
-        metrics=metrics,
-    )
-
-
-def test_with_one_seed_a_tagger_is_at_chance_by_its_error_over_texts():
-    run = RunReport([tagged("rope", 0.55, 1000), tagged("sin", 0.55, 20), tagged("none", 0.45, 20)])
-    notes = " ".join(run.notes)
-    assert "0.500; not better than it: sin and none." in notes
-    # Wilson's interval of 11 of 20: 0.342 to 0.742; of 9 of 20 as far.
-    assert "may differ by up to 20.8 points (95%, Wilson; the tokens of one text are" in notes
-
-
-def test_without_seeds_and_error_the_chance_level_is_not_judged():
-    run = RunReport([tagged("rope", 0.55, None), tagged("none", 0.45, None)])
-    notes = " ".join(run.notes)
-    assert "not better than it: none." in notes
-    three = RunReport([tagged("rope", 0.55 + seed / 100, None, seed) for seed in range(3)])
-    assert "not better than it" not in " ".join(three.notes)
 
 
 def test_the_answer_says_where_cells_differ_and_which_is_best_most_often(profile):

@@ -37,15 +37,11 @@ def test_the_answer_under_the_table_has_at_most_four_lines(directory):
     assert written.count("\n- ") == len(report.notes)
 
 
-def test_json_has_everything(directory):
+def test_json_has_the_answer_and_all_rows(directory):
     (found,) = json.loads(zoo_report(directory, "--json", "--tables").stdout)
     assert found["directory"] == str(directory)
     assert [row["rank"] for row in found["rows"]] == [1, 2, 2, 4]
     assert found["answer"] == RunReport(run()).answer
-    verdicts = {(of["row"], of["other"]): of["verdict"] for of in found["verdicts"]}
-    rows = [row["name"] for row in found["rows"]]
-    assert len(verdicts) == 6
-    assert verdicts[rows[1], rows[2]] == 0 or verdicts.get((rows[2], rows[1])) == 0
 
 
 def test_several_directories_are_reported_one_after_another(directory, tmp_path):

@@ -77,7 +77,7 @@ def disagreements(run: RunReport) -> list[str]:
 
 def _pair_of(effect, run) -> set[str] | None:
     """The two rows that an effect compares, where it is not an average."""
-    averaged = run.effects.about.startswith("Averaged") and len(run.effects.axes) > 1
+    averaged = run.effects.averaged and len(run.axes) > 1
     if averaged:
         return None
     base = next(row for row in run.recorded_rows if row.name == run.reference)

@@ -92,11 +92,6 @@ class EvaluatedRun:
 
         return sorted(self.recorded_rows, key=order)
 
-    @cached_property
-    def position(self) -> dict[str, int]:
-        """Row name to its place in the table, from 0."""
-        return {row.name: number for number, row in enumerate(self.rows)}
-
     def by_score(self, *, baseline: bool) -> list[Row]:
         """The cells, or the baselines, that have a score, the best mean first."""
         rows = [row for row in self.rows if row.values and bool(row.baseline) == baseline]
@@ -151,12 +146,6 @@ class EvaluatedRun:
         assert self.goal is not None
         least = self.metric.better(self.goal) - ROUNDING
         return sum(self.metric.better(value) >= least for value in values)
-
-    @property
-    def metric_label(self) -> str:
-        """The metric with its unit, for an axis: ``accuracy, share of documents``."""
-        metric = self.metric
-        return f"{metric.label}, share of {metric.scored}" if metric.paired else metric.label
 
     def sampling_error(self, row: Row) -> float | None:
         """How far a model's score may be off on another test set of this size (95%)."""

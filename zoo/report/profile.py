@@ -155,8 +155,8 @@ class Profile:
             )
         return pd.DataFrame(texts, columns=["row", *(data.name for data in self.data_sets)])
 
-    def text(self, style: str = "simple") -> str:
-        """The same in a style of tabulate's."""
+    def text(self, style: str = "simple", width: int | None = None) -> str:
+        """The same in a style of tabulate's, with every column whatever the width."""
         return tabulated(self.shown.to_numpy().tolist(), [str(head) for head in self.shown], style)
 
     @cached_property

@@ -8,11 +8,9 @@ from typing import Any
 from zoo.report.evaluated_run import EvaluatedRun
 from zoo.report.tables.columns import Table, make_table
 from zoo.report.tables.notes import answer_of, notes_of
-from zoo.report.tables.text import plain
 
 CAUTIONS = 2  # remarks on the data under the answer
 MOST_DRAWN = 200  # rows of the table on the page and in plots
-DESCRIBED = ("status", "train_tokens_per_s", "train_ratio", "infer_ratio", "peak_memory_mib")
 
 
 class RunReport(EvaluatedRun):
@@ -22,6 +20,10 @@ class RunReport(EvaluatedRun):
     def table(self) -> Table:
         """A line for every row, and what a reader sees of it."""
         return make_table(self)
+
+    def text(self, style: str = "simple", width: int | None = None) -> str:
+        """The table in a style of tabulate's; see ``Table.text``."""
+        return self.table.text(style, width)
 
     @property
     def lines(self) -> list[dict[str, Any]]:
@@ -54,13 +56,3 @@ class RunReport(EvaluatedRun):
     def cautions(self) -> list[str]:
         """The first remarks on the data, as the answer may depend on them; the notes have all."""
         return self.remarks[:CAUTIONS]
-
-    def describe(self, number: int) -> str:
-        """A row of the table in one line: ``fused+rope: accuracy 0.943 ± 0.008; × train 1.10``."""
-        texts = self.table.texts
-        shown = [
-            f"{column.head} {texts[column.key][number]}"
-            for column in self.table.readable
-            if column.key in (f"{self.metric.name}_mean", *DESCRIBED) and texts[column.key][number]
-        ]
-        return f"{self.short_name(self.rows[number])}: {plain('; '.join(shown), 200)}"

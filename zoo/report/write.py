@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import html
-import itertools
 import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pandas as pd
 
@@ -26,14 +24,14 @@ if TYPE_CHECKING:
 PLOTS = "plots"  # the folder in a run's directory
 NAMES = ("pareto-speed", "pareto-memory", "epochs")  # of plots
 PAGE = "report.html"
-COLUMNS = 10  # of the table of a BenchResult
+Report: TypeAlias = RunReport | Profile
 
 
 @dataclass(frozen=True, repr=False)
 class BenchResult:
     """The outcome of a run. report: everything that is known. directory: of records and tables."""
 
-    report: RunReport | Profile
+    report: Report
     directory: Path
 
     @property
@@ -45,15 +43,13 @@ class BenchResult:
 
     @property
     def table(self) -> pd.DataFrame:
-        """A line for each row in the columns that most readers want; what is unknown is NaN.
+        """A line for each row in the columns that a reader sees; what is unknown is NaN.
 
         ``report.table.frame`` has every column. Of several data sets: for each row on each of them.
         """
         if isinstance(self.report, Profile):
             return self.report.table
-        readable = self.report.table.readable
-        wanted = sorted(readable, key=lambda column: column.priority)[:COLUMNS]
-        return self.report.table.frame[[column.key for column in readable if column in wanted]]
+        return self.report.table.frame[[column.key for column in self.report.table.readable]]
 
     @property
     def answer(self) -> str:
@@ -66,18 +62,17 @@ class BenchResult:
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         shown = self.table if isinstance(self.report, Profile) else self.report.table.shown
-        said = [*self.answer.splitlines(), f"Records and tables: {self.directory}"]
+        said = [*self.report.answer, f"Records and tables: {self.directory}"]
         lines = "".join(f"<p>{html.escape(text)}</p>" for text in said)
         return f"{shown.to_html(index=False, border=0)}{lines}"
 
 
-def report_text(report: RunReport | Profile, width: int | None = None) -> str:
+def report_text(report: Report, width: int | None = None) -> str:
     """What a terminal shows: the table and the answer.
 
     width: of the terminal, in characters; None for the whole table.
     """
-    table = report.text() if isinstance(report, Profile) else report.table.text(width=width)
-    return f"{table}\n\n{answer_text(report)}"
+    return f"{report.text(width=width)}\n\n{answer_text(report)}"
 
 
 def scores_text(report: RunReport) -> str:
@@ -86,37 +81,27 @@ def scores_text(report: RunReport) -> str:
     Columns are left out where stderr, where it is shown, is a terminal without room for them.
     """
     is_terminal = sys.stderr is not None and sys.stderr.isatty()
-    table = report.table.text(width=shutil.get_terminal_size().columns if is_terminal else None)
+    table = report.text(width=shutil.get_terminal_size().columns if is_terminal else None)
     return "\n".join(["", table, "", *report.answer[:2], "Speed and memory follow.", ""])
 
 
-def answer_text(report: RunReport | Profile) -> str:
-    """The answer, in at most four lines, and at most two remarks on the data.
-
-    Of a profile: the answer, and its notes.
-    """
+def answer_text(report: Report) -> str:
+    """The answer, and at most two remarks on the data; of a profile the notes."""
     if isinstance(report, Profile):
         return "\n".join([" ".join(report.answer), *report.notes])
     return "\n".join([*report.answer, *report.cautions])
 
 
-def report_data(report: RunReport | Profile, directory: Path) -> dict[str, Any]:
-    """The report as plain values, for JSON.
+def report_data(report: Report, directory: Path) -> dict[str, Any]:
+    """The report as plain values, for JSON: the answer and the rows of ``table.csv``.
 
-    The answer, the rows of ``table.csv``, and of every two ranked rows whether the first is better
-    (1), worse (-1) or ties (0). Of a run on several data sets: a line for each row on each of them.
+    Of a run on several data sets: a line for each row on each of them.
     """
-    data: dict[str, Any] = {"directory": str(directory)}
-    if isinstance(report, Profile):
-        return data | {"answer": report.answer, "scores": report.lines}
-    pairs = itertools.combinations([row.name for row in report.verdicts.rows], 2)
-    verdicts = [{"row": a, "other": b, "verdict": report.verdicts.verdict(a, b)} for a, b in pairs]
-    return data | {"answer": report.answer, "rows": report.lines, "verdicts": verdicts}
+    lines = "scores" if isinstance(report, Profile) else "rows"
+    return {"directory": str(directory), "answer": report.answer, lines: report.lines}
 
 
-def write_report(
-    report: RunReport | Profile, directory: Path, name: str = "", *, inner: bool = True
-) -> Path:
+def write_report(report: Report, directory: Path, name: str = "", *, inner: bool = True) -> Path:
     """Write tables, plots and page into an existing directory; the page is returned.
 
     name: of the run, for the page, whose title is by default what was compared. Plots go to
@@ -143,23 +128,20 @@ def write_report(
     return write_file(directory / PAGE, report_page(report, plots, name))
 
 
-def write_tables(report: RunReport | Profile, directory: Path) -> Path:
+def write_tables(report: Report, directory: Path) -> Path:
     """Write ``table.csv`` with every column, and ``table.tex`` and ``table.md``, which is returned.
 
     Of a run on several data sets: ``profile.csv`` and ``profile.md``.
     """
     if isinstance(report, Profile):
-        write_file(directory / "profile.csv", report.table.to_csv(index=False))
-        links = [f"[{line(d.name)}]({quote(d.directory)}/table.md)" for d in report.data_sets]
-        parts = ["# Profile", line(" ".join(report.answer)), report.text("github")]
-        parts += [bullets([line(note) for note in report.notes]), "## Data sets", bullets(links)]
+        name, frame = "profile", report.table
     else:
-        write_file(directory / "table.csv", report.table.frame.to_csv(index=False))
-        write_file(directory / "table.tex", report.table.text("latex_booktabs") + "\n")
-        parts = [report.table.text("github"), line(" ".join(report.answer))]
-        parts.append(bullets([line(note) for note in report.notes]))
-    file = "profile.md" if isinstance(report, Profile) else "table.md"
-    return write_file(directory / file, "\n\n".join(filter(None, parts)) + "\n")
+        name, frame = "table", report.table.frame
+    write_file(directory / f"{name}.csv", frame.to_csv(index=False))
+    if name == "table":
+        write_file(directory / "table.tex", report.text("latex_booktabs") + "\n")
+    parts = [report.text("github"), line(" ".join(report.answer)), bullets(map(line, report.notes))]
+    return write_file(directory / f"{name}.md", "\n\n".join(filter(None, parts)) + "\n")
 
 
 def make_plots(run: RunReport) -> list[Plot]:

@@ -6,7 +6,7 @@ from example import LENGTHS, scale_record, scale_sweep
 from refused import refused
 from scipy import stats
 
-from zoo.report.tables.scaling_table import as_text, curves, fit, scale_table
+from zoo.report.tables.scaling_table import as_text, fit, powers, scale_table
 
 
 def test_a_power_plus_a_constant_is_found_on_the_upper_half():
@@ -23,15 +23,14 @@ def test_a_power_plus_a_constant_is_found_on_the_upper_half():
 
 def test_memory_below_what_can_be_measured_is_neither_shown_nor_fitted():
     small = [scale_record("fused", n) for n in (32, 64, *LENGTHS)]  # 0.38 and 0.77 MiB, and more
-    curve, memory = curves(small)[0], "train_memory_mib"
-    assert curve.points(memory)[0] == LENGTHS
-    assert curve.points("train_seconds")[0] == [32, 64, *LENGTHS]
-    assert scale_table(small)[memory].isna().sum() == 2
+    table = scale_table(small)
+    assert table.length[table.train_memory_mib.notna()].tolist() == LENGTHS
+    assert table.length[table.train_seconds.notna()].tolist() == [32, 64, *LENGTHS]
 
 
 def test_quadratic_memory_is_distinguished_from_linear():
-    powers = {c.name: c.power("train_memory_mib") for c in curves(scale_sweep())}
-    assert powers == {"fused": "1.00 ± 0.00", "naive": "2.00 ± 0.00"}
+    found = {name: of["train_memory_mib"] for name, of in powers(scale_sweep()).items()}
+    assert found == {"fused": "1.00 ± 0.00", "naive": "2.00 ± 0.00"}
 
 
 def test_a_failure_is_a_row_of_the_table_and_not_a_point_of_the_curve():
@@ -39,8 +38,6 @@ def test_a_failure_is_a_row_of_the_table_and_not_a_point_of_the_curve():
     assert "oom" in text
     assert "skipped, for a reason" in text
     assert len(frame) == len(LENGTHS) * 2
-    naive = next(c for c in curves(scale_sweep()) if c.name == "naive")
-    assert naive.points("train_seconds")[0] == LENGTHS[:-2]
     assert frame[frame.status == "oom"].train_seconds.isna().all()
 
 
@@ -48,7 +45,7 @@ def test_the_last_record_of_a_point_counts():
     early = scale_record("fused", 128, "timeout")
     assert list(scale_table([early, scale_record("fused", 128)]).status) == ["ok"]
     mixed = [scale_record("fused", 128), scale_record("fused", 2, over="layers")]
-    refused("one axis, got layers, length", curves, mixed)
+    refused("one axis, got layers, length", scale_table, mixed)
 
 
 def test_records_of_several_machines_and_states_of_the_code_are_told():

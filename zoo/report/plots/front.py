@@ -67,8 +67,9 @@ def _front_plot(run: RunReport, name: str, cost: str, label: str, better: int) -
     else:
         axes.xaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 2.5, 5, 10]))
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
-    worth = "" if metric.higher_is_better else " (lower is better)"
-    axes.set(xlabel=label, ylabel=run.metric_label + worth)
+    worth = f", share of {metric.scored}" if metric.paired else ""
+    worth += "" if metric.higher_is_better else " (lower is better)"
+    axes.set(xlabel=label, ylabel=run.metric.label + worth)
     figure.legend(loc="outside lower center", ncols=2)
     about = "Filled and joined by the dashed line: the front of the means. Bars: 95% intervals."
     if better < 0:

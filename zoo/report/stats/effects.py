@@ -51,13 +51,11 @@ class Effect:
 class Effects:
     """Main effects in the order of the axes.
 
-    about: a sentence that says what they are averages over. axes: those compared, with their
-    choices, the reference's first. averaged: over the full grid; else one factor is varied at a
-    time.
+    about: a sentence that says what they are averages over. averaged: over the full grid; else one
+    factor is varied at a time.
     """
 
     about: str
-    axes: dict[str, tuple[str, ...]]
     main: list[Effect]
     averaged: bool
 
@@ -74,7 +72,7 @@ def find_effects(rows: Sequence[Row], reference: str) -> Effects | None:
         return None  # others may have been measured against it, but its own records are not here
     complete = _complete(cells)
     if len(complete) < math.prod(map(len, axes.values())):
-        return _one_at_a_time(cells, base, axes)
+        return _one_at_a_time(cells, base)
 
     def weights(axis: str, component: str, against: str) -> dict[str, float]:
         share = len(axes[axis]) / len(complete)
@@ -87,12 +85,10 @@ def find_effects(rows: Sequence[Row], reference: str) -> Effects | None:
         for other in others
     ]
     shape = " × ".join(f"{len(choices)} {axis}" for axis, choices in axes.items())
-    return Effects(f"Averaged over the full grid of {shape}.", axes, main, averaged=True)
+    return Effects(f"Averaged over the full grid of {shape}.", main, averaged=True)
 
 
-def _one_at_a_time(
-    cells: Sequence[Row], base: Row, axes: dict[str, tuple[str, ...]]
-) -> Effects | None:
+def _one_at_a_time(cells: Sequence[Row], base: Row) -> Effects | None:
     """Each choice with all else as in the reference, of the cells that have all that it has."""
     effects = []
     for row in cells:
@@ -103,7 +99,7 @@ def _one_at_a_time(
             effects.append(Effect(differing[0], *choices, weights, base.metric))
     effects.sort(key=lambda effect: list(base.cell).index(effect.axis))
     about = f"With everything else as in the reference, {base.name}."
-    return Effects(about, axes, effects, averaged=False) if effects else None
+    return Effects(about, effects, averaged=False) if effects else None
 
 
 def _complete(cells: Sequence[Row]) -> list[Row]:

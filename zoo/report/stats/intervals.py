@@ -31,9 +31,7 @@ from __future__ import annotations
 
 import functools
 import math
-import statistics
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,30 +49,18 @@ MOST_PRIOR = 3.0  # d₀ is at most this many times d
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean, half the width of its 95% interval, and the standard deviation of the values.
-
-    None where there are too few values. ends: low and high, where they are not equally far from the
-    mean; half is then the larger distance.
-    """
+    """A mean and both ends of its 95% interval; None where there are too few values."""
 
     mean: float
-    half: float | None = None
-    sd: float | None = None
-    ends: tuple[float, float] | None = field(default=None, kw_only=True)
+    low: float | None = None
+    high: float | None = None
 
     @property
-    def low(self) -> float | None:
-        """The lower end."""
-        if self.ends:
-            return self.ends[0]
-        return None if self.half is None else self.mean - self.half
-
-    @property
-    def high(self) -> float | None:
-        """The upper end."""
-        if self.ends:
-            return self.ends[1]
-        return None if self.half is None else self.mean + self.half
+    def half(self) -> float | None:
+        """Half the width, to the side where the interval is longer."""
+        if self.low is None or self.high is None:
+            return None
+        return max(self.high - self.mean, self.mean - self.low)
 
     def text(self, digits: int) -> str:
         """``0.943 ± 0.008``, with so many decimals.
@@ -82,27 +68,17 @@ class Interval:
         ``0.999 (0.991 to 1.000)`` where one side is much longer than the other.
         """
         mean = f"{self.mean:.{digits}f}"
-        if self.half is None:
+        if self.low is None or self.high is None:
             return mean
-        if self.ends:
-            low, high = self.ends
-            below, above = (round(abs(end - self.mean) * 10**digits) for end in self.ends)
-            if abs(below - above) > max(1, max(below, above) / 3):
-                return f"{mean} ({low:.{digits}f} to {high:.{digits}f})"
+        below, above = (round(abs(x - self.mean) * 10**digits) for x in (self.low, self.high))
+        if abs(below - above) > max(1, max(below, above) / 3):
+            return f"{mean} ({self.low:.{digits}f} to {self.high:.{digits}f})"
         return f"{mean} ± {self.half:.{digits}f}"
 
-    def within(self, lowest: float | None, highest: float | None) -> Interval:
-        """The same without what lies outside of the values that there can be."""
-        if self.low is None or self.high is None:
-            return self
-        low = self.low if lowest is None else max(self.low, lowest)
-        high = self.high if highest is None else min(self.high, highest)
-        return replace(self, half=max(self.mean - low, high - self.mean), ends=(low, high))
 
-
-def t_half(sd: float, count: int) -> float:
-    """Half the 95% interval of a mean of ``count`` values with this standard deviation."""
-    return t_quantile(count - 1) * sd / math.sqrt(count)
+def symmetric(mean: float, half: float) -> Interval:
+    """An interval that reaches equally far to both sides."""
+    return Interval(mean, mean - half, mean + half)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -116,15 +92,6 @@ def t_tests(means: Array, errors: Array, df: Array) -> Array:
     t = np.abs(means) / np.maximum(errors, 1e-300)
     p = np.where(errors < ROUNDING, 0.0, 2 * special.stdtr(df, -t))
     return np.asarray(np.where(np.abs(means) < ROUNDING, 1.0, p))
-
-
-def over_seeds(values: Sequence[float]) -> Interval | None:
-    """The mean of one value per seed; None of no values, no interval of fewer than three."""
-    if not values:
-        return None
-    mean, count = statistics.fmean(values), len(values)
-    sd = statistics.stdev(values) if count > 1 else None
-    return Interval(mean, None if sd is None or count < ENOUGH else t_half(sd, count), sd)
 
 
 def wilson(p: float, trials: float, z: float) -> tuple[float, float]:

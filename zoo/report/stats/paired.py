@@ -24,23 +24,25 @@ rows among many, shrinking finds somewhat more than stated (``python -m bench.si
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
-from scipy import optimize, sparse, special
+from scipy import sparse, special
 
 from zoo.report.stats.intervals import (
     ALPHA,
     ENOUGH,
+    LEVEL,
     ROUNDING,
     Array,
     Interval,
     moderate,
-    t_quantile,
     t_tests,
 )
 from zoo.report.stats.scores import Scores
@@ -60,10 +62,11 @@ Sums: TypeAlias = sparse.csr_array  # (K, R), weights of rows: a pair is two pla
 class Difference(Interval):
     """A mean difference of a metric over seeds, in the metric's own direction.
 
-    half: of its 95% t-interval, not corrected; p: two-sided, of the shrunk variance (over RESERVE)
-    and of the examples; alone: of the paired t-test by itself. adjusted: corrected for everything
-    that was tested with it. None with fewer than three seeds. error, df: of the mean. disputed: on
-    how many examples the rows disagree, over all seeds. equal: the rows have the same results.
+    low, high: of its 95% t-interval, not corrected; p: two-sided, of the shrunk variance (over
+    RESERVE) and of the examples; alone: of the paired t-test by itself. adjusted: corrected for
+    everything that was tested with it. None with fewer than three seeds. error, df: of the mean.
+    disputed: on how many examples the rows disagree, over all seeds. equal: of rows with the same
+    results.
     """
 
     seeds: int = 0
@@ -79,6 +82,11 @@ class Difference(Interval):
     def real(self) -> bool:
         """Whether it is significantly different from 0 after correction."""
         return self.adjusted is not None and self.adjusted < ALPHA
+
+    def turned(self) -> Difference:
+        """The other row minus this one."""
+        low, high = (None if end is None else -end for end in (self.high, self.low))
+        return replace(self, mean=-self.mean, low=low, high=high)
 
     def guarded(self, adjusted: float) -> float:
         """A corrected p-value, or that of the test by itself where it is larger."""
@@ -122,39 +130,29 @@ def tested(scores: Scores, weights: Sums) -> list[Difference]:
     p = np.where(certain, 0.0, t_tests(means, errors, np.maximum(dfs, 1)))
     disputed = np.zeros(len(means))
     if scores.examples:
-        totals, disputed = _disputes(scores, weights, sums, certain)
-        p = np.maximum(p, p_of_votes(totals, disputed, abs(weights).sum(axis=1) / 2))
+        by_votes, disputed = _disputes(scores, weights, sums, certain)
+        p = np.maximum(p, by_votes)
     else:
         # One function computed in two ways may differ in the seventh digit and to the same side
         # with every seed: significant, and of no use to anybody.
         p = np.where(np.abs(means) < scores.visible, 1.0, p)
-    borrowed = dfs > count - 1 + ROUNDING
-    return [
-        Difference(
-            float(means[k]),
-            (0.0 if certain[k] else float(t_quantile(dfs[k]) * errors[k])) if enough else None,
-            seeds=int(count[k]),
-            p=float(min(1.0, p[k] / RESERVE if borrowed[k] else p[k])) if enough else None,
-            alone=float(alone[k]),
-            error=float(errors[k]),
-            df=float(dfs[k]),
-            disputed=float(disputed[k]),
-        )
-        for k, enough in enumerate(count >= np.where(certain, 1, scores.enough))
-    ]
+    p = np.where(dfs > count - 1 + ROUNDING, np.minimum(1.0, p / RESERVE), p)
+    halves = np.where(certain, 0.0, special.stdtrit(np.maximum(dfs, 1), (1 + LEVEL) / 2) * errors)
+    parts = {"mean": means, "low": means - halves, "high": means + halves, "seeds": count, "p": p}
+    parts |= {"alone": alone, "error": errors, "df": dfs, "disputed": disputed}
+    frame = pd.DataFrame(parts).astype(object)
+    frame.loc[count < np.where(certain, 1, scores.enough), ["low", "high", "p"]] = None
+    return [Difference(**{str(k): v for k, v in row.items()}) for row in frame.to_dict("records")]
 
 
 def judged(
-    differences: Sequence[Difference],
-    shares: Sequence[float] | None = None,
-    untested: float = 0.0,
+    differences: Sequence[Difference], shares: Sequence[float] | None = None
 ) -> list[Difference]:
     """The same with ``adjusted``: corrected for all that were tested.
 
-    shares: how the level is divided among them at first; by default equally. untested: the share of
-    those that could have been tested as well.
+    shares: how the level is divided among them at first; by default equally.
     """
-    adjusted = holm([d.p for d in differences], shares, untested)
+    adjusted = holm([d.p for d in differences], shares)
     return [
         d if p is None else replace(d, adjusted=d.guarded(p))
         for d, p in zip(differences, adjusted, strict=True)
@@ -162,19 +160,16 @@ def judged(
 
 
 def holm(
-    p_values: Sequence[float | None],
-    weights: Sequence[float] | None = None,
-    untested: float = 0.0,
+    p_values: Sequence[float | None], shares: Sequence[float] | None = None
 ) -> list[float | None]:
     """P-values adjusted for the number of tests (Holm 1979); None where nothing was tested.
 
-    weights: how the level is divided among the tests at first; by default equally. untested: the
-    weight of further tests, whose p-values count as 1.
+    shares: how the level is divided among the tests at first; by default equally.
     """
     adjusted: list[float | None] = [None] * len(p_values)
-    share = [1.0] * len(p_values) if weights is None else list(weights)
+    share = shares or [1.0] * len(p_values)
     order = sorted((p / share[i], i) for i, p in enumerate(p_values) if p is not None)
-    largest, left = 0.0, sum(share[i] for _, i in order) + untested
+    largest, left = 0.0, math.fsum(share[i] for _, i in order)
     for ratio, i in order:
         largest = max(largest, min(1.0, ratio * left))
         adjusted[i] = largest
@@ -185,12 +180,13 @@ def holm(
 def _disputes(
     scores: Scores, weights: Sums, sums: Array, certain: NDArray[np.bool_]
 ) -> tuple[Array, Array]:
-    """The totals of the votes, and the sums of their squares, over examples and seeds.
+    """P-values that the votes of examples differ by chance, and the sums of their squares.
 
     Each example of each seed votes with the weights of the rows that are right. In a sum over rows
     that are all the same model, an example counts once and not once per row. Where only counts are
     known, the fewest disputes are assumed, all won by the better side. Rows that are the same with
-    every seed vote once.
+    every seed vote once. If each vote had an even chance of either sign, the variance of their
+    total would be the sum of their squares.
     """
     there = ~np.isnan(sums)
     there[certain] &= np.cumsum(there[certain], axis=1) == 1
@@ -203,18 +199,10 @@ def _disputes(
             votes = weights @ scores.wrong[seed, :, start : start + BLOCK].astype(float)
             square += np.einsum("kn,kn->k", votes, votes)
         squares[:, seed] = np.where(known[:, seed], square, squares[:, seed])
-    return gaps.sum(axis=1), squares.sum(axis=1)
-
-
-def p_of_votes(totals: Array, squares: Array, step: Array | float = 1.0) -> Array:
-    """Two-sided p-values that votes for two sides differ by chance.
-
-    If each vote had an even chance of either sign, the variance of their total would be the sum
-    of their squares. step: the largest that one vote can be.
-    """
-    excess = np.abs(totals) - step
-    z = excess / np.sqrt(np.maximum(squares, ROUNDING))
-    return np.asarray(np.where(excess <= ROUNDING, 1.0, 2 * special.ndtr(-z)))
+    disputed = squares.sum(axis=1)
+    excess = np.abs(gaps.sum(axis=1)) - abs(weights).sum(axis=1) / 2  # less the largest vote
+    p = 2 * special.ndtr(-excess / np.sqrt(np.maximum(disputed, ROUNDING)))
+    return np.where(excess <= ROUNDING, 1.0, p), disputed
 
 
 def visible_difference(
@@ -230,22 +218,23 @@ def visible_difference(
     All tests must agree, so the largest of their bars counts. The shrunk variance holds a part of
     the difference's own, which varies with it: the power is averaged over quantiles of the latter.
     """
-    count, df, error, disputed = (
+    seeds, df, error, disputed = (
         statistics.median(getattr(d, name) for d in family)
         for name in ("seeds", "df", "error", "disputed")
     )
+    own = seeds - 1
+    quantiles = special.chdtri(own, (np.arange(VARIANCES) + 0.5) / VARIANCES) / own
+    shrunk = np.sqrt((df - own + own * quantiles) / df)  # errors; 1 is expected
     # The variance is skewed, so that its median is below its mean.
-    error *= float(_shrunk(special.chdtri(count - 1, 0.5) / (count - 1), count, df)) ** -0.5
-    own = special.chdtri(count - 1, (np.arange(VARIANCES) + 0.5) / VARIANCES) / (count - 1)
-    borrowed = df > count - 1 + ROUNDING
+    error /= float(np.median(shrunk))
+    borrowed = df > own + ROUNDING
     level *= RESERVE if borrowed else 1.0
-    bars = special.stdtrit(df, 1 - level / 2) * np.sqrt(_shrunk(own, count, df))
+    bars = special.stdtrit(df, 1 - level / 2) * shrunk
     if borrowed:  # the difference must be significant by itself too
-        by_itself = special.stdtrit(count - 1, 1 - ALPHA / ALONE / 2) * np.sqrt(own)
+        by_itself = special.stdtrit(own, 1 - ALPHA / ALONE / 2) * np.sqrt(quantiles)
         bars = np.maximum(bars, by_itself)
 
-    def lack(gap: float) -> float:
-        """How far the power is above what is wanted."""
+    def power(gap: float) -> float:
         noise = error
         if mean is not None:  # one of the two rows is this far from the others
             usual, *far = (max(p * (1 - p), ROUNDING) for p in (mean, mean - gap, mean + gap))
@@ -253,19 +242,10 @@ def visible_difference(
         least = bars * noise
         if examples:
             # Votes of all seeds; their total is off by as much as the mean is.
-            scale = examples * count
+            scale = examples * seeds
             votes = 1 - special.ndtri(level / 2) * max(disputed, scale * gap) ** 0.5
             least = np.maximum(least, votes / scale)
-        return float(special.ndtr((gap - least) / noise).mean()) - POWER
+        return float(special.ndtr((gap - least) / noise).mean())
 
-    most = error
-    while lack(most) < 0:
-        most *= 2
-        if most > 1e6 * error:
-            return None
-    return float(optimize.brentq(lack, most / 2 if most > error else 0.0, most, rtol=1e-4))
-
-
-def _shrunk(own: Array, seeds: float, df: float) -> Array:
-    """A variance with ``df`` degrees of freedom, seeds - 1 of them its own; 1 is expected."""
-    return (df - (seeds - 1) + (seeds - 1) * own) / df
+    gaps = (float(gap) for gap in error * np.geomspace(0.1, 1e4, 1200))
+    return next((gap for gap in gaps if power(gap) >= POWER), None)

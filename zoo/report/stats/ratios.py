@@ -12,7 +12,6 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -103,8 +102,7 @@ class Speeds:
             against = (r for r in reversed(row.cost_records) if _base_of(r) == self.base)
             if self.base and row.measured and (record := next(against, None)):
                 self.measured[row.name] = {"session": record.key, **record.samples}
-        clocks = [samples["clock"] for samples in self.measured.values()]
-        self.clock = clocks[-1] if clocks else ""
+        self.clock = next((s["clock"] for s in reversed(self.measured.values())), "")
         self._contention = {name: contention(of) for name, of in self.measured.items()}
 
     def ratio(self, phase: str, name: str, other: str) -> Ratio | None:
@@ -135,7 +133,7 @@ class Speeds:
     def rate(self, phase: str, name: str) -> float | None:
         """Real tokens/s of a row: its ratio to the base times the base's rate of the whole run."""
         base = self._base_rates.get(phase)
-        ratio = self.ratio(phase, name, self.base) if name != self.base else Ratio(1.0)
+        ratio = Ratio(1.0) if name == self.base else self.ratio(phase, name, self.base)
         if base is None or ratio is None or name not in self.measured:
             return None
         return ratio.value * base
@@ -171,6 +169,19 @@ def _product(parts: Sequence[tuple[float, list[Logs]]]) -> Session:
     return Session(processes, math.fsum(w * w for w in [*weights, math.fsum(weights)]))
 
 
+def combined(sessions: Sequence[Session], contended: bool = False) -> Ratio:
+    """The product of independent sessions' ratios, with its interval and its p-value."""
+    centres = [centre_and_error(session.logs, session.squares) for session in sessions]
+    centre = math.fsum(mean for mean, _ in centres)
+    errors = [error for _, error in centres if error is not None]
+    if len(errors) < len(centres):
+        return Ratio(math.exp(centre), contended=contended)
+    error = math.hypot(*errors)
+    p = 2 * statistics.NormalDist().cdf(-abs(centre) / error)
+    low, high = math.exp(centre - Z * error), math.exp(centre + Z * error)
+    return Ratio(math.exp(centre), low, high, p, contended)
+
+
 def find_reference(rows: Sequence[Row], wanted: str = "") -> str:
     """The cell that ratios are to: by name, or by some of its choices, as ``fused+sin``.
 
@@ -187,19 +198,6 @@ def find_reference(rows: Sequence[Row], wanted: str = "") -> str:
     raise ZooError(f"--reference {wanted}: no such cell here. There is: {names}")
 
 
-def combined(sessions: Sequence[Session], contended: bool = False) -> Ratio:
-    """The product of independent sessions' ratios, with its interval and its p-value."""
-    centres = [centre_and_error(session.logs, session.squares) for session in sessions]
-    centre = math.fsum(mean for mean, _ in centres)
-    errors = [error for _, error in centres if error is not None]
-    if len(errors) < len(centres):
-        return Ratio(math.exp(centre), contended=contended)
-    error = math.hypot(*errors)
-    p = 2 * (1 - NormalDist().cdf(abs(centre) / error))
-    half = Z * error
-    return Ratio(math.exp(centre), math.exp(centre - half), math.exp(centre + half), p, contended)
-
-
 def _base_of(record: Record) -> str:
     """The row that a cost measurement was made against; empty for one that failed."""
     reference = record.samples.get("reference", {})
@@ -214,9 +212,7 @@ def base_of(rows: Sequence[Row], reference: str = "") -> str:
     Empty where nothing was measured.
     """
     records = [r for row in rows for r in row.cost_records if reference in ("", row.name)]
-    records = [r for r in records if _base_of(r)]
-    if not records:
-        return ""
-    own = [r for r in records if _base_of(r) == reference]
-    # Records are in the order of rows here; the one measured last started last.
-    return _base_of((own or sorted(records, key=lambda r: r.started))[-1])
+    # The one measured against the reference itself, else the latest: records are in the order of
+    # rows here, and the one measured last started last.
+    records = sorted(filter(_base_of, records), key=lambda r: (_base_of(r) == reference, r.started))
+    return _base_of(records[-1]) if records else ""

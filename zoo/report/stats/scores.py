@@ -12,7 +12,6 @@ the normal one (Kott and Carr 1997 use it for samples in clusters, such as seeds
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -26,6 +25,7 @@ from zoo.report.stats.intervals import (
     Array,
     Interval,
     moderate,
+    symmetric,
     t_quantile,
     wilson,
 )
@@ -73,58 +73,43 @@ class Scores:
         means = np.nanmean(self.values if rows is None else self.values[rows], axis=1)
         return float(np.median(means)) if self.share else None
 
-    def duplicates(self) -> NDArray[np.int_]:
-        """(R,): for each row, the first one with the same results, itself where there is none.
+    def duplicates(self) -> list[int]:
+        """For each row, the first one with the same results, itself where there is none.
 
-        The same: the same seeds and values and, where known, the same wrong examples.
+        The same: the same seeds and values and, where known, the same wrong examples. Two
+        accuracies may be equal by chance: without the lists of errors nothing is the same.
         """
-        first = np.arange(len(self.values))
-        means = np.nanmean(self.values, axis=1)
-        for later in range(1, len(first)):
-            for row in np.flatnonzero(np.abs(means[:later] - means[later]) < ROUNDING):
-                if first[row] == row and self._equal(int(row), later):
-                    first[later] = row
-                    break
+        first: list[int] = []
+        seen: dict[bytes, int] = {}
+        for row, values in enumerate(self.values):
+            there = ~np.isnan(values)
+            known = there.sum() > 1 and (not self.examples or self.listed[there, row].all())
+            results = values.tobytes() + self.wrong[:, row].tobytes()
+            first.append(seen.setdefault(results, row) if known else row)
         return first
-
-    def _equal(self, first: int, second: int) -> bool:
-        mine, theirs = self.values[[first, second]]
-        there = ~np.isnan(mine)
-        if there.sum() < 2 or (there != ~np.isnan(theirs)).any():
-            return False
-        if np.abs(mine - theirs)[there].max() > ROUNDING:
-            return False
-        if not self.examples:
-            return True
-        # Two accuracies may be equal by chance: without the lists of errors nothing is the same.
-        if not self.listed[there][:, [first, second]].all():
-            return False
-        return bool((self.wrong[there, first] == self.wrong[there, second]).all())
 
 
 def scores_of(rows: Sequence[Row]) -> Scores:
-    """The scores of these rows, in their order, in the metric that ranks them."""
+    """The scores of these rows, each with a value, in the metric that ranks them."""
     metric = rows[0].metric
     seeds = sorted({seed for row in rows for seed in row.values})
-    values = np.array([[row.values.get(seed, np.nan) for seed in seeds] for row in rows])
-    values = values.reshape(len(rows), len(seeds))
-    fixed = np.array([row.deterministic for row in rows])
-    for place in np.flatnonzero(fixed).tolist():
-        values[place] = next(iter(rows[place].values.values()))
-    examples = max((row.examples for row in rows), default=0)
+    examples = max(row.examples for row in rows)
     counts = (r.metrics.get("examples") for row in rows for r in row.trained.values())
+    values = np.full((len(rows), len(seeds)), np.nan)
     wrong = np.zeros((len(seeds), len(rows), examples), dtype=bool)
     listed = np.zeros((len(seeds), len(rows)), dtype=bool)
-    for place, row in enumerate(rows if examples else ()):
-        masks = row.wrong
-        if fixed[place] and masks:
-            masks = dict.fromkeys(seeds, next(iter(masks.values())))
+    for place, row in enumerate(rows):
+        known, masks = row.values, row.wrong if examples else {}
+        if row.deterministic:
+            known = dict.fromkeys(seeds, next(iter(known.values())))
+            masks = dict.fromkeys(seeds, next(iter(masks.values()))) if masks else {}
         for number, seed in enumerate(seeds):
+            values[place, number] = known.get(seed, np.nan)
             if seed in masks:
                 wrong[number, place], listed[number, place] = masks[seed], True
     return Scores(
         values=values,
-        fixed=fixed,
+        fixed=np.array([row.deterministic for row in rows]),
         share=metric.lowest == 0.0 and metric.highest == 1.0,
         examples=examples,
         counted=next((int(count) for count in counts if count), 0),
@@ -134,34 +119,24 @@ def scores_of(rows: Sequence[Row]) -> Scores:
     )
 
 
-def row_intervals(scores: Scores) -> list[Interval | None]:
+def row_intervals(scores: Scores) -> list[Interval]:
     """Of each row: its mean over seeds with an interval; none with fewer than three seeds.
 
-    A fixed row has a mean and neither interval nor standard deviation; None for a row without
-    values.
+    A fixed row has a mean and no interval.
     """
     seeds = (~np.isnan(scores.values)).sum(axis=1)
-    intervals: list[Interval | None] = [None] * len(seeds)
-    for row in np.flatnonzero(seeds):
-        values = scores.values[row][~np.isnan(scores.values[row])]
-        spread = len(values) > 1 and not scores.fixed[row]
-        intervals[row] = Interval(
-            float(values.mean()), sd=float(values.std(ddof=1)) if spread else None
-        )
+    intervals = [Interval(float(mean)) for mean in np.nanmean(scores.values, axis=1)]
     enough = np.flatnonzero((seeds >= ENOUGH) & ~scores.fixed)
     if not len(enough):
         return intervals
     expected = scores.expected[enough]
     family = moderate(scores.values[enough], expected, len(enough))
     for k, row in enumerate(enough):
-        mean, count = float(family.mean[k]), int(family.seeds[k])
-        t, sd = t_quantile(float(family.df[k])), math.sqrt(float(family.own[k]))
+        mean, t = float(family.mean[k]), t_quantile(float(family.df[k]))
         if not scores.share:
-            intervals[row] = Interval(mean, t * float(family.error[k]), sd)
+            intervals[row] = symmetric(mean, t * float(family.error[k]))
             continue
-        dispersion = float(family.variance[k] / expected[k])
         # Perfect with every seed, and so are all others: binomial, for want of anything else.
-        dispersion = dispersion or 1 / (scores.counted or UNCOUNTED)
-        low, high = wilson(mean, count / dispersion, t)
-        intervals[row] = Interval(mean, max(mean - low, high - mean), sd, ends=(low, high))
+        dispersion = family.variance[k] / expected[k] or 1 / (scores.counted or UNCOUNTED)
+        intervals[row] = Interval(mean, *wilson(mean, float(family.seeds[k] / dispersion), t))
     return intervals

@@ -7,16 +7,13 @@ at first; pairs share the other half, and what one test does not need passes on 
 effects the pairs have all of it.
 
 A difference that is both an effect and a pair has one verdict. Rows with the same results are one
-row here: they are equal, and their differences from others count once.
-
-The pairs of very many rows would be millions. Only the first MOST_RANKED rows by score are ranked.
-These were picked by their scores, so we correct as if every pair of all rows had been tested.
+row here: they are equal, and their differences from others count once. The pairs of very many rows
+would be millions, of which none could be told apart: then effects alone are tested.
 """
 
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -32,7 +29,7 @@ from zoo.report.stats.scores import row_intervals, scores_of
 Weights = Mapping[str, float]  # row name to its weight in a sum of rows
 Key = tuple[tuple[int, float], ...]
 EFFECTS = 0.5  # of the level, divided among the main effects at first
-MOST_RANKED = 200  # rows
+MOST_RANKED = 200  # rows; of more, no pairs are tested
 
 
 class Verdicts:
@@ -41,7 +38,7 @@ class Verdicts:
     effects: the main effects, as weights of rows. enough: how many seeds a verdict needs. known:
     the rows that have a score. rows: those that are ranked. A row that lost a seed to a crash or a
     divergence is not: the seeds that remain are those that went well. Where no cell can be ranked,
-    nothing is. limited: whether more rows could be ranked than are. pairs, main: the differences
+    nothing is. limited: whether there are too many rows to rank them. pairs, main: the differences
     that were tested. tests: how many differences are corrected for.
     """
 
@@ -52,65 +49,41 @@ class Verdicts:
         self.known = [row for row in rows if row.values]
         self.scores = replace(scores_of(self.known), enough=enough) if self.known else None
         self._place = {row.name: number for number, row in enumerate(self.known)}
-        self._first: list[int] = self.scores.duplicates().tolist() if self.scores else []
-        self.rows = self._rankable()
-        # Deterministic baselines alone would rank above cells that have too few seeds.
-        if all(row.baseline for row in self.rows) and not all(row.baseline for row in rows):
-            self.rows = []
-        possible = math.comb(len(self._distinct()), 2)
+        self._first = self.scores.duplicates() if self.scores else []
+        self.rows = [
+            row
+            for row in self.known
+            if not row.failed and (row.deterministic or len(row.values) >= enough)
+        ]
         self.limited = len(self.rows) > MOST_RANKED
-        if self.limited:
-            by_score = sorted(self.rows, key=lambda row: -row.metric.better(row.mean))
-            first = {row.name for row in by_score[:MOST_RANKED]}
-            self.rows = [row for row in self.rows if row.name in first]
+        # Deterministic baselines alone would rank above cells that have too few seeds.
+        alone = all(row.baseline for row in self.rows) and not all(row.baseline for row in rows)
+        if alone or self.limited:
+            self.rows = []
         self._ranked = {row.name for row in self.rows}
-        ranked = self._distinct()
-        pairs = (((a, 1.0), (b, -1.0)) for a, b in itertools.combinations(ranked, 2))
+        distinct = sorted({self._first[self._place[name]] for name in self._ranked})
+        pairs = (((a, 1.0), (b, -1.0)) for a, b in itertools.combinations(distinct, 2))
         families = self._test(self._key(weights)[0] for weights in effects), self._test(pairs)
         self.main, self.pairs = (
             {key: difference for key, difference in family.items() if difference.p is not None}
             for family in families
         )
-        level = 1 - EFFECTS if self.main else 1.0
-        untested = possible - math.comb(len(ranked), 2)
+        levels = (EFFECTS, 1 - EFFECTS) if self.main and self.pairs else (1.0, 1.0)
         self._share: dict[Key, float] = {}
-        self._divide(EFFECTS, self.main, len(self.main))
-        each = self._divide(level, self.pairs, len(self.pairs) + untested)
-        self._untested = each * untested
-        self.tests = len(self._share) + untested
+        for level, family in zip(levels, (self.main, self.pairs), strict=True):
+            for key in family:
+                self._share[key] = self._share.get(key, 0.0) + level / len(family)
+        self.tests = len(self._share)
         # A pair that is an effect too is tested as a pair: there its family is larger.
         tests = families[0] | families[1]
-        shares = [self._share.get(key, 0.0) for key in tests]
-        differences = judged(list(tests.values()), shares, self._untested)
+        differences = judged([*tests.values()], [self._share.get(key, 0.0) for key in tests])
         self._difference = dict(zip(tests, differences, strict=True))
 
-    def _rankable(self) -> list[Row]:
-        fixed: list[bool] = self.scores.fixed.tolist() if self.scores else []
-        return [
-            row
-            for row, same in zip(self.known, fixed, strict=True)
-            if not row.failed and (same or len(row.values) >= self.enough)
-        ]
-
-    def _distinct(self) -> list[int]:
-        """The places of the ranked rows; of equal rows only the first."""
-        return sorted({self._first[self._place[row.name]] for row in self.rows})
-
     @cached_property
-    def intervals(self) -> dict[str, Interval | None]:
+    def intervals(self) -> dict[str, Interval]:
         """Row name to its mean with the interval, of the rows that have a score."""
         intervals = row_intervals(self.scores) if self.scores else []
-        return {
-            row.name: known.within(row.metric.lowest, row.metric.highest) if known else None
-            for row, known in zip(self.known, intervals, strict=True)
-        }
-
-    def _divide(self, level: float, among: Iterable[Key], count: int) -> float:
-        """Divide a part of the level among so many differences, of which these are tested."""
-        each = level / max(count, 1)
-        for key in among:
-            self._share[key] = self._share.get(key, 0.0) + each
-        return each
+        return {row.name: known for row, known in zip(self.known, intervals, strict=True)}
 
     def _test(self, sums: Iterable[Key]) -> dict[Key, Difference]:
         keys = [key for key in dict.fromkeys(sums) if key]
@@ -136,8 +109,7 @@ class Verdicts:
     def difference(self, weights: Weights) -> Difference | None:
         """A sum of rows in the family of this report; None where a row has no value.
 
-        One that is not in the family is tested at the level of a single one. A pair with a row that
-        is not among the first MOST_RANKED is None.
+        One that is not in the family is tested at the level of a single one.
         """
         if self.scores is None or any(name not in self._place for name in weights):
             return None
@@ -145,15 +117,13 @@ class Verdicts:
         if not key:
             places = [self._place[name] for name in weights]
             seeds = int((~np.isnan(self.scores.values[places]).any(axis=0)).sum())
-            return Difference(0.0, 0.0, seeds=seeds, p=1.0, adjusted=1.0, equal=True)
+            return Difference(0.0, 0.0, 0.0, seeds=seeds, p=1.0, adjusted=1.0, equal=True)
         if key not in self._difference:
-            if self.limited and len(key) == 2:
-                return None
             (self._difference[key],) = judged(list(self._test([key]).values()))
         difference = self._difference[key]
         if not difference.seeds:
             return None
-        return difference if sign > 0 else replace(difference, mean=-difference.mean)
+        return difference if sign > 0 else difference.turned()
 
     def pair(self, name: str, other: str) -> Difference | None:
         """The first row minus the second."""
@@ -168,9 +138,8 @@ class Verdicts:
         difference = self.pair(name, other)
         if difference is None or difference.adjusted is None:
             return None
-        if not difference.real:
-            return 0
-        return 1 if self.known[0].metric.better(difference.mean) > 0 else -1
+        better = 1 if self.known[0].metric.better(difference.mean) > 0 else -1
+        return better if difference.real else 0
 
     def best_of(self, rows: Sequence[Row]) -> Row | None:
         """The row with the best mean of those that are ranked; None where there is none."""
@@ -221,12 +190,10 @@ class Verdicts:
         compared with the best.
         """
         best = self.best_of(self.rows)
-        if best is None or len(self.rows) < 2:
-            return {}
         ranks = {
             row.name: 1 + len(self._better[row.name])
             for row in self.rows
-            if self.verdict(row.name, best.name) is not None
+            if best and self.verdict(row.name, best.name) is not None
         }
         return ranks if len(ranks) > 1 else {}
 
@@ -242,15 +209,14 @@ class Verdicts:
         noisy = {key: d for key, d in family.items() if d.error}
         of = [d for key, d in noisy.items() if {place for place, _ in key} <= cells]
         of = of or list(noisy.values())
-        if not of:
+        if not of or self.scores is None:
             return None
-        share = min(self._share[key] for key in family)
-        whole = sum(self._share.values()) + self._untested
-        scores, level = self.scores, ALPHA * share / whole
-        assert scores is not None
-        mean = scores.typical(sorted(cells) or None)
-        gap = visible_difference(of, level, scores.examples, mean)
-        metric = self.known[0].metric
+        level = ALPHA * min(self._share[key] for key in family) / sum(self._share.values())
+        mean = self.scores.typical(sorted(cells) or None)
+        gap, metric = (
+            visible_difference(of, level, self.scores.examples, mean),
+            self.known[0].metric,
+        )
         if gap is None or metric.lowest is None or metric.highest is None:
             return gap
         return gap if gap <= metric.highest - metric.lowest else None

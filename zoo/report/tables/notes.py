@@ -17,76 +17,72 @@ from zoo.report.stats.verdicts import MOST_RANKED
 from zoo.report.tables.text import ends, from_to, plain
 from zoo.sweep.records import Record, shared_part
 
-LINES = 4  # of the answer
 NAMED = 3  # rows of a list that are named, and lists
+# Settings of the model that a note names.
+SHOWN = ("layers", "dim", "heads", "max_length", "epochs", "init")
 
 
 def answer_of(run: EvaluatedRun) -> list[str]:
     """At most four lines: which row to use, which choices matter, the fastest cell, what to do."""
     cells = run.by_score(baseline=False)
-    if cells:
-        lines = [_conclusion(run, cells), _choices(run), _fastest(run, cells), _more_seeds(run)]
-    else:
-        lines = [f"No cell has a value of {run.metric.label}." if run.recorded_rows else ""]
+    if not cells:
+        return [f"No cell has a value of {run.metric.label}."] if run.records else []
+    lines = _conclusion(run, cells), _choices(run), _fastest(run, cells), _more_seeds(run)
     return [plain(line) for line in lines if line]
 
 
 def _names(run: EvaluatedRun, rows: Iterable[Row]) -> str:
-    return listed(run.short_names(rows), NAMED)
+    return listed([run.short_name(row) for row in rows], NAMED)
 
 
 def _conclusion(run: EvaluatedRun, cells: Sequence[Row]) -> str:
     """Which row to use, and what ties with it."""
     best, baseline = run.best or cells[0], next(iter(run.by_score(baseline=True)), None)
     others, ties = [row for row in cells if row is not best], run.tied_cells()[1:]
-    verdict = run.verdicts.verdict
     name, score = run.short_name(best), f"{run.metric.label} {run.score_text(best.name)}"
+    if others and all(run.verdicts.verdict(best.name, row.name) == 1 for row in others):
+        score += f", better than the {'other cell' if len(others) == 1 else 'other cells'}"
     tied = f" Not told apart from {name}: {_names(run, ties)}." if ties else ""
-    better = ""
-    if others and all(verdict(best.name, row.name) == 1 for row in others):
-        better = f", better than the {f'{len(others)} other cells' if others[1:] else 'other cell'}"
     if baseline is None:
-        if not others:
-            return f"{name} has {score}."
-        if not run.tied_cells():
-            return f"Undecided: {name} has the best {score}."
-        return f"Use {name}: {score}{better}.{tied}"
+        use = (
+            f"Use {name}: {score}"
+            if run.tied_cells()
+            else f"Undecided: {name} has the best {score}"
+        )
+        return f"{use}.{tied}" if others else f"{name} has {score}."
     rival, bar = run.short_name(baseline), run.score_text(baseline.name)
-    against = [verdict(row.name, baseline.name) for row in [best, *cells]]
+    against = [run.verdicts.verdict(row.name, baseline.name) for row in [best, *cells]]
     if 1 in against:
-        return f"Use {name}: {score}{better}. Best baseline: {bar} ({rival}).{tied}"
+        return f"Use {name}: {score}. Best baseline: {bar} ({rival}).{tied}"
     if against[0] == -1:
-        more = f"; {len(ties)} more {'tie' if ties[1:] else 'ties'} with it" if ties else ""
-        transformer = f"Best transformer: {run.score_text(best.name)} ({name}{more})."
-        return f"Use the baseline {rival}: {run.metric.label} {bar}. {transformer}"
+        use = f"Use the baseline {rival}: {run.metric.label} {bar}"
+        return f"{use}. Best transformer: {name} with {score}.{tied}"
     return f"Undecided: {name} has {score}, the baseline {rival} {bar}.{tied}"
 
 
 def _choices(run: EvaluatedRun) -> str:
     """The effects that are real, the largest first."""
+    if not run.effects:
+        return ""
     parts = []
-    pairs = [(e, e.difference) for e in (run.effects.main if run.effects else []) if e.difference]
+    pairs = [(effect, effect.difference) for effect in run.effects.main if effect.difference]
     for effect, difference in sorted(pairs, key=lambda pair: -abs(pair[1].mean)):
         names = effect.component, effect.against
         better, worse = names if run.metric.better(difference.mean) > 0 else names[::-1]
         if difference.real:
             size = run.metric.format_size(difference.mean, difference.half)
             parts.append(f"{better} is better than {worse} by {size}")
-    if not parts or not run.effects:
-        return ""
     how = "Averaged over the grid" if run.effects.averaged else "Exchanged one at a time"
     rest = f"; {counted(len(parts) - NAMED, 'more choice')} too" if parts[NAMED:] else ""
-    return f"{how}, {'; '.join(parts[:NAMED])}{rest}."
+    return f"{how}, {'; '.join(parts[:NAMED])}{rest}." if parts else ""
 
 
 def _fastest(run: EvaluatedRun, cells: Sequence[Row]) -> str:
     """Which of the cells that tie trains fastest; of all cells where none is ranked."""
     tied, speeds = run.tied_cells(), run.speeds
-    timed = [(row, rate) for row in tied or cells if (rate := speeds.rate("train", row.name))]
-    if not timed:
-        return ""
-    fastest, *others = (row for row, _ in sorted(timed, key=lambda pair: -pair[1]))
-    ratios = [(row, speeds.ratio("train", fastest.name, row.name)) for row in others]
+    rates = {row.name: run.speeds.rate("train", row.name) or 0.0 for row in tied or cells}
+    first, *others = sorted(tied or cells, key=lambda row: -rates[row.name])
+    ratios = [(row, speeds.ratio("train", first.name, row.name)) for row in others]
     slower = [(row, ratio) for row, ratio in ratios if ratio and ratio.verdict == 1]
     if not slower:
         return ""
@@ -94,7 +90,7 @@ def _fastest(run: EvaluatedRun, cells: Sequence[Row]) -> str:
     close = [row for row, ratio in ratios if not ratio or ratio.verdict != 1]
     rest = f"; not told apart from it: {_names(run, close)}" if close else ""
     return (
-        f"Of {'the cells that tie' if tied else 'all cells'}, {run.short_name(fastest)} trains "
+        f"Of {'the cells that tie' if tied else 'all cells'}, {run.short_name(first)} trains "
         f"fastest: {ratio.value:.2f} times as fast as {run.short_name(second)} "
         f"({ends(ratio.low, ratio.high)}){rest}."
     )
@@ -120,7 +116,9 @@ def notes_of(run: EvaluatedRun) -> list[str]:
         _speed(run),
         _visible(run),
         _equal_rows(run),
-        _chance(run),
+        f"Chance level of {run.metric.label}: {run.metric.format(run.chance)}."
+        if run.chance is not None
+        else "",
         _tuning(run),
         *run.remarks,
         made_on(run.typical, run.metric),
@@ -135,30 +133,28 @@ def _seeds(run: EvaluatedRun) -> str:
     counts = [len({record.seed for record in row.trained.values()}) for row in cells]
     if not counts:
         return ""
-    note = (
+    fixed = " A deterministic fit is the same with every seed, and has no interval."
+    lower = f" Lower {run.metric.label} is better."
+    return (
         f"Seeds: {from_to(min(counts), max(counts))} per row, paired across rows. ± is the 95% "
         f"interval of the mean over at least {ENOUGH} seeds. The variances of all rows are shrunk "
-        "towards each other."
+        f"towards each other.{fixed if any(row.deterministic for row in run.rows) else ''}"
+        f"{'' if run.metric.higher_is_better else lower}"
     )
-    if any(row.deterministic for row in run.rows):
-        note += " A deterministic fit is the same with every seed, and has no interval."
-    if not run.metric.higher_is_better:
-        note += f" Lower {run.metric.label} is better."
-    return note
 
 
 def _rank(run: EvaluatedRun) -> str:
-    verdicts, scored = run.verdicts, run.metric.scored
+    verdicts = run.verdicts
+    if verdicts.limited:
+        return f"Of more than {MOST_RANKED} rows none are ranked: effects alone are tested."
     if not verdicts.ranks():
         return ""
-    votes = f" and McNemar's test over the {scored} on which two rows disagree"
-    limit = f" Only the first {MOST_RANKED} rows by score are ranked."
+    votes = f" and McNemar's test over the {run.metric.scored} on which two rows disagree"
     return (
         "Rank: 1 + the number of rows that are significantly better (paired t-test over seeds"
         f"{votes if any(row.examples for row in run.rows) else ''}; 5% level, Holm's correction "
         f"for {counted(verdicts.tests, 'comparison')}: every pair of rows and every effect). "
         "Trained again with new seeds and scored on this test set, they would be better again."
-        f"{limit if verdicts.limited else ''}"
     )
 
 
@@ -221,35 +217,18 @@ def _equal_rows(run: EvaluatedRun) -> str:
     return note
 
 
-def _chance(run: EvaluatedRun) -> str:
-    if run.chance is None:
-        return ""
-    level = f"Chance level of {run.metric.label}: {run.metric.format(run.chance)}"
-    rows = [row for row in run.rows if row.values and _at_chance(run, row, run.chance)]
-    return f"{level}; not better than it: {_names(run, rows)}." if rows else f"{level}."
-
-
-def _at_chance(run: EvaluatedRun, row: Row, chance: float) -> bool:
-    """Whether a row with a score is no better than chance, over seeds or over other test sets."""
-    interval, better = run.verdicts.intervals[row.name], run.metric.better
-    errors = [run.sampling_error(row), interval.half if interval else None]
-    return better(row.mean) - max(filter(None, errors), default=0.0) <= better(chance)
-
-
 def _tuning(run: EvaluatedRun) -> str:
     """Which settings were tried, and on what."""
     first = next((row for row in run.recorded_rows if row.chosen and row.trials), None)
     if first is None:
         return ""
     config = first.trials[0].config
-    tuning, validation = config["tuning"], config["data"].get("validation")
-    part = "the validation" if validation else f"{tuning['share']:.0%} of the training"
-    settings = [
-        f"{name.replace('_', ' ')} of {', '.join(f'{value:g}' for value in values)}"
-        for name, values in tuning["values"].items()
-    ]
+    tuning, part = config["tuning"], "the validation"
+    if not config["data"].get("validation"):
+        part = f"{tuning['share']:.0%} of the training"
+    tried = [f"{n} of {', '.join(map(str, v))}" for n, v in tuning["values"].items()]
     return (
-        f"Each row was trained with {' and '.join(settings)} and scored on {part} split "
+        f"Each row was trained with {' and '.join(tried)} and scored on {part} split "
         f"({counted(tuning['seeds'], 'seed')}). The value in the table was chosen by that score, "
         "and then trained on the whole training split."
     )
@@ -257,51 +236,39 @@ def _tuning(run: EvaluatedRun) -> str:
 
 def made_on(record: Record, metric: MetricDescription) -> str:
     """Data, model and machine of a record, in three sentences."""
-    config, data = record.config, record.config["data"]
-    sizes, training, scored = config.get("sizes", {}), config.get("training", {}), metric.scored
+    config, data, scored = record.config, record.config["data"], metric.scored
+    training, size = config.get("training", {}), str(data.get("summary") or "").rstrip(".")
+    settings = {**config.get("sizes", {}), "epochs": training.get("epochs")}
+    settings |= shared_part(config, "pretraining")
     model = [
-        counted(sizes["layers"], "layer") if "layers" in sizes else "",
-        f"width {sizes['dim']}" if "dim" in sizes else "",
-        counted(sizes["heads"], "head") if "heads" in sizes else "",
-        f"{sizes['max_length']} tokens" if "max_length" in sizes else "",
-        counted(training["epochs"], "epoch") if "epochs" in training else "",
-        _pretraining(shared_part(config, "pretraining")),
+        f"{name.replace('_', ' ')} {value}"
+        for name, value in settings.items()
+        if name in SHOWN and value
     ]
-    size, validation = str(data.get("summary") or "").rstrip("."), data.get("validation")
     if not size and "train" in data and "test" in data:
-        held_out = f", {validation} validation" if validation else ""
+        held_out = f", {data['validation']} validation" if data.get("validation") else ""
         size = f"{data['train']} training{held_out} and {data['test']} test {scored}"
-        if (duplicates := data.get("duplicates")) is not None:
-            kept = config.get("task_options", {}).get("keep_duplicates", True) or not duplicates
+        if duplicates := data.get("duplicates"):
+            kept = config.get("task_options", {}).get("keep_duplicates", True)
             size += f", {duplicates} in both{'' if kept else ' (dropped from training)'}"
     about = f"{data['name']} ({data['fingerprint'][:12]}){f', {size}' if size else ''}"
     # The score of a trial is in no table.
     if record.kind != "tune" and (share := training.get("validation", 0.0)):
-        split = f"the validation split, {validation} {scored}" if validation else ""
-        about += f"; scored on {split or f'{share:.0%} of the training {scored}, held out from it'}"
-    described = ", ".join(filter(None, model))
-    return (
-        f"Data: {about}. {f'Model: {described}. ' if described else ''}"
-        f"Machine: {machine_summary(record.environment)}."
-    )
-
-
-def _pretraining(stage: Mapping[str, Any]) -> str:
-    """Where the weights of every cell came from; empty where they were drawn."""
-    if stage.get("init") == "pretrain":
-        return f"pretrained for {counted(stage['pretrain_epochs'], 'epoch')} on the training texts"
-    return f"begun with the encoder of {plain(stage['init'], 60)}" if stage.get("init") else ""
+        part = "the validation split" if data.get("validation") else f"{share:.0%} of the training"
+        about += f"; scored on {part} {scored}"
+    described = f"Model: {', '.join(model)}. " if model else ""
+    return f"Data: {about}. {described}Machine: {machine_summary(record.environment)}."
 
 
 def machine_summary(environment: Mapping[str, Any]) -> str:
     """``AMD EPYC, 2 threads, torch 2.13.0+cpu, fp32``; what is not known is left out."""
-    threads, torch = environment.get("threads"), environment.get("torch")
+    known = {name: value for name, value in environment.items() if value}
     parts = [
-        str(environment.get("device_name") or environment.get("device") or "unknown"),
-        counted(threads, "thread") if threads else "",
-        f"torch {torch}" if torch else "",
-        str(environment.get("precision") or ""),
-        f"niceness {nice}" if (nice := environment.get("nice")) else "",
+        str(known.get("device_name") or known.get("device") or "unknown"),
+        counted(known["threads"], "thread") if "threads" in known else "",
+        f"torch {known['torch']}" if "torch" in known else "",
+        str(known.get("precision", "")),
+        f"niceness {known['nice']}" if "nice" in known else "",
     ]
     return ", ".join(filter(None, parts))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -11,7 +10,7 @@ from scipy import stats
 
 from zoo.errors import ZooError
 from zoo.report.rows import varying
-from zoo.report.stats.intervals import Interval
+from zoo.report.stats.intervals import Interval, symmetric
 from zoo.report.tables.notes import machine_summary, mixed
 from zoo.report.tables.text import bullets, tabulated
 from zoo.sweep.records import Record
@@ -41,7 +40,7 @@ def fit(values: Sequence[int], costs: Sequence[float]) -> Interval | None:
         return None
     logs = np.log(np.array(upper, dtype=float))
     line = stats.linregress(logs[:, 0], logs[:, 1])
-    return Interval(float(line.slope), float(stats.t.ppf(0.975, len(upper) - 2) * line.stderr))
+    return symmetric(float(line.slope), float(stats.t.ppf(0.975, len(upper) - 2) * line.stderr))
 
 
 def axis(records: Sequence[Record]) -> str:
@@ -74,29 +73,15 @@ def scale_table(records: Sequence[Record]) -> pd.DataFrame:
     return frame
 
 
-@dataclass(frozen=True)
-class Curve:
-    """One cell along the axis. frame: its rows of the table."""
-
-    name: str
-    over: str
-    frame: pd.DataFrame
-
-    def points(self, metric: str) -> tuple[list[int], list[float]]:
-        """Values and costs of the points that could be measured."""
-        known = self.frame.dropna(subset=[metric])
-        return known[self.over].tolist(), known[metric].tolist()
-
-    def power(self, metric: str) -> str:
-        """How the cost grows: ``2.00 ± 0.03``; empty where too few points were measured."""
-        exponent = fit(*self.points(metric))
-        return exponent.text(2) if exponent else ""
-
-
-def curves(records: Sequence[Record]) -> list[Curve]:
-    """The cells in the order in which they were recorded."""
-    groups = scale_table(records).groupby("cell", sort=False)
-    return [Curve(str(name), axis(records), frame) for name, frame in groups]
+def powers(records: Sequence[Record]) -> dict[str, dict[str, str]]:
+    """Cell to how each cost grows, ``2.00 ± 0.03``; empty where too few points were measured."""
+    found: dict[str, dict[str, str]] = {}
+    for name, frame in scale_table(records).groupby("cell", sort=False):
+        for cost in COSTS:
+            known = frame.dropna(subset=[cost])
+            exponent = fit(known[axis(records)].tolist(), known[cost].tolist())
+            found.setdefault(str(name), {})[cost] = exponent.text(2) if exponent else ""
+    return found
 
 
 def as_text(records: Sequence[Record], style: str = "simple") -> str:
@@ -108,7 +93,7 @@ def as_text(records: Sequence[Record], style: str = "simple") -> str:
         frame[cost] = shown.where(frame[cost].notna(), "")
     frame = frame.rename(columns={cost: head for cost, (head, _) in COSTS.items()})
     frame[over] = frame[over].map("{:,}".format)
-    powers = [[c.name, *map(c.power, COSTS)] for c in curves(records)]
+    exponents = [[name, *of_cell.values()] for name, of_cell in powers(records).items()]
     heads = ["cell", "train time", "infer time", "train memory", "infer memory"]
     ways = dict.fromkeys(str(r.metrics["memory_how"]) for r in records if r.metrics)
     base = records[0].config["base"].items()
@@ -127,7 +112,7 @@ def as_text(records: Sequence[Record], style: str = "simple") -> str:
     parts = [
         tabulated(frame.to_numpy().tolist(), frame.columns.tolist(), style, align),
         f"Grows with {over} to the power of:",
-        tabulated(powers, heads, style),
+        tabulated(exponents, heads, style),
         bullets(notes),
     ]
     return "\n\n".join(parts)

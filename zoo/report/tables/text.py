@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 
 def plain(text: object, most: int | None = None) -> str:
@@ -51,7 +51,7 @@ def code(text: object) -> str:
     return f"{fence}{shown}{fence}" if len(fence) == 1 else f"{fence} {shown} {fence}"
 
 
-def bullets(lines: Sequence[str]) -> str:
+def bullets(lines: Iterable[str]) -> str:
     """One item a line; lines are Markdown already."""
     return "\n".join(f"- {line}" for line in lines)
 
