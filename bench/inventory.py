@@ -1,18 +1,18 @@
 """Which parts there are, and which other libraries have them: ``python -m bench.inventory``.
 
     zoo check all --json > checks.json
-    python -m bench.inventory checks.json                            # prints the tables
-    python -m bench.inventory checks.json --out results/inventory    # and keeps what they come from
+    python -m bench.inventory checks.json results/inventory
 
 The parts are those of the registry: what is installed. A part counts where every check of its kind
 was run, at least one passed and none failed. Which libraries have a part is said in inventory.toml.
-``python -m bench.publish`` makes the published tables from what ``--out`` wrote.
+``python -m bench.publish`` makes the published tables from the lines that are written.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -59,9 +59,6 @@ class Part:
     def counts(self) -> bool:
         """Whether it is in the tables."""
         return self.passed > 0 and not self.failed and not self.missing
-
-    def __str__(self) -> str:
-        return f"`{self.kind}/{self.name}`"
 
 
 @dataclass(frozen=True)
@@ -124,7 +121,7 @@ def numbers_table(parts: Sequence[Part], facts: Facts) -> str:
 
 
 def page(parts: Sequence[Part], facts: Facts) -> str:
-    """The numbers, a table of the parts of every kind, and what was left out of them and why."""
+    """The numbers, and a table of the parts of every kind."""
     blocks = [ABOUT, numbers_table(parts, facts)]
     libraries = [f"{name} {version}" for name, version in facts.versions.items()]
     for kind in AXES:
@@ -132,11 +129,6 @@ def page(parts: Sequence[Part], facts: Facts) -> str:
         rows = [[f"`{part.name}`", part.distribution, *_cells(part, facts)] for part in own]
         if rows:
             blocks += [f"## {kind}", _table(["part", "from", *libraries], rows)]
-    failing = [f"{part} ({', '.join(part.failed)})" for part in parts if part.failed]
-    missing = [str(part) for part in parts if not part.counts and not part.failed]
-    for reason, names in (("checks fail", failing), ("not all checks were run", missing)):
-        if names:
-            blocks.append(f"Left out, because {reason}: {', '.join(names)}.")
     return "\n\n".join(blocks) + "\n"
 
 
@@ -158,13 +150,8 @@ def _cells(part: Part, facts: Facts) -> list[str]:
     names = facts.of(part)
     if names is None:
         return ["?" for _ in facts.versions]
-    return [_cell(names.get(library, "")) for library in facts.versions]
-
-
-def _cell(name: str) -> str:
-    if name.startswith(OTHER_FORM):
-        return f"{OTHER_FORM} `{name.removeprefix(OTHER_FORM)}`"
-    return f"`{name}`" if name else "–"
+    written = [names.get(library, "") for library in facts.versions]
+    return [re.sub("^(~?)(.+)", lambda m: f"{m[1]} `{m[2]}`".strip(), n) or "–" for n in written]
 
 
 def _table(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
@@ -200,17 +187,18 @@ def publish(source: Path, directory: Path) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the tables and return the exit status: 2 for bad input."""
+    """Write the lines, name the parts that do not count, and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m bench.inventory", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("file", type=Path, help="what zoo check --json printed")
-    parser.add_argument("--out", type=Path, help=f"write {FILE} there")
+    parser.add_argument("directory", type=Path, help=f"where to write {FILE}")
     options = parser.parse_args(arguments)
     try:
         parts = find_parts(load().registry, read_results(options.file))
-        print(page(parts, Facts.read()), end="")
-        if options.out is not None:
-            write(parts, options.out)
+        write(parts, options.directory)
+        for part in parts:
+            if not part.counts:
+                print(f"{part.kind}/{part.name}: not counted: {part.failed or 'not all run'}")
     except ZooError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

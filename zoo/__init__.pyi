@@ -122,22 +122,19 @@ def bench(
     block: Blocks, a comma list or all.  [default: pre]
     pool: Pools, a comma list or all.  [default: mean]
     baseline: Baselines, a comma list, all or none. Where texts are cut, one that reads
-        texts has a second row, NAME(whole=True), which reads the whole of each text; name
-        whole=True or whole=False for one row.  [default: tfidf-logreg; lm: ngram; mlm:
-        neighbour-ngram; seq2seq: none; tag: window-logreg]
-    design: Cross all, or change one at a time. factorial: every combination of the parts;
-        one-factor: the first part of each option, and one change of it at a time.
-        [default: factorial]
+        texts has a second row, NAME(whole=True), which reads whole texts.  [default: tfidf-
+        logreg; lm: ngram; mlm: neighbour-ngram; seq2seq: none; tag: window-logreg]
+    design: Cross all, or change one at a time. factorial: every combination; one-factor:
+        the first part of each option, and one change of it at a time.  [default: factorial]
     phases: train (scores), cost (speed, memory) or both.  [default: train,cost]
     reference: The row that speeds are divided by; by default the first, of those that can
         run. Some of its parts are enough: fused+sin.
     metric: The score that ranks rows; by default the task's first. Another is macro_f1.
-    jobs: Models trained at once; by default as many as fit the cores, one on a GPU or with
-        --threads, and on a cluster as many as fit it. Speeds are measured alone.
+    jobs: Models trained at once; by default as many as fit the cores or the cluster, one on
+        a GPU or with --threads. Speeds are measured alone.
     threads: Threads of each model; 0: as the cores allow. A training then has its share of
-        the cores, one where the whole plan has as many trainings as cores, and a
-        measurement on a CPU has one; a container's limit and OMP_NUM_THREADS count. On a
-        cluster 0 is 1.  [default: 0]
+        the cores, a measurement on a CPU has one, and on a cluster each has one.  [default:
+        0]
     blocks: Times that each model is timed; by default 12 to 40. It goes on above 12 until
         every speed is known within 2% of the reference's. At several lengths it is 6.
     timeout: Most seconds per training or timing; by default no limit.
@@ -345,9 +342,8 @@ def train(
     block: Blocks, a comma list or all.  [default: pre]
     pool: Pools, a comma list or all.  [default: mean]
     threads: Threads of each model; 0: as the cores allow. A training then has its share of
-        the cores, one where the whole plan has as many trainings as cores, and a
-        measurement on a CPU has one; a container's limit and OMP_NUM_THREADS count. On a
-        cluster 0 is 1.  [default: 0]
+        the cores, a measurement on a CPU has one, and on a cluster each has one.  [default:
+        0]
     timeout: Most seconds per training or timing; by default no limit.
     dim: Width of the model.  [default: 64]
     layers: Number of blocks.  [default: 2]

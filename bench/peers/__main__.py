@@ -17,6 +17,7 @@ from bench.peers import encoders, ragged
 from bench.peers.comparison import Comparison, Output, joined, skipped
 from bench.peers.model_pairs import UnequalError
 from bench.peers.options import Options
+from zoo.config.places import refuse_unwritable
 from zoo.config.settings import Execution
 from zoo.errors import ZooError, nearest, one_line
 from zoo.execution.cost_job import PROCESSES
@@ -46,14 +47,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("work", nargs="*", metavar="WORK", help=f"any of {', '.join(WORKS)}")
     until = f"{LEAST_BLOCKS} to {MOST_BLOCKS}, until intervals reach at most 2% to each side"
     parser.add_argument(
-        "--blocks", type=_positive, default=0, help=f"of every comparison (default: {until})"
+        "--blocks", type=int, default=0, help=f"of every comparison (default: {until})"
     )
     parser.add_argument("--quick", action="store_true", help="tiny sizes, one block, one process")
     parser.add_argument(
         "--out", type=Path, help="also write the lines to this file, in place of earlier ones"
     )
     parser.add_argument("--data", type=Path, help="a directory with BBC news")
-    parser.add_argument("--threads", type=_positive, default=1, help="torch's (default: 1)")
+    parser.add_argument("--threads", type=int, default=1, help="torch's (default: 1)")
     parser.add_argument("--device", default="cpu", choices=("auto", "cpu", "cuda", "mps"))
     parser.add_argument(
         "--precision", default="fp32", choices=("fp32", "bf16"), help="where a work has both"
@@ -62,16 +63,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name in given.work:
         if name not in WORKS:
             parser.error(f"no work '{name}'{nearest(name, list(WORKS))}")
-    if 0 < given.blocks < LEAST_BLOCKS and not given.quick:
+    if given.blocks and given.blocks < LEAST_BLOCKS:
         parser.error(f"--blocks {given.blocks}: at least {LEAST_BLOCKS}, or intervals are too wide")
-    if given.data and not given.data.exists():
-        parser.error(f"--data {given.data}: no such directory")
-    if given.out:
-        try:
-            given.out.open("a").close()
-        except OSError as error:
-            parser.error(f"--out {given.out}: {error.strerror}")
     try:
+        if given.out:
+            refuse_unwritable(given.out, is_file=True)
         runtime = resolve(Execution(device=given.device, precision=given.precision, compile=False))
     except (ZooError, ValueError) as error:
         parser.error(" ".join(str(error).split()))
@@ -117,13 +113,6 @@ def _lines(name: str, options: Options, threads: int) -> list[Comparison]:
     """The comparisons of a work in this process alone."""
     torch.set_num_threads(threads)
     return list(WORKS[name](options))
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{number}: at least 1")
-    return number
 
 
 if __name__ == "__main__":

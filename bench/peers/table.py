@@ -17,14 +17,10 @@ VERDICTS = {1: "faster", -1: "slower", 0: "not told apart"}
 
 
 def as_markdown(file: Path) -> str:
-    """The table with notes on machine and intervals; empty without any file.
-
-    Lines of too few blocks are not shown; a sentence says how many there are.
-    """
-    shown, hidden = _shown(file)
-    if not shown:
-        return "\n".join([*hidden, ""])
-    notes = "\n".join(f"- {note}" for note in [*_notes(shown), *hidden])
+    """The table with notes on machine and intervals; empty without any comparison."""
+    if not (shown := _shown(file)):
+        return ""
+    notes = "\n".join(f"- {note}" for note in _notes(shown))
     return f"{grid([_row(one) for one in shown])}\n\n{notes}\n"
 
 
@@ -33,8 +29,9 @@ def summary(file: Path) -> str:
 
     Then machine and commit, and whether a GPU was among the machines.
     """
-    shown, hidden = _shown(file)
-    sentences = [] if shown else hidden
+    if not (shown := _shown(file)):
+        return ""
+    sentences = []
     for work in dict.fromkeys(one.work.partition(" ")[0] for one in shown):
         of_work = [one for one in shown if one.work.startswith(work)]
         ratios = [one.estimate.value for one in of_work]
@@ -45,15 +42,14 @@ def summary(file: Path) -> str:
             f"{counts}, and the whole interval is at 1 or above in "
             f"{sum((one.low or 0) >= 1 for one in of_work)}."
         )
-    if shown:
-        sentences += _made_on(shown)
-        sentences += [] if any(one.device == "cuda" for one in shown) else [NO_GPU]
-    return "\n".join([*sentences, ""]) if sentences else ""
+    sentences += _made_on(shown)
+    sentences += [] if any(one.device == "cuda" for one in shown) else [NO_GPU]
+    return "\n".join([*sentences, ""])
 
 
 def verdict_counts(file: Path) -> dict[str, int]:
     """What the zoo is in these comparisons, and in how many: ``faster``, and so on."""
-    return _counts(_shown(file)[0])
+    return _counts(_shown(file))
 
 
 def _verdict(one: Comparison) -> str:
@@ -65,16 +61,9 @@ def _counts(comparisons: Iterable[Comparison]) -> dict[str, int]:
     return {words: n for words in VERDICTS.values() if (n := verdicts.count(words))}
 
 
-def _shown(file: Path) -> tuple[list[Comparison], list[str]]:
-    """The comparisons that are shown, and in a sentence what is not."""
-    if not file.exists():
-        return [], []
-    made = [one for one in read(file) if not one.skipped]
-    shown = [one for one in made if one.low is not None]
-    if few := len(made) - len(shown):
-        lines = f"{counted(few, 'line')} of too few blocks for an interval"
-        return shown, [f"Not shown of {file.name}: {lines}."]
-    return shown, [] if shown else ["Nothing is measured yet."]
+def _shown(file: Path) -> list[Comparison]:
+    """The comparisons with an interval."""
+    return [one for one in read(file) if one.low is not None] if file.exists() else []
 
 
 def _row(one: Comparison) -> dict[str, str]:

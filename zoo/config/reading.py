@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import codecs
-from encodings.aliases import aliases
 from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeInt
 from pydantic_core import PydanticCustomError
-
-from zoo.errors import nearest
 
 # Words for delimiters that are hard to type or to see.
 DELIMITERS = {"tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
@@ -60,10 +57,7 @@ def _encoding(value: str) -> str:
         if value and not codecs.lookup(value)._is_text_encoding:
             raise LookupError
     except (LookupError, ValueError):
-        close = nearest(value.replace("-", "_"), aliases).partition(" There is")[0].rstrip(".;")
-        raise PydanticCustomError(
-            "encoding", f"no such encoding, as Python names them{close}"
-        ) from None
+        raise PydanticCustomError("encoding", "no such encoding, as Python names them") from None
     return value
 
 

@@ -59,14 +59,12 @@ class Request(BaseModel):
     baseline: str = Field(
         default="tfidf-logreg",
         description="Baselines, a comma list, all or none. Where texts are cut, one that reads "
-        "texts has a second row, NAME(whole=True), which reads the whole of each "
-        "text; name whole=True or whole=False for one row.",
+        "texts has a second row, NAME(whole=True), which reads whole texts.",
     )
     design: Design = Field(
         default="factorial",
-        description="Cross all, or change one at a time. factorial: every combination of the "
-        "parts; one-factor: the first part of each option, and one change of it at "
-        "a time.",
+        description="Cross all, or change one at a time. factorial: every combination; "
+        "one-factor: the first part of each option, and one change of it at a time.",
     )
     data: str | None = Field(
         default=None,
@@ -98,17 +96,14 @@ class Request(BaseModel):
     )
     jobs: PositiveInt | None = Field(
         default=None,
-        description="Models trained at once; by default as many as fit the cores, one on a GPU "
-        "or with --threads, and on a cluster as many as fit it. Speeds are measured "
-        "alone.",
+        description="Models trained at once; by default as many as fit the cores or the cluster, "
+        "one on a GPU or with --threads. Speeds are measured alone.",
     )
     threads: NonNegativeInt = Field(
         default=0,
         le=1024,  # of a million, torch ends the process
-        description="Threads of each model; 0: as the cores allow. A training then has its "
-        "share of the cores, one where the whole plan has as many trainings as "
-        "cores, and a measurement on a CPU has one; a container's limit and "
-        "OMP_NUM_THREADS count. On a cluster 0 is 1.",
+        description="Threads of each model; 0: as the cores allow. A training then has its share "
+        "of the cores, a measurement on a CPU has one, and on a cluster each has one.",
     )
     blocks: PositiveInt | None = Field(
         default=None,

@@ -111,12 +111,9 @@ def test_a_verdict_needs_a_difference_that_is_worth_it(tmp_path, ratio, contenti
     assert row[3].endswith("*") == (contention > 1.5) == ("other work had the core" in table)
 
 
-def test_lines_of_too_few_blocks_are_counted(tmp_path):
-    file = tmp_path / "lines.jsonl"
-    written(file, line("y", 1.2), part("z", EVEN[:3]))
-    table = as_markdown(file)
-    assert [row[2] for row in cells(table)] == ["against", "y"]
-    assert "- Not shown of lines.jsonl: 1 line of too few blocks for an interval." in table
+def test_lines_of_too_few_blocks_for_an_interval_are_not_shown(tmp_path):
+    file = written(tmp_path / "lines.jsonl", line("y", 1.2), part("z", EVEN[:3]))
+    assert [row[2] for row in cells(as_markdown(file))] == ["against", "y"]
     assert "1.20 to 1.20" in summary(file)
 
 

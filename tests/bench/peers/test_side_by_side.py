@@ -171,11 +171,9 @@ def test_a_work_that_fails_is_reported_and_the_next_one_runs(monkeypatch, capsys
     "words",
     [
         ["trainig"],
-        ["training", "--blocks", "0", "--quick"],
         ["training", "--blocks", "11"],
         ["training", "--device", "abacus"],
         ["training", "--precision", "fp16"],
-        ["articles", "--data", "nowhere"],
         ["training", "--out", "nowhere/lines.jsonl"],
     ],
 )
