@@ -13,7 +13,7 @@ from zoo.config.sizes import Sizes
 from zoo.data.sources.load_data import stored
 from zoo.errors import StoppedError, ZooError
 from zoo.files import scratch_directory
-from zoo.inference.requests import build_requests, single
+from zoo.inference.requests import build_requests
 from zoo.registry import AXES, loading
 from zoo.sweep.cost import measure_rows
 from zoo.sweep.options import with_options
@@ -191,7 +191,9 @@ def train(
             raise ZooError("--row is of a run: say which with --from (from_)")
         zoo = _load(files, suite)
         options |= {"suite": suite, "plugins": files}
-        request = single(build_requests(options, zoo.registry, ignored=COMPARING))
+        request, *others = build_requests(options, zoo.registry, ignored=COMPARING)
+        if others:
+            raise ZooError(f"zoo train takes one data set, not {len(others) + 1}")
     else:
         if suite:
             raise ZooError("--from and --suite both hold options: use one of them")

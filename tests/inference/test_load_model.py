@@ -42,7 +42,7 @@ def pickled(directory: Path) -> None:
 RUNS_CODE = "encoder-zoo:rope(base=__import__('os').mkdir('ran'))"
 DAMAGE = {
     "not there": (shutil.rmtree, "no directory"),
-    "empty": (lambda d: [f.unlink() for f in d.iterdir()], "holds no model: it has no config"),
+    "empty": (lambda d: [f.unlink() for f in d.iterdir()], "holds no model: config.json"),
     "config cut short": (truncated("config.json"), "cannot be read, it may be cut short"),
     "not JSON": (lambda d: (d / "config.json").write_bytes(b"\xff\x00"), "cannot be read"),
     "of another library": (
@@ -64,11 +64,11 @@ DAMAGE = {
         "config.json does not describe a model: parts",
     ),
     "weights cut short": (truncated("model.safetensors"), "model.safetensors is damaged"),
-    "weights pickled": (pickled, "does not match"),
+    "weights pickled": (pickled, "files do not match"),
     "tokenizer missing": (lambda d: (d / "tokenizer.json").unlink(), "is missing"),
-    "other sizes": (with_config(lambda c: c["sizes"].update(ffn_dim=64)), "does not match"),
+    "other sizes": (with_config(lambda c: c["sizes"].update(ffn_dim=64)), "do not match"),
     "impossible sizes": (with_config(lambda c: c["sizes"].update(heads=3)), "cannot be built"),
-    "a weight missing": (with_weights(lambda t: t.popitem()), "does not match"),
+    "a weight missing": (with_weights(lambda t: t.popitem()), "do not match"),
     "other weights": (
         with_weights(lambda t: [w.mul_(1.1) for w in t.values()]),
         "gives other outputs here than when it was saved",

@@ -103,7 +103,7 @@ def test_predict_reads_it_with_the_same_options(saved, folder, said):
     printed = said(*source, *READING, "--text-column", 4, status=2)
     assert "has no column '4' (--text-column)" in printed.err
     printed = said("predict", saved, "a text", "--no-header", status=2)
-    assert "--no-header: for --input FILE" in printed.err
+    assert "or how it is read: use one of the two" in printed.err
 
 
 def test_predict_leaves_broken_rows_out_where_asked(saved, tmp_path, capsys):

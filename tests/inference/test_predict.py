@@ -112,7 +112,7 @@ def test_tokens_beyond_the_models_length_change_nothing(model):
         (["\u200b"], "text 1 is empty"),
         (["\udc80"], "is not UTF-8"),
         (["text", "--input", "lines.txt"], "use one of the two"),
-        (["text", "--text-column", "x"], "--text-column is for --input FILE"),
+        (["text", "--text-column", "x"], "or how it is read: use one of the two"),
         (["--input", "nowhere.txt"], "nowhere.txt cannot be read: No such file"),
         (["--input", "."], "nothing.txt: 'text' is empty"),
         (["--input", "nothing.txt"], "nothing.txt is empty: it has no rows"),

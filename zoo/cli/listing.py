@@ -153,7 +153,6 @@ zoo new data my-texts --into ~/plugins
 def new(kind: str, name: str, into: Path) -> None:
     """Write the files, and print the commands that come next."""
     plugin = NewPlugin(kind, name)
-    _refuse_taken(plugin)
     folder = write_plugin(plugin, into)
     # With "./", so that pip does not read it as a name on PyPI.
     path = str(folder) if folder.is_absolute() else f"./{folder}"
@@ -162,15 +161,3 @@ def new(kind: str, name: str, into: Path) -> None:
     click.echo(f"  zoo check {kind}/{name}")
     if plugin.bench:
         click.echo(f"  {plugin.bench}")
-
-
-def _refuse_taken(plugin: NewPlugin) -> None:
-    """ZooError where another distribution has a component of the name."""
-    from zoo.registry.loading import normal
-
-    for component in load_zoo().registry.components(plugin.kind):
-        other = normal(component.owner.distribution) != plugin.distribution
-        if component.name == plugin.name and other:
-            raise ZooError(
-                f"{plugin.kind} '{plugin.name}' is taken by {component.owner}; choose another name"
-            )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import click
 
 from zoo.cli.options import load_zoo, plugin_option, several
 from zoo.cli.request_options import field_options
-from zoo.config.reading import Reading, given_flags
+from zoo.config.reading import Reading
 from zoo.errors import ZooError
 from zoo.registry import Registry
 
@@ -91,36 +91,35 @@ def model_options(command: Callable[..., Any]) -> Any:
 
 @dataclass(frozen=True)
 class Source:
-    """Where texts come from, as a command line gives it. what: the name of one text."""
+    """Where texts come from, as a command line gives it. what: the name of one text.
+
+    reading: options of how the file is read.
+    """
 
     file: str | None
-    column: str | None
-    reading: Reading
+    reading: Mapping[str, Any]
     what: str
 
     def texts(self, given: Sequence[str]) -> list[Any]:
         """The texts given, or those of the file; stdin where it is a pipe and nothing is given.
 
-        Notices go to stderr. Raises ZooError, with its number or line, for an empty text, and for
-        a file without any.
+        Notices go to stderr. Raises ZooError for a file without any text, and one that cannot be
+        read.
         """
+        from zoo.config.request import validated
         from zoo.data.sources.frames import PIPE
         from zoo.data.sources.row_reader import UnlabelledTexts
 
-        if given and self.file is not None:
-            raise ZooError(f"{self.what}s on the command line and --input: use one of the two")
-        if self.column is not None and self.file in (None, PIPE):
-            raise ZooError("--text-column is for --input FILE")
-        if given and (flags := given_flags(self.reading)):
-            raise ZooError(f"{' and '.join(flags.values())}: for --input FILE")
-        for number, text in enumerate(given, start=1):
-            if not text.strip():
-                raise ZooError(f"{self.what} {number} is empty: there is nothing in it to read")
+        reader = validated(UnlabelledTexts, self.reading)
         if given:
+            if self.file is not None or self.reading:
+                raise ZooError(
+                    f"{self.what}s on the command line and --input, or how it is read: use one of "
+                    "the two"
+                )
             return list(given)
         if self.file is None and sys.stdin.isatty():
             raise ZooError(f"no {self.what}: give one, or --input FILE, or a pipe")
-        reader = UnlabelledTexts(text_column=self.column or "text", **self.reading.model_dump())
         examples, notices = reader.examples(Path(self.file or PIPE).expanduser())
         notes(notices)
         return list(examples.texts)
@@ -134,12 +133,10 @@ def source_options(what: str) -> Callable[[Any], Any]:
 
     def add(command: Callable[..., Any]) -> Any:
         @functools.wraps(command)
-        def with_source(source: str | None, text_column: str | None, **rest: Any) -> Any:
-            from zoo.config.request import validated
-
-            given = {n: v for n in Reading.model_fields if (v := rest.pop(n)) is not None}
-            reading = validated(Reading, given)
-            return command(source=Source(source, text_column, reading, what), **rest)
+        def with_source(source: str | None, **rest: Any) -> Any:
+            values = {n: rest.pop(n) for n in (*Reading.model_fields, "text_column")}
+            reading = {n: value for n, value in values.items() if value is not None}
+            return command(source=Source(source, reading, what), **rest)
 
         return several(
             click.option(

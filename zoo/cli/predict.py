@@ -164,7 +164,7 @@ def generate(
         sampling = Sampling(divisor, top_k, top_p, seed or 0) if sample else None
     except ValueError as error:
         raise ZooError(str(error)) from error
-    for text in model.generate(wanted, sampling=sampling, **options):
+    for text in list(model.generate(wanted, sampling=sampling, **options)):
         if as_json:
             print_json(asdict(text), indent=None, allow_nan=True)
         else:

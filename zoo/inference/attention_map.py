@@ -16,12 +16,11 @@ from torch import Tensor, nn
 
 from zoo.components.block.base import Block
 from zoo.components.layer_context import LayerContext
-from zoo.components.tokens import Tokens
 from zoo.data.batches import padded
 from zoo.errors import ZooError
 from zoo.files import writing
 from zoo.models.architectures import evaluating
-from zoo.models.stack import Decoder, Encoder
+from zoo.models.stack import Encoder
 from zoo.models.text_model import TaggedText, TextClassifier, TextTagger
 
 Weights = dict[int, npt.NDArray[np.float32]]  # layer, counted from 1, to weights (..., L, L)
@@ -48,12 +47,7 @@ class AttentionMap:
 
     @property
     def weights(self) -> npt.NDArray[np.float32]:
-        """The weights (layers, H, L, L) of all of ``by_layer``.
-
-        Raises ZooError where their numbers of heads differ.
-        """
-        if len({len(weights) for weights in self.by_layer.values()}) > 1:
-            raise ZooError("the layers differ in their numbers of heads: see by_layer")
+        """The weights (layers, H, L, L) of all of ``by_layer``, which have one number of heads."""
         return np.stack(list(self.by_layer.values()))
 
     @property
@@ -65,36 +59,17 @@ class AttentionMap:
 def attention_map(model: TextClassifier | TextTagger, text: str) -> AttentionMap:
     """The attention weights of a text in every head of the layers that give them.
 
-    Raises ZooError where no layer's attention does.
+    They are computed from each attention's input. Queries of the last layer are all positions, also
+    those that the pool does not read. Raises ZooError where no layer's attention gives any.
     """
     if not model.layers_with_map:
         raise ZooError(f"the attention of {model.card.cell} has no attention map")
-    (encoding,) = model.encode([text])
-    (answer,) = model.predict([text])
+    (encoding,), (answer,) = model.encode([text]), model.predict([text])
     if isinstance(answer, TaggedText):
         predicted = " ".join(map("/".join, zip(answer.tokens, answer.tags, strict=True)))
     else:
         share = "" if answer.probability is None else f" ({answer.probability:.1%})"
         predicted = f"{answer.label}{share}"
-    read = encoding.ids[: model.max_length]
-    encoder = cast(Encoder, model.model.encoder)
-    return AttentionMap(
-        encoding.tokens[: model.max_length],
-        attention_weights(encoder, *padded([read], model.device), model.layers_with_map),
-        predicted,
-        cut=len(encoding.ids) - len(read),
-        unknown=read.count(model.unknown_id),
-    )
-
-
-def attention_weights(
-    encoder: Encoder | Decoder, ids: Tensor, tokens: Tokens, layers: Sequence[int]
-) -> Weights:
-    """The weights (H, L, L) of some layers for one text (ids: 1, L), from each attention's input.
-
-    Layers count from 1. Queries of the last layer are all positions, also those that the pool does
-    not read.
-    """
     maps: Weights = {}
 
     def hook(number: int, attention: nn.Module, args: tuple[Tensor, LayerContext]) -> None:
@@ -104,19 +79,26 @@ def attention_weights(
         (of_text,) = weights(x, replace(layer, shared=dict(layer.shared), losses=None, cache=None))
         maps[number] = of_text.float().cpu().numpy()
 
+    encoder, read = cast(Encoder, model.model.encoder), encoding.ids[: model.max_length]
     hooks = [
-        cast(Block, encoder.blocks[layer - 1]).attention.register_forward_pre_hook(
-            functools.partial(hook, layer)
+        cast(Block, encoder.blocks[number - 1]).attention.register_forward_pre_hook(
+            functools.partial(hook, number)
         )
-        for layer in layers
+        for number in model.layers_with_map
     ]
     try:
         with evaluating(encoder):
-            encoder(ids, tokens)
+            encoder(*padded([read], model.device))
     finally:
         for handle in hooks:
             handle.remove()
-    return maps
+    return AttentionMap(
+        encoding.tokens[: model.max_length],
+        maps,
+        predicted,
+        cut=len(encoding.ids) - len(read),
+        unknown=read.count(model.unknown_id),
+    )
 
 
 def write_picture(

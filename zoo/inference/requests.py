@@ -28,14 +28,6 @@ def build_requests(
     return with_saved_encoders(make_requests(given, registry, suite), registry)
 
 
-def single(requests: Sequence[Request]) -> Request:
-    """The request where there is one data set; ZooError where there are several."""
-    if len(requests) > 1:
-        names = ", ".join(str(request.data) for request in requests)
-        raise ZooError(f"this command takes one data set, not {len(requests)} ({names})")
-    return requests[0]
-
-
 def is_absent(value: Any) -> bool:
     """Whether an option is not given; a given one may be an array, which has no truth."""
     return value is None or (isinstance(value, tuple) and not value)

@@ -20,7 +20,7 @@ from zoo.data.cache import file_digest
 from zoo.data.tokenizer import CLS, MASK, PAD, UNK
 from zoo.errors import ZooError, one_line
 from zoo.files import draft_directory, write_error
-from zoo.inference.card import FORMAT, MODEL_TYPE, Card, first_error
+from zoo.inference.card import Card, first_error
 from zoo.registry import Registry, loading
 
 if TYPE_CHECKING:
@@ -81,9 +81,16 @@ def read(directory: Path) -> Card:
     """The card of a saved model; ZooError where a file is missing, damaged or unknown."""
     if not directory.exists():
         raise ZooError(f"no directory '{directory}'; 'zoo train --save' makes one")
-    if not (directory / CONFIG).is_file():
-        raise ZooError(f"{directory} holds no model: it has no {CONFIG}")
-    card = _card(directory / CONFIG)
+    file = directory / CONFIG
+    try:
+        value = json.loads(file.read_text(encoding="utf-8"))
+        card = Card.model_validate(value)
+    except OSError as error:
+        raise ZooError(f"{directory} holds no model: {CONFIG}: {error.strerror}") from error
+    except ValidationError as error:
+        raise ZooError(f"{file} does not describe a model: {first_error(error)}") from None
+    except (ValueError, RecursionError) as error:
+        raise ZooError(f"{file} cannot be read, it may be cut short: {error}") from error
     for name in (WEIGHTS, TOKENIZER):
         if not (directory / name).is_file():
             raise ZooError(f"{directory} is incomplete: {name} is missing")
@@ -92,24 +99,6 @@ def read(directory: Path) -> Card:
                 f"{directory / name} is damaged, or not the file that was saved with {CONFIG}"
             )
     return card
-
-
-def _card(file: Path) -> Card:
-    try:
-        value = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise ZooError(f"{file} cannot be read, it may be cut short: {error}") from error
-    card = value if isinstance(value, dict) else {}
-    if "format" not in card and card.get("model_type") == MODEL_TYPE:
-        raise ZooError(
-            f"{file} was saved by Transformers: load it with AutoModel after 'import zoo_hf'"
-        )
-    if card.get("format") != FORMAT:
-        raise ZooError(f"{file} does not describe a model: it has no 'format': '{FORMAT}'")
-    try:
-        return Card.model_validate(value)
-    except ValidationError as error:
-        raise ZooError(f"{file} does not describe a model: {first_error(error)}") from None
 
 
 def load(
@@ -138,7 +127,6 @@ def load_from(
     allow_changed: bool = False,
 ) -> TextModel:
     """As ``load``, with the components of a registry."""
-    from safetensors import SafetensorError
     from safetensors.torch import load_file
     from tokenizers import Tokenizer
 
@@ -147,36 +135,24 @@ def load_from(
     card = read(directory)
     try:
         setup, cell = card.setup(registry), card.find_cell(registry)
-        task = setup.task
-        with _explained("cannot be built here", ValueError, TypeError, RuntimeError, MemoryError):
-            model = task.build(setup, cell, card.seed)
-        with _explained(
-            f"{WEIGHTS} does not match {CONFIG}", OSError, SafetensorError, RuntimeError
-        ):
-            model.load_state_dict(load_file(directory / WEIGHTS))
+        model = setup.task.build(setup, cell, card.seed)
+        model.load_state_dict(load_file(directory / WEIGHTS))
+        tokenizer = Tokenizer.from_file(str(directory / TOKENIZER))
         saved = card.sample_outputs.model_dump()
-        if not allow_changed and not same_outputs(model, task.sample_scores, saved):
+        if not allow_changed and not same_outputs(model, setup.task.sample_scores, saved):
             changed = card.changed(cell)
             raise ZooError(
                 "gives other outputs here than when it was saved"
                 f"{changed and f' (changed since: {changed})'}; it was trained with encoder-zoo "
                 f"{card.zoo}; --allow-changed (allow_changed=True) loads it anyway"
             )
-        with _explained(f"{TOKENIZER} is not a tokenizer", Exception):
-            tokenizer = Tokenizer.from_file(str(directory / TOKENIZER))
-        text_model = task.text_model(setup, model, tokenizer)
+        text_model = setup.task.text_model(setup, model, tokenizer)
     except ZooError as error:
         raise ZooError(f"{directory}: {error}") from error
+    except Exception as error:  # what torch, a library or a plug-in raises
+        reason = f"cannot be built here, or its files do not match: {one_line(error)}"
+        raise ZooError(f"{directory}: {reason}") from error
     text_model.card = card
     layers = range(1, card.sizes.layers + 1)
     text_model.layers_with_map = tuple(n for n in layers if cell.at("attention", n - 1).can("map"))
     return text_model.to(device).eval()
-
-
-@contextlib.contextmanager
-def _explained(what: str, *kinds: type[Exception]) -> Iterator[None]:
-    """Turn errors of these kinds into ZooErrors that begin with ``what``."""
-    try:
-        yield
-    except kinds as error:
-        raise ZooError(f"{what}: {one_line(error)}") from error
