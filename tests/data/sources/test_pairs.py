@@ -101,7 +101,7 @@ def test_pairs_in_another_encoding_and_lines_that_are_left_out(tmp_path):
     how = PairedTexts(drop_bad_rows=True, encoding="latin-1")
     pairs, notices = load_data(built_ins(), str(path), how)
     assert "caf\u00e9 0" in [*pairs.train.texts, *pairs.test.texts]
-    assert notices[0].endswith("'2' is empty, in 2 of 10 rows (line 9 and line 10); left out")
+    assert notices[0].endswith("line 9 and line 10: '2' is empty (2 of 10 rows); left out")
     says = "--encoding: for files and hub: data, and 'reverse' is"
     refused(says, pairs_of, "reverse", encoding="latin-1")
 

@@ -77,6 +77,8 @@ class Table(NamedTuple):
         bad = {place: str(row) for place, row in rows.items() if isinstance(row, ZooError)}
         good = {place: row for place, row in rows.items() if place not in bad}
         frame = pd.DataFrame([*good.values()], index=[*good], columns=columns, dtype=object)
+        for column in frame.columns[frame.columns.duplicated()]:
+            raise ZooError(f"{source} has two columns '{column}'")
         return cls(source, frame.where(frame.notna(), None), bad)
 
 
@@ -158,7 +160,7 @@ def read_table(file: Path, reading: Reading, source: str = "") -> Table:
     Every cell of CSV and TSV is text. source: what an error calls the file, if not by its name.
     Raises ZooError where the file as a whole cannot be read, or an option is not for its format.
     """
-    import pandas as pd
+    from pyarrow import parquet
 
     source = source or file.name
     form = FORMATS.get(data_suffix(file)) if reading.file_format == "auto" else reading.file_format
@@ -172,7 +174,7 @@ def read_table(file: Path, reading: Reading, source: str = "") -> Table:
     content = read_bytes(file)
     if form == "parquet":
         try:
-            rows = pd.read_parquet(io.BytesIO(content)).to_dict("records")
+            rows = parquet.read_table(io.BytesIO(content)).to_pylist()
         except UNREADABLE as error:
             raise ZooError(f"{source} cannot be read: {one_line(error)}") from error
         return Table.of(source, {f"row {n}": row for n, row in enumerate(rows, start=1)})

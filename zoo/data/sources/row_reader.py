@@ -127,7 +127,8 @@ class RowReader(Reading, Division):
             raise ZooError(f"{listed(flags)}: for data that are divided, and these are read whole")
         errors, notices = list[str](), list[str]()
         parts = [self._checked(each, errors, notices) for each in self.tables(path).values()]
-        refuse(errors)
+        if errors:
+            raise DataError(list(dict.fromkeys(errors)))
         frame = pd.concat(parts)
         labels = frame["name"] if frame["name"].all() else frame["label"]
         return Examples(frame["text"].tolist(), labels.tolist(), _groups(frame)), notices
@@ -166,7 +167,8 @@ class RowReader(Reading, Division):
                 scoring.append(f"{name} has no test split; {how}")
             except ZooError as error:
                 errors.append(f"{name} has no test split and cannot be divided: {error}")
-        refuse(errors)
+        if errors:
+            raise DataError(list(dict.fromkeys(errors)))
         notes = {"split": how, **({"reading": "; ".join(reading)} if reading else {})}
         scoring += in_one_split(frames) if self.kind.labels else []
         return self._made(name, frames, notes), [*reading, *map(ScoringNotice, scoring)]
@@ -185,7 +187,7 @@ class RowReader(Reading, Division):
         for source, frame, unread in tables:
             bad, count = dict(unread), len(frame) + len(unread)
             if missing := self._missing(frame):
-                errors.append(f"{source} {missing}")
+                errors.append(f"{source} has no column {missing}")
                 continue
             records = cast(Any, frame.to_dict("records"))
             for place, values in zip(frame.index, records, strict=True):
@@ -206,10 +208,8 @@ class RowReader(Reading, Division):
         return pd.DataFrame(rows, index=places, columns=Row._fields, dtype=object)
 
     def _missing(self, frame: pd.DataFrame) -> str:
-        """What is wrong with the columns of a frame; empty if nothing is."""
+        """The columns that a frame lacks, with those that it has; empty if it lacks none."""
         there = [str(column) for column in frame.columns]
-        if twice := [name for name, count in Counter(there).items() if count > 1]:
-            return f"has two columns '{twice[0]}'"
         missing = {name: flag for name, flag in self.columns().items() if name not in there}
         if not missing or not len(frame):
             return ""
@@ -217,11 +217,9 @@ class RowReader(Reading, Division):
         hint = nearest(next(iter(missing)), [column[:40] for column in there])
         by_line = frame.index[0].startswith("line") and frame.index[0] != "line 1"
         if self.header and by_line and files.TOKENS not in there:
-            hint += (
-                "; if its first line is no header, say --no-header, and if another character "
-                "divides its columns, --delimiter"
-            )
-        return f"has no column {names}{hint}"
+            hint += "; say --no-header if its first line is no header, and --delimiter if another "
+            hint += "character divides its columns"
+        return names + hint
 
     def _with_group(self, row: Row, values: Mapping[str, Any]) -> Row:
         if not self.group_column:
@@ -232,8 +230,6 @@ class RowReader(Reading, Division):
         return row._replace(group=str(group).strip())
 
     def _stratified(self, labels: Sequence[Hashable]) -> list[int]:
-        if len(labels) < 2:
-            raise ZooError(f"{len(labels)} of its texts are too few")
         return stratified(labels, self.split_seed, share=self.test_size or TEST_SHARE)
 
     def _made(self, name: str, frames: Mapping[str, pd.DataFrame], notes: dict[str, str]) -> Any:
@@ -246,10 +242,10 @@ class RowReader(Reading, Division):
         codes[None] = IGNORED
         names: dict[str, str] = {}
         if are_numbers and frames[TRAIN]["name"].all():
-            for label, shown in zip(every["label"], every["name"], strict=True):
-                if shown and names.setdefault(label, shown) != shown:
-                    both = f"'{names[label]}' in one row and '{shown}' in another"
-                    raise ZooError(f"{name}: label {label} is {both}")
+            named = every[every["name"] != ""].drop_duplicates(["label", "name"])
+            for label in named["label"][named["label"].duplicated()]:
+                raise ZooError(f"{name}: label {label} has two names in '{NAMES_COLUMN}'")
+            names = dict(zip(named["label"], named["name"], strict=True))
         splits = {}
         for split, frame in frames.items():
             targets = [
@@ -312,14 +308,10 @@ class TaggedTexts(RowReader):
         return super().table(file, source)
 
     def row(self, values: Mapping[str, Any]) -> Row:
-        lists = []
         for column in (self.tokens_column, self.tags_column):
-            value = values[column]
-            value = value.tolist() if hasattr(value, "tolist") else value  # of a Parquet file
-            if not isinstance(value, list):
-                raise ZooError(f"'{column}' is no list but a {type(value).__name__}")
-            lists.append(value)
-        tokens, tags = lists
+            if not isinstance(values[column], list):
+                raise ZooError(f"'{column}' is no list but a {type(values[column]).__name__}")
+        tokens, tags = values[self.tokens_column], values[self.tags_column]
         check_tokens("it", tokens, tags)
         what, ignored = f"a tag in '{self.tags_column}'", (IGNORED, str(IGNORED))
         return Row(tokens, [None if tag in ignored else label_of(what, tag) for tag in tags])
@@ -387,25 +379,15 @@ class UnlabelledTexts(RowReader):
 
 
 def bad_rows(source: str, bad: Mapping[str, str], count: int) -> list[str]:
-    """Lines that name bad rows of so many, by what is wrong with them."""
+    """A line for each thing that is wrong with rows of so many, with their places."""
     places: dict[str, list[str]] = {}
     for place, what in bad.items():
         places.setdefault(what, []).append(place)
-    lines = [
-        f"{source}, {named[0]}: {what}"
-        if len(named) == 1
-        else f"{source}: {what}, in {len(named)} of {count} rows ({listed(named, EXAMPLES)})"
+    return [
+        f"{source}, {listed(named, EXAMPLES)}: {what}"
+        + (f" ({len(named)} of {count} rows)" if len(named) > 1 else "")
         for what, named in places.items()
     ]
-    if others := lines[EXAMPLES:]:
-        lines[EXAMPLES:] = [f"{source}: {len(others)} more problems in rows"]
-    return lines
-
-
-def refuse(errors: Iterable[str]) -> None:
-    """DataError with all errors, if there are any."""
-    if different := list(dict.fromkeys(errors)):
-        raise DataError(different)
 
 
 def joined_text(values: Mapping[str, Any], columns: Sequence[str]) -> str:
@@ -450,15 +432,9 @@ def plain_label(label: str) -> str:
 def in_one_split(frames: Mapping[str, pd.DataFrame]) -> list[str]:
     """A line for each split with labels that no other split has."""
     labels = {split: {*_flat(frame["label"])} for split, frame in frames.items()}
-    alone = {
-        split: own.difference(*(labels[other] for other in labels if other != split))
-        for split, own in labels.items()
-    }
-    return [
-        f"only {split} has {listed(map(repr, sorted(own)), EXAMPLES)}"
-        for split, own in alone.items()
-        if own
-    ]
+    counts = Counter(label for own in labels.values() for label in own)
+    alone = {split: sorted(la for la in own if counts[la] == 1) for split, own in labels.items()}
+    return [f"only {split} has {listed(map(repr, own), 5)}" for split, own in alone.items() if own]
 
 
 def _flat(labels: Iterable[Any]) -> Iterator[str]:
@@ -496,7 +472,10 @@ def stratified(labels: Sequence[Hashable], seed: int, *, share: float = TEST_SHA
 
     This share of every class, at least one document and not all, is for test; the same labels,
     seed and share give the same split on every machine. The only document of a class is for train.
+    Raises ZooError for fewer than two.
     """
+    if len(labels) < 2:
+        raise ZooError(f"{len(labels)} of its texts are too few")
     indices_of: dict[Hashable, list[int]] = {}
     for index, label in enumerate(labels):
         indices_of.setdefault(label, []).append(index)
