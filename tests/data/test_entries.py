@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
-from subprocess import PIPE
 
 import numpy as np
 import pytest
@@ -38,41 +35,6 @@ def test_a_build_that_fails_leaves_nothing_behind(tmp_path):
     refused("no", entry, "key", fail)
     assert [path.name for path in (tmp_path / "zoo-cache").iterdir() if path.is_dir()] == []
     assert entry("key", write) == cached_entry("key")
-
-
-WITHOUT_LOCKS = """
-import errno, fcntl, os, sys, time
-from pathlib import Path
-
-def flock(*_):
-    if sys.argv[1] != "nothing":
-        raise OSError(getattr(errno, sys.argv[1]), "no locks here")
-
-fcntl.flock = flock
-from zoo.data.cache import entry
-
-def build(directory):
-    (directory / "file").write_text("whole")
-    Path(f"writes-{os.getpid()}").touch()
-    end = time.monotonic() + 60
-    while len(list(Path().glob("writes-*"))) < 2 and time.monotonic() < end:
-        time.sleep(0.01)  # until the other process writes, too
-    return {}
-
-print((entry("key", build) / "file").read_text())
-"""
-
-
-@pytest.mark.parametrize("lock_raises", ["nothing", "ENOLCK"])
-def test_two_writers_both_have_the_entry_where_locks_do_not_work(lock_raises, tmp_path):
-    words = [sys.executable, "-c", WITHOUT_LOCKS, lock_raises]
-    both = [
-        subprocess.Popen(words, stdout=PIPE, stderr=PIPE, text=True, cwd=tmp_path) for _ in range(2)
-    ]
-    assert [process.communicate() for process in both] == [("whole\n", "")] * 2
-    root = tmp_path / "zoo-cache"
-    assert {path.name for path in root.iterdir()} == {"key", "key.lock"}
-    assert cached_entry("key") == root / "key"
 
 
 def test_a_cache_that_cannot_be_written_is_one_clear_error(tmp_path, monkeypatch):

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from refused import refused
 from tokenizers import Tokenizer
 
-from zoo.config.reading import Reading
 from zoo.data.batches import Blocks
 from zoo.data.encoding import END_OF_TEXT, STREAM_SPECIALS, encode_stream
 from zoo.data.sources.corpus import Examples, Texts
@@ -74,7 +73,7 @@ def test_every_tenth_training_text_of_a_data_set_is_for_validation(registry):
 def test_a_file_that_is_not_text_is_refused(tmp_path, content, complaint):
     path = tmp_path / "book.txt"
     path.write_bytes(content)
-    refused(complaint, read_plain_text, path, Reading(encoding="utf-8"))
+    refused(complaint, read_plain_text, path, "utf-8")
 
 
 def test_less_text_than_a_block_is_refused():

@@ -197,9 +197,7 @@ class Blocks(Split[Batch]):
         self.device = device
         self.ids = torch.from_numpy(np.array(ids, dtype=np.int64)).to(device)
         whole, rest = divmod(len(ids) - 1, length)
-        lengths = [length] * whole
-        if short and rest:
-            lengths.append(rest)
+        lengths = [length] * whole + ([rest] if short and rest else [])
         self.lengths = np.array(lengths, dtype=np.int64)
         self.starts = np.arange(len(self.lengths), dtype=np.int64) * length
 
@@ -217,17 +215,13 @@ class Blocks(Split[Batch]):
         self, batch_size: int, seed: int, epoch: int, *, by_length: bool = True
     ) -> Iterator[Batch]:
         """All blocks once, in an order drawn from (seed, epoch); by_length changes nothing."""
-        yield from self._batches(
-            np.random.default_rng([seed, epoch]).permutation(len(self)), batch_size
-        )
+        yield from super().shuffled(batch_size, seed, epoch, by_length=False)
 
     def ordered(self, batch_size: int) -> Iterator[Batch]:
-        """All blocks once, in their order."""
-        yield from self._batches(np.arange(len(self)), batch_size)
-
-    def _batches(self, order: np.ndarray, batch_size: int) -> Iterator[Batch]:
-        for length in sorted(set(self.lengths.tolist()), reverse=True):
-            for rows in in_batches(order[self.lengths[order] == length], batch_size):
+        """All blocks once, in their order; a shorter one is a batch of its own."""
+        is_whole = self.lengths == self.lengths.max()
+        for blocks in (np.flatnonzero(is_whole), np.flatnonzero(~is_whole)):
+            for rows in in_batches(blocks, batch_size):
                 yield self.batch(rows)
 
 

@@ -40,9 +40,8 @@ def entry(key: str, build: Callable[[Path], Mapping[str, Any] | None]) -> Path:
     """The entry's directory, built first where it is missing.
 
     build: writes files into the empty directory that it is given, and returns what the manifest
-    says about them; None: it has copied a manifest too. Processes that ask for one entry at once
-    wait for each other, and one builds it; where locks do not work each does, and the first one's
-    stays. Raises ZooError where the cache cannot be written.
+    says about them; None: it has copied a manifest too. Of processes that ask for one entry at once
+    one builds it. Raises ZooError where the cache cannot be written.
     """
     root = cache_directory()
     final = root / key
@@ -58,8 +57,6 @@ def entry(key: str, build: Callable[[Path], Mapping[str, Any] | None]) -> Path:
     except Exception as error:
         if isinstance(error, ZooError) or not (number := system_error(error)):
             raise
-        if final.is_dir():  # of another process, where locks do not work
-            return final
         kind = WriteError if number in FULL else ZooError
         hint = "set ZOO_CACHE to a directory elsewhere for the cache"
         raise kind(f"{write_error(final, error)}; {hint}") from error

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from zoo.data.cache import MANIFEST, entry, file_digest, read_manifest
+from zoo.data.cache import entry, file_digest, read_manifest
 from zoo.data.sources.corpus import SPLITS, Corpus, DataSet, Pairs, TaggedCorpus
 from zoo.errors import ZooError
 
@@ -170,16 +170,13 @@ class EncodedData:
 
         So whatever brings the data to another machine brings the file as well.
         """
-        digest = hashlib.sha256(content).hexdigest()
 
-        def write(directory: Path) -> dict[str, Any]:
-            for file in self.directory.iterdir():
-                if file.name != MANIFEST:
-                    shutil.copyfile(file, directory / file.name)
+        def write(directory: Path) -> None:
+            shutil.copytree(self.directory, directory, dirs_exist_ok=True)
             (directory / name).write_bytes(content)
-            return read_manifest(self.directory)
 
-        return self.open(entry(f"{self.key}-{digest[:16]}", write))
+        digest = hashlib.sha256(content).hexdigest()[:16]
+        return self.open(entry(f"{self.key}-{digest}", write))
 
 
 def encoded(

@@ -64,9 +64,8 @@ def test_what_exists_as_a_path_is_the_path(registry, working_directory):
         ("newswir", r"no data 'newswir', and no such file.*did you mean 'newswire'\?.*bbc-news"),
         ("bbc", "no data 'bbc'.*There is: .*bbc-news.*or a path, or hub:owner/name"),
         ("", "no data ''"),
-        ("./mine.cvs", r"no data './mine.cvs', and no such file .*; did you mean 'mine.csv'\?"),
         ("nowhere/at/all", "no data 'nowhere/at/all', and no such file"),
-        ("SetFit/bbc-news", "for a data set of the Hub say 'hub:SetFit/bbc-news'"),
+        ("SetFit/bbc-news", "no data 'SetFit/bbc-news'.*or a path, or hub:owner/name"),
     ],
 )
 def test_an_unknown_spec_names_the_nearest(registry, working_directory, spec, complaint):

@@ -78,9 +78,13 @@ class DataSet:
             unlabelled = f"{name.replace(VALIDATION, 'held')} {len(split.texts)}:".encode()
             pieces.append(f"{name} {len(split.texts)}" if self.labels else unlabelled)
             for text, target in itertools.zip_longest(split.texts, split.targets):
-                pieces += _pieces(text, target)
-        groups = self.splits[TEST].groups if TEST in self.splits else []
-        return content_digest([*pieces, *groups])
+                if isinstance(text, list):
+                    pieces += [str(len(text)), *text, *map(str, target)]
+                elif target is None or isinstance(target, str):
+                    pieces += [text] if target is None else [text, target]
+                else:
+                    pieces += [str(target), text]
+        return content_digest([*pieces, *(self.splits[TEST].groups if TEST in self.splits else [])])
 
     @cached_property
     def duplicates(self) -> int:
@@ -141,12 +145,9 @@ class Labelled(DataSet):
         """The labels of a split; ZooError where a text, a label or a group does not fit."""
         what = f"{self.name}: {name}"
         texts, labels, groups = split
-        if len(texts) != len(labels):
-            raise ZooError(f"{what} has {len(texts)} texts but labels of {len(labels)}")
-        if not texts:
-            raise ZooError(f"{what} has no texts")
-        if groups and len(groups) != len(texts):
-            raise ZooError(f"{what} has {len(texts)} texts but {len(groups)} groups")
+        if not len(texts) == len(labels) == len(groups or texts) > 0:
+            counts = f"{len(texts)} texts, labels of {len(labels)} and {len(groups)} groups"
+            raise ZooError(f"{what} has {counts}")
         for number, group in enumerate(groups, start=1):
             check_text(f"the group of {what} text {number}", group)
         seen: set[int] = set()
@@ -233,15 +234,6 @@ def is_blank(text: Any) -> bool:
 def plain_words(text: str) -> str:
     """A text without differences of case and spacing; duplicates are equal by it."""
     return " ".join(text.casefold().split())
-
-
-def _pieces(text: Any, target: Any) -> list[str]:
-    """What the fingerprint is made of: a text, or a text with its target."""
-    if target is None:
-        return [text]
-    if isinstance(text, list):
-        return [str(len(text)), *text, *map(str, target)]
-    return [text, target] if isinstance(target, str) else [str(target), text]
 
 
 def _plain(split: Examples) -> list[str]:

@@ -172,27 +172,20 @@ def build_registered(choice: Choice, kind: type[D]) -> D:
 
 
 def no_such_data(registry: Registry, spec: str, *, pairs: bool = False) -> ZooError:
-    """The error for a spec that is no data, or no pairs, and the nearest name or file."""
-    path = Path(spec).expanduser()
-    if re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", spec) and not path.parent.is_dir():
-        hint = f"; for a data set of the Hub say '{HUB}{spec}'"
-    elif "/" in spec:
-        hint = nearest(path.name, map(str, path.parent.glob("*"))) if path.parent.is_dir() else ""
-    else:
-        data = registry.components("data")
-        hint = nearest(spec, [registry.label(c) for c in data if not pairs or c.can("pairs")])
-        lines = "a TSV file, SOURCE<TAB>TARGET in every line" if pairs else f"{HUB}owner/name"
-        hint = f"{hint}; or a path, or {lines}"
-    return ZooError(f"no data '{spec}', and no such file or directory{hint}")
+    """The error for a spec that is no data, or no pairs, and the nearest name."""
+    data = registry.components("data")
+    hint = nearest(spec, [registry.label(c) for c in data if not pairs or c.can("pairs")])
+    lines = "a TSV file, SOURCE<TAB>TARGET in every line" if pairs else f"{HUB}owner/name"
+    return ZooError(f"no data '{spec}', and no such file or directory{hint}; or a path, or {lines}")
 
 
 def stored(data: Any, options: Mapping[str, Any]) -> Any:
     """What ``--data`` takes in place of data that Python holds; anything else as it is.
 
-    data: a DataFrame of pandas or polars, a ``datasets.Dataset``, a ``pyarrow.Table``, a list of
-    dicts, a pair of lists (texts, labels), or a mapping of these by split, such as a DatasetDict; a
-    list of data sets may hold them too. options: of the task, among them the names of columns.
-    Raises ZooError for data of another form.
+    data: a DataFrame of pandas or polars, a ``datasets.Dataset``, a ``pyarrow.Table``, a pair of
+    lists (texts, labels), or a mapping of these by split, such as a DatasetDict; a list of data
+    sets may hold them too. options: of the task, among them the names of columns. Raises ZooError
+    for data of another form.
     """
     if isinstance(data, list | tuple) and not data:
         raise ZooError("data is an empty list: name a data set, or leave it out for the task's own")
@@ -243,14 +236,8 @@ def _is_pair(data: Any) -> bool:
     return all(hasattr(o, "__len__") and not any(hasattr(o, f) for f in frames) for o in data)
 
 
-def _is_rows(data: Any) -> bool:
-    """Whether it is a list of rows as dicts, and not of tables of a suite, which have names."""
-    rows = isinstance(data, list) and all(isinstance(row, Mapping) for row in data)
-    return rows and not any(isinstance(row.get("name"), str) for row in data)
-
-
 def _frame(data: Any, options: Mapping[str, Any]) -> pd.DataFrame:
-    """The rows of a frame, a data set, a pair of lists or a list of dicts."""
+    """The rows of a frame, a data set or a pair of lists."""
     import pandas as pd
 
     if isinstance(data, list | tuple) and _is_pair(data):
@@ -261,8 +248,6 @@ def _frame(data: Any, options: Mapping[str, Any]) -> pd.DataFrame:
         names = ("tokens_column", "tags_column") if tagged else ("text_column", "label_column")
         columns = [str(options.get(name) or name.removesuffix("_column")) for name in names]
         return pd.DataFrame(dict(zip(columns, (texts, labels), strict=True)), dtype=object)
-    if _is_rows(data):
-        return pd.DataFrame(data, dtype=object)
     if hasattr(data, "column_names") and hasattr(data, "features"):
         from zoo.data.sources.hub import named_frame
 
@@ -270,9 +255,8 @@ def _frame(data: Any, options: Mapping[str, Any]) -> pd.DataFrame:
     data = data.to_pandas() if hasattr(data, "to_pandas") else data
     if not isinstance(data, pd.DataFrame):
         raise ZooError(
-            f"data is a {type(data).__name__}: give a name, a path, a DataFrame, a "
-            "datasets.Dataset, a pyarrow.Table, a list of dicts, a dict of splits, or a pair of "
-            "lists (texts, labels)"
+            f"data is a {type(data).__name__}: give a name, a path, a DataFrame, a datasets."
+            "Dataset, a pyarrow.Table, a dict of splits, or a pair of lists (texts, labels)"
         )
     return data.rename(columns=str)
 

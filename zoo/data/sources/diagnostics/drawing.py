@@ -117,10 +117,10 @@ def labelled_corpus(
 
     sizes |= {"train": train, "test": test, "length": length}
     splits, about = _drawn(name, draw_example, label_names, label_names, **sizes)
-    for split, (texts, labels, groups) in splits.items():
-        codes = [label_names.index(label) for label in labels]
-        splits[split] = Examples([" ".join(words) for words in texts], codes, groups)
-    return Corpus(name, splits, **about)
+    joined = {
+        s: e._replace(texts=[" ".join(words) for words in e.texts]) for s, e in splits.items()
+    }
+    return Corpus(name, joined, **about)
 
 
 def tagged_corpus(
@@ -140,9 +140,6 @@ def tagged_corpus(
     """
     sizes |= {"train": train, "test": test}
     splits, about = _drawn(name, draw_text, label_names, ("",), **sizes)
-    codes = {"": IGNORED, **{label: code for code, label in enumerate(label_names)}}
-    for split, (texts, tags, groups) in splits.items():
-        splits[split] = Examples(texts, [[codes[tag] for tag in each] for each in tags], groups)
     return TaggedCorpus(name, splits, **about)
 
 
@@ -156,12 +153,14 @@ def _drawn(
     source: str = SOURCE,
     **sizes: Any,
 ) -> tuple[dict[str, Examples], dict[str, Any]]:
-    """Different texts as lists of words, with labels as names, and the data set's other fields.
+    """Different texts as lists of words, with their labels, and the data set's other fields.
 
     balanced: the labels that equally many texts of a part have; "" alone: any.
     """
     draw, seen = Draw(seed), set[str]()
+    codes = {"": IGNORED, **{label: code for code, label in enumerate(label_names)}}
     train, *tests = length_groups(name, **sizes)
+    tagged = balanced == ("",)
     splits: dict[str, Examples] = {}
     for split, parts in ((TRAIN, [train]), (TEST, tests)):
         texts, labels, groups = list[Words](), list[Any](), list[str]()
@@ -171,7 +170,7 @@ def _drawn(
             lengths, tries = set(part.lengths), 0
             while wanted.total():
                 words, label = draw_example(draw, draw.pick(part.lengths))
-                text, kind = " ".join(words), "" if "" in wanted else label
+                text, kind = " ".join(words), "" if tagged else label
                 tries += 1
                 if tries > MOST_TRIES:
                     what = f"class '{kind}'" if kind else "that size"
@@ -181,7 +180,7 @@ def _drawn(
                     wanted[kind] -= 1
                     tries = 0
                     texts.append(words)
-                    labels.append(label)
+                    labels.append([codes[tag] for tag in label] if tagged else codes[label])
             groups += [part.group] * part.texts if part.group else []
         splits[split] = Examples(texts, labels, groups)
     return splits, {

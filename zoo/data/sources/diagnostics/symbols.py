@@ -1,4 +1,4 @@
-"""Texts of a few symbols, each with the answer to one question of counting or of order.
+"""Texts of a few symbols, each with the answer to one question of counting or of order; pairs.
 
 Unless said otherwise they are from Delétang et al. 2023, "Neural Networks and the Chomsky
 Hierarchy", appendix A.
@@ -6,11 +6,12 @@ Hierarchy", appendix A.
 
 from __future__ import annotations
 
+import datetime
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from zoo.data.sources.corpus import Corpus, Examples
+from zoo.data.sources.corpus import Corpus, Examples, Pairs
 from zoo.data.sources.diagnostics.drawing import SOURCE, Draw, Words, labelled_corpus
 from zoo.errors import ZooError
 
@@ -145,12 +146,8 @@ def order(*, seed: int = 0, train: int = 6000, test: int = 1200, max_distance: i
     for impossible sizes.
     """
     orders = len(ORDERS)
-    if min(train, test) < orders or train % orders or test % orders:
-        raise ZooError(
-            f"order needs train and test to be multiples of {orders}, not {train} and {test}"
-        )
-    if max_distance < 1:
-        raise ZooError(f"order needs max_distance >= 1, not {max_distance}")
+    if min(train, test, max_distance) < 1 or train % orders or test % orders:
+        raise ZooError(f"order needs max_distance >= 1, train and test to be multiples of {orders}")
     frames = _frames(Draw(seed), (train + test) // orders, max_distance)
     texts = [
         frame.format(*(ORDERED[word] for word in order)) for frame in frames for order in ORDERS
@@ -178,3 +175,66 @@ def _frames(draw: Draw, number: int, max_distance: int) -> list[str]:
         # By its bag of words, so that no test document is a training one reordered.
         frames.setdefault(tuple(sorted(word for run in runs for word in run)), frame)
     return list(frames.values())
+
+
+LETTERS = "abcdefghijklmnop"
+MONTHS = (
+    "January February March April May June July August September October November December"
+).split()
+FIRST_DAY, DAYS = datetime.date(1900, 1, 1).toordinal(), 73_000  # some two centuries
+
+
+def _letters(name: str, answer: Callable[[Words], Iterable[str]]) -> Callable[..., Pairs]:
+    """What makes pairs of letters and the answer to them."""
+
+    def load(
+        *, seed: int = 0, train: int = 4000, test: int = 400, shortest: int = 3, longest: int = 10
+    ) -> Pairs:
+        """The pairs of that seed, of so many letters; ZooError for impossible values."""
+        if not 1 <= shortest <= longest:
+            raise ZooError(f"{name} needs 1 <= shortest <= longest, not {shortest} and {longest}")
+
+        def draw_pair(draw: Draw) -> tuple[str, str]:
+            length = shortest + draw.below(longest - shortest + 1)
+            words = [draw.pick(LETTERS) for _ in range(length)]
+            return " ".join(words), " ".join(answer(words))
+
+        # At most a tenth of all texts, or drawing until enough differ would take too long.
+        most = sum(len(LETTERS) ** n for n in range(shortest, longest + 1)) // 10
+        return _drawn_pairs(name, draw_pair, most, seed, train, test)
+
+    return load
+
+
+reverse = _letters("reverse", reversed)
+copy = _letters("copy", list)
+sort = _letters("sort", sorted)
+
+
+def dates(*, seed: int = 0, train: int = 4000, test: int = 400) -> Pairs:
+    """Days as they are written in English, and as ISO 8601 writes them."""
+
+    def draw_pair(draw: Draw) -> tuple[str, str]:
+        day = datetime.date.fromordinal(FIRST_DAY + draw.below(DAYS))
+        return f"{day.day} {MONTHS[day.month - 1]} {day.year}", day.isoformat()
+
+    return _drawn_pairs("dates", draw_pair, DAYS, seed, train, test)
+
+
+def _drawn_pairs(
+    name: str, draw_pair: Callable[[Draw], tuple[str, str]], most: int, *sizes: int
+) -> Pairs:
+    """Pairs of different sources, so that no source is in both splits. sizes: seed, train, test."""
+    seed, train, test = sizes
+    if min(train, test) < 1 or train + test > most:
+        raise ZooError(f"{name} needs train and test >= 1 and at most {most} pairs in all")
+    draw, different = Draw(seed), dict[str, str]()
+    while len(different) < train + test:
+        source, target = draw_pair(draw)
+        different[source] = target
+    sources, targets = [*different], [*different.values()]
+    splits = {
+        "train": Examples(sources[:train], targets[:train]),
+        "test": Examples(sources[train:], targets[train:]),
+    }
+    return Pairs(name, splits, notes={"source": "built-in task", "split": "as written"})
