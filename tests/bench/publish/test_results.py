@@ -12,7 +12,7 @@ import pytest
 
 from bench.commit import written
 from bench.publish.__main__ import publish
-from bench.publish.others import COMPONENTS
+from bench.publish.others import COMPONENTS, STUDIES
 from bench.publish.page import CURRENT, NOT_CURRENT, PAGE
 from bench.publish.published import load_published, published_pages
 from bench.results import suite_command
@@ -38,8 +38,9 @@ SMALL = ("tutorial/cpu", "diagnostics/cpu/lengths")
 
 
 def _files(root: Path) -> set[Path]:
-    made = (path for path in root.rglob("*") if path.is_file() and path.name != ".lock")
-    return {p.relative_to(root) for p in made if p.name not in MEASURED}
+    there = {path.relative_to(root) for path in root.rglob("*") if path.is_file()}
+    kept = {*MEASURED, ".lock"}  # and studies that were made once
+    return {path for path in there if path.name not in kept and path.parts[0] not in STUDIES}
 
 
 def _bytes(file: Path) -> bytes:
