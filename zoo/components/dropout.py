@@ -48,16 +48,8 @@ class _Kept(torch.autograd.Function):
     def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, Tensor], output: Tensor) -> None:
         _, keep, scale = inputs
         ctx.save_for_backward(keep, scale)
-        ctx.save_for_forward(keep, scale)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
         keep, scale = ctx.saved_tensors
-        if not grad.requires_grad:  # the usual case: a call of the function costs more
-            return _Kept.forward(grad, keep, scale), None, None
-        return _Kept.apply(grad, keep, scale), None, None  # type: ignore[no-untyped-call]
-
-    @staticmethod
-    def jvp(ctx: Any, tangent: Tensor, *_: None) -> Tensor:
-        keep, scale = ctx.saved_tensors
-        return _Kept.forward(tangent, keep, scale)
+        return _Kept.forward(grad, keep, scale), None, None

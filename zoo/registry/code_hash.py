@@ -50,8 +50,9 @@ def plugin_modules(choices: Iterable[Choice]) -> dict[tuple[str, str], list[str]
     for choice in choices:
         owner = choice.component.owner
         if owner.distribution != BUILT_IN:
-            names = {_outermost(name) for name in (owner.module, choice.component.module) if name}
-            modules.setdefault((owner.distribution, owner.version), set()).update(names - {"zoo"})
+            names = {name.partition(".")[0] for name in (owner.module, choice.component.module)}
+            own = modules.setdefault((owner.distribution, owner.version), set())
+            own.update(names - {"zoo", ""})
     return {owner: sorted(names) for owner, names in modules.items()}
 
 
@@ -158,17 +159,9 @@ def _state(file: Path) -> tuple[int, int]:
     return about.st_mtime_ns, about.st_size
 
 
-def _outermost(module: str) -> str:
-    """The outermost package that a module is in; namespace packages do not count."""
-    names = module.split(".")
-    packages = (".".join(names[:count]) for count in range(1, len(names)))
-    return next((package for package in packages if _path(package)), module)
-
-
 def _path(module: str) -> Path | None:
     """The folder of a package, or the file of a module; None where it has none."""
     spec = find_module(module)
-    if spec is None or spec.origin is None or not spec.has_location:
-        return None
-    path = Path(spec.origin)
-    return path.parent if spec.submodule_search_locations else path
+    if spec is not None and spec.submodule_search_locations:
+        return Path(spec.submodule_search_locations[0])
+    return Path(spec.origin) if spec and spec.origin and spec.has_location else None

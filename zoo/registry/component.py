@@ -75,20 +75,15 @@ class Component:
     def resolve(self) -> Callable[..., Any]:
         """The factory; a lazy ``"module:attribute"`` is imported now.
 
-        Raises ComponentError, naming the owner, where that fails or gives nothing callable.
+        Raises ComponentError, naming the owner, where that fails.
         """
         if not isinstance(self.factory, str):
             return self.factory
-        what = f"{self} of {self.owner}"
         try:
-            factory: Any = pkgutil.resolve_name(self.factory)
+            return cast(Callable[..., Any], pkgutil.resolve_name(self.factory))
         except Exception as error:
             reason = f"cannot be loaded from '{self.factory}': {one_line(error)}"
-            raise ComponentError(f"{what} {reason}") from error
-        if not callable(factory):
-            kind = type(factory).__name__
-            raise ComponentError(f"{what}: '{self.factory}' is no factory but a {kind}")
-        return cast(Callable[..., Any], factory)
+            raise ComponentError(f"{self} of {self.owner} {reason}") from error
 
     @property
     def module(self) -> str:

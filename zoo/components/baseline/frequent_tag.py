@@ -27,8 +27,8 @@ class FrequentTag:
     def fit(self, texts: Sequence[Sequence[str]], tags: Sequence[Sequence[int]]) -> None:
         """Count the tags of every token, except those that are -100."""
         counts: dict[str, Counter[int]] = defaultdict(Counter)
-        for tokens, its_tags in zip(texts, tags, strict=True):
-            for token, tag in zip(tokens, its_tags, strict=True):
+        for tokens, own in zip(texts, tags, strict=True):
+            for token, tag in zip(tokens, own, strict=True):
                 if tag != IGNORED:
                     counts[token][tag] += 1
         self.tags = {token: _most_frequent(count) for token, count in counts.items()}

@@ -62,12 +62,12 @@ class NeighbourNGram:
         anywhere, left, right, both = self.levels
         size, alone = self.vocab_size, _smoothed(anywhere, 0, self.uniform)
         after = np.append(ids, NONE)
-        found = np.empty((len(places), size))
-        for row, place in enumerate(places):
+        rows = []
+        for place in places:
             before, behind = int(ids[place - 1]), int(after[place + 1])
             apart = _smoothed(left, before, alone) * _smoothed(right, behind, alone) / alone
-            found[row] = _smoothed(both, before * size + behind, apart / apart.sum())
-        return np.log(found)
+            rows.append(_smoothed(both, before * size + behind, apart / apart.sum()))
+        return np.log(np.reshape(rows, (len(places), size)))
 
 
 def _smoothed(counts: ContextCounts, context: int, lower: Floats) -> Floats:
@@ -77,9 +77,9 @@ def _smoothed(counts: ContextCounts, context: int, lower: Floats) -> Floats:
         return lower
     kinds = int(counts.followers[place])
     seen = slice(counts.firsts[place], counts.firsts[place] + kinds)
-    found = kinds * lower
-    found[counts.tokens[seen]] += counts.counts[seen]
-    smoothed: Floats = found / (counts.totals[place] + kinds)
+    smoothed: Floats = kinds * lower
+    smoothed[counts.tokens[seen]] += counts.counts[seen]
+    smoothed /= counts.totals[place] + kinds
     return smoothed
 
 

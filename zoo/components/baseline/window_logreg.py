@@ -44,7 +44,7 @@ class WindowLogisticRegression:
 
     def fit(self, texts: Sequence[Sequence[str]], tags: Sequence[Sequence[int]]) -> None:
         """Learn from the tokens whose tag is not -100."""
-        labels = np.concatenate([np.asarray(its_tags, dtype=np.int64) for its_tags in tags])
+        labels = np.concatenate([np.asarray(each, dtype=np.int64) for each in tags])
         scored = labels != IGNORED
         self.pipeline.fit(self._windows(texts)[scored], labels[scored])
 

@@ -82,39 +82,15 @@ class NewPlugin:
     def files(self) -> dict[str, str]:
         """Path inside the folder to text, for every file."""
         source, node = _last_part(_text(STARTERS[self.kind][0]))
-        words = "".join(word.capitalize() for word in re.split("[-_]", self.name))
-        # A function keeps its name; a class has another than what the file imports.
-        imported = re.search(rf"\b{words}\b", source.replace(node.name, ""))
-        class_name = f"My{words}" if imported else words
-        factory = class_name if isinstance(node, ast.ClassDef) else node.name
-        summary = (ast.get_docstring(node) or "").partition("\n")[0].removesuffix(".")
         known = {
             "kind": self.kind,
             "name": self.name,
-            "distribution": self.distribution,
             "package": self.package,
-            "summary": summary,
+            "distribution": self.distribution,
+            "summary": (ast.get_docstring(node) or "").partition("\n")[0].removesuffix("."),
             "zoo_version": ".".join(zoo.__version__.split(".")[:2]),
             "first_run": FIRST_RUN.format(self.bench) if self.bench else NO_RUN,
         }
-        declared = node.decorator_list[0]
-        assert isinstance(declared, ast.Call)
-        declared.args[1] = ast.Constant(self.name)
-        # The source is that of the part which is copied.
-        declared.keywords = [word for word in declared.keywords if word.arg != "source"]
-        lines = source.splitlines(keepends=True)
-        decorator = f"@{ast.unparse(declared)}\n".replace("'", '"')
-        lines[declared.lineno - 1 : declared.end_lineno] = [decorator]
-        copied = re.sub(rf"\b{node.name}\b", factory, "".join(lines))
-        copied = copied.replace("from zoo.", "from zoo import part\nfrom zoo.", 1)
-        names = {
-            "from zoo.registry.declarations import part\n": "",
-            f"my-{self.kind}": self.name,
-            f"my_{self.kind}": self.name.replace("-", "_"),  # what a metric is called in records
-            f"my {self.kind}": re.sub("[-_]", " ", self.name),
-        }
-        for old, new in names.items():
-            copied = copied.replace(old, new)
         test = _text("registry/scaffold/test_conformance.py")
         return {
             **{
@@ -123,11 +99,34 @@ class NewPlugin:
             },
             f"src/{self.package}/__init__.py": f'"""{self.kind}/{self.name}, for the zoo."""\n',
             f"src/{self.package}/py.typed": "",
-            f"src/{self.package}/{self.kind}.py": copied,
+            f"src/{self.package}/{self.kind}.py": self._renamed(source, node),
             "tests/test_conformance.py": test.replace(
                 "attention/my-attention", f"{self.kind}/{self.name}"
             ),
         }
+
+    def _renamed(self, source: str, node: ast.ClassDef | ast.FunctionDef) -> str:
+        """The text of a part with the names of this plug-in, without the paper that it is from."""
+        words = "".join(word.capitalize() for word in re.split("[-_]", self.name))
+        if isinstance(node, ast.ClassDef):  # a function keeps its name
+            imported = re.search(rf"\b{words}\b", source.replace(node.name, ""))
+            source = re.sub(rf"\b{node.name}\b", f"My{words}" if imported else words, source)
+        declared = node.decorator_list[0]
+        assert isinstance(declared, ast.Call)
+        declared.args[1] = ast.Constant(self.name)
+        declared.keywords = [word for word in declared.keywords if word.arg != "source"]
+        lines = source.splitlines(keepends=True)
+        decorator = f"@{ast.unparse(declared)}\n".replace("'", '"')
+        lines[declared.lineno - 1 : declared.end_lineno] = [decorator]
+        copied = "".join(lines).replace("from zoo.", "from zoo import part\nfrom zoo.", 1)
+        for old, new in {
+            "from zoo.registry.declarations import part\n": "",
+            f"my-{self.kind}": self.name,
+            f"my_{self.kind}": self.name.replace("-", "_"),  # what a metric is called in records
+            f"my {self.kind}": re.sub("[-_]", " ", self.name),
+        }.items():
+            copied = copied.replace(old, new)
+        return copied
 
 
 def _text(file: str) -> str:
