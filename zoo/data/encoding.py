@@ -95,15 +95,13 @@ def _tagged(tokenizer: Tokenizer, texts: Any, tags: Any, max_length: int) -> _Co
     """
     pieces = pieces_of(tokenizer, (token for tokens in texts for token in tokens))
     ids, labels, read, cut = list[list[int]](), list[int](), list[int](), list[int]()
-    for tokens, its_tags in zip(texts, tags, strict=True):
-        its_ids, firsts = join_pieces(tokens, pieces, max_length)
-        its_labels = [IGNORED] * len(its_ids)
-        for first, tag in zip(firsts, its_tags, strict=False):
-            its_labels[first] = tag
-        ids.append(its_ids)
-        labels += its_labels
+    for tokens, text_tags in zip(texts, tags, strict=True):
+        text_ids, firsts = join_pieces(tokens, pieces, max_length)
+        tag_at = dict(zip(firsts, text_tags, strict=False))
+        ids.append(text_ids)
+        labels += [tag_at.get(place, IGNORED) for place in range(len(text_ids))]
         read.append(len(firsts))
-        cut.append(sum(tag != IGNORED for tag in its_tags[len(firsts) :]))
+        cut.append(sum(tag != IGNORED for tag in text_tags[len(firsts) :]))
     return ids, {"tags": labels, "tokens": read, "cut": cut}
 
 
@@ -163,11 +161,9 @@ def encode_windows(texts: Texts, vocab_size: int, max_length: int) -> EncodedDat
 
     def encode() -> tuple[Tokenizer, dict[str, TokenArrays]]:
         tokenizer = train_word_pieces(texts.train.texts, vocab_size)
-        splits = {}
-        for split, part in texts.splits.items():
-            splits[split] = windows(tokenizer, part.texts, max_length)
-            if not len(splits[split]):
-                raise ZooError(f"{texts.name}: {split} has no word")
+        splits = {s: windows(tokenizer, e.texts, max_length) for s, e in texts.splits.items()}
+        for split in (split for split, arrays in splits.items() if not len(arrays)):
+            raise ZooError(f"{texts.name}: {split} has no word")
         return tokenizer, splits
 
     return encoded("windows", texts, vocab_size, max_length, encode)
@@ -182,9 +178,8 @@ def windows(tokenizer: Tokenizer, texts: Sequence[str], max_length: int) -> Toke
     for number, encoding in enumerate(_encodings(tokenizer, texts)):
         cls, *pieces = encoding.ids
         count = -(-len(pieces) // (max_length - 1))
-        for part in np.array_split(pieces, count) if count else ():
-            parts.append([cls, *part.tolist()])
-            numbers.append(number)
+        parts += [[cls, *p.tolist()] for p in (np.array_split(pieces, count) if count else ())]
+        numbers += [number] * count
     return TokenArrays.of(parts, texts=np.array(numbers, dtype=np.int64))
 
 

@@ -57,34 +57,3 @@ def test_a_bag_of_words_scores_high_but_not_all(corpus):
 def test_the_smallest_corpus_has_every_topic_in_train():
     corpus = newswire.load(train=10, test=1)
     assert sorted(Counter(corpus.train.targets).values()) == [2] * 5
-
-
-def test_a_vowel_is_preceded_by_an():
-    words = "a actor and a user saw a one-off a".split()
-    assert " ".join(newswire.with_articles(words)) == "an actor and a user saw a one-off a"
-
-
-def test_every_list_has_different_words_and_each_word_all_its_forms():
-    words, _ = newswire.vocabulary()
-    for source in (*newswire.LABEL_NAMES, "shared"):
-        forms = words[source]
-        for slot in "NBAR":
-            assert len(set(forms[slot])) == len(forms[slot]), (source, slot)
-        assert len(forms["N"]) == len(forms["M"])
-        assert len(forms["B"]) == len(forms["D"]) == len(forms["H"]) == len(forms["G"])
-
-
-@pytest.mark.parametrize(
-    ("verb", "forms"),
-    [
-        ("plan", "plans planned planning"),
-        ("deny", "denies denied denying"),
-        ("stage", "stages staged staging"),
-        ("express", "expresses expressed expressing"),
-        ("offer", "offers offered offering"),
-        ("play", "plays played playing"),
-    ],
-)
-def test_a_verb_is_inflected_by_rule(verb, forms):
-    inflected = [newswire.with_s(verb), newswire.past(verb), newswire.gerund(verb)]
-    assert " ".join(inflected) == forms

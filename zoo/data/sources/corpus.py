@@ -105,20 +105,21 @@ class DataSet:
         train, scored = set(_plain(self.train)), set(_plain(self.splits[self._scored]))
         known = {TRAIN: scored, VALIDATION: train | scored}
         splits, notes = dict(self.splits), dict(self.notes)
-        for name in (name for name in splits if name != self._scored):
-            split = splits[name]
-            kept = [row for row, text in enumerate(_plain(split)) if text not in known[name]]
+        for name, split in self.splits.items():
+            texts = _plain(split) if name != self._scored else []
+            kept = [row for row, text in enumerate(texts) if text not in known[name]]
+            if len(kept) == len(texts):
+                continue
+            what = "duplicates" if name == TRAIN else f"duplicates of {name}"
+            notes[what] = f"{len(texts) - len(kept)} dropped from {name}"
+            splits[name] = Examples(*([values[row] for row in kept if values] for values in split))
             if not kept and name == TRAIN:
                 raise ZooError(f"{self.name}: every train document is also in {self._scored}")
-            if dropped := len(split.texts) - len(kept):
-                what = "duplicates" if name == TRAIN else f"duplicates of {name}"
-                notes[what] = f"{dropped} dropped from {name}"
-                lists = ([values[row] for row in kept] if values else [] for values in split)
-                splits[name] = Examples(*lists)
-        if notes == self.notes:
-            return self
-        left = {name: split for name, split in splits.items() if split.texts}
-        return dataclasses.replace(self, splits=left, notes=notes)
+            if not kept:
+                del splits[name]
+        return (
+            self if notes == self.notes else dataclasses.replace(self, splits=splits, notes=notes)
+        )
 
 
 class Labelled(DataSet):
@@ -152,19 +153,21 @@ class Labelled(DataSet):
             check_text(f"the group of {what} text {number}", group)
         seen: set[int] = set()
         for number, (text, label) in enumerate(zip(texts, labels, strict=True), start=1):
-            for each in self._labels_of(f"{what} text {number}", text, label):
+            own = self._checked(f"{what} text {number}", text, label)
+            for each in own:
                 # numpy's integers and booleans would not survive a JSON file.
                 if type(each) is not int or not 0 <= each < len(self.label_names):
                     known = f"labels are int from 0 to {len(self.label_names) - 1}"
                     raise ZooError(f"{what} text {number} has the label {each!r}; {known}")
-                seen.add(each)
+            seen.update(own)
         if not seen:
             raise ZooError(f"{what}: every tag is {IGNORED}, so that nothing is scored")
         return seen
 
-    def _labels_of(self, what: str, text: Any, label: Any) -> list[Any]:
-        """The labels of a text; ZooError for what is no text. what: which text."""
-        raise NotImplementedError
+    def _checked(self, what: str, text: Any, label: Any) -> list[Any]:
+        """The labels of a text; ZooError for what is no text."""
+        check_text(what, text)
+        return [label]
 
 
 class Corpus(Labelled):
@@ -172,17 +175,13 @@ class Corpus(Labelled):
 
     labels = "classes"
 
-    def _labels_of(self, what: str, text: Any, label: Any) -> list[Any]:
-        check_text(what, text)
-        return [label]
-
 
 class TaggedCorpus(Labelled):
     """Texts as lists of tokens, with a tag for every token; ``IGNORED`` (-100) does not count."""
 
     labels = "tags"
 
-    def _labels_of(self, what: str, text: Any, label: Any) -> list[Any]:
+    def _checked(self, what: str, text: Any, label: Any) -> list[Any]:
         check_tokens(what, text, label)
         return [tag for tag in label if type(tag) is not int or tag != IGNORED]
 

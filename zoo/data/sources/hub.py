@@ -135,21 +135,20 @@ def named_frame(data: Any, label_column: str) -> pd.DataFrame:
 def _quiet(library: ModuleType) -> Iterator[None]:
     """Without warnings and progress bars of ``huggingface_hub.utils`` or ``datasets.utils``."""
     logger = logging.getLogger(library.__name__.partition(".")[0])
-    level, bars_shown = logger.level, not library.are_progress_bars_disabled()
+    level, hidden = logger.level, library.are_progress_bars_disabled()
     logger.setLevel(logging.CRITICAL)
     library.disable_progress_bars()
     try:
         yield
     finally:
         logger.setLevel(level)
-        if bars_shown:
+        if not hidden:
             library.enable_progress_bars()
 
 
 def _first_sentence(error: Exception) -> str:
     """An error in one line; the client's run over paragraphs, of which the first says what."""
     # Of a file that it cannot read, datasets says why only in the cause.
-    if type(error).__name__ == "DatasetGenerationError" and error.__cause__:
-        error = cast("Exception", error.__cause__)
+    error = cast(Any, type(error).__name__ == "DatasetGenerationError" and error.__cause__) or error
     first = re.split(r"\n\s*\n|\. ", str(error).strip(), maxsplit=1)[0]
     return f"{type(error).__name__}: {' '.join(first.split())}"[:400].rstrip(".")
