@@ -79,32 +79,17 @@ def test_choices_are_read_back_as_they_are_written(several, random):
     [
         ("part()", "part", {}),
         (" part ( count = 2 ) ", "part(count=2)", {"count": 2}),
-        ("part(2, 0.25)", "part(count=2, rate=0.25)", {"count": 2, "rate": 0.25}),
         ("part(mode=slow)", "part(mode='slow')", {"mode": "slow"}),
         ("part(flag=True, count=2)", "part(count=2, flag=True)", {"count": 2, "flag": True}),
         ("part(rate=3)", "part(rate=3.0)", {"rate": 3.0}),
         ("part(mode=',,')", "part(mode=',,')", {"mode": ",,"}),
-        ("elsewhere:part(2)", "part(count=2)", {"count": 2}),
+        ("elsewhere:part(count=2)", "part(count=2)", {"count": 2}),
     ],
 )
-def test_parameters_are_given_by_name_or_in_declared_order(text, name, built):
+def test_parameters_are_given_by_name_in_any_order(text, name, built):
     (choice,) = ONE.choices("ffn", text)
     assert str(choice) == name
     assert repr(choice.build()) == repr(built)
-
-
-@pytest.mark.parametrize(
-    ("text", "pieces"),
-    [
-        (" a , b ", ["a", "b"]),
-        ("a(x=[1,(2,3)],y={'k': 4,'l': 5}),b", ["a(x=[1,(2,3)],y={'k': 4,'l': 5})", "b"]),
-        ("a(x=','),b(x=\"),\")", ["a(x=',')", 'b(x="),")']),
-        ("a(x='it\\'s \"x\", y'),b", ["a(x='it\\'s \"x\", y')", "b"]),
-        (" , ,", []),
-    ],
-)
-def test_lists_are_split_at_commas_outside_brackets_and_quotes(text, pieces):
-    assert split_list(text) == pieces
 
 
 @pytest.mark.parametrize(
@@ -121,7 +106,7 @@ def test_a_bad_list_is_refused_in_one_line(text, message):
 
 
 def test_a_choice_asked_for_twice_is_taken_once_and_order_is_kept():
-    choices = ONE.choices("ffn", "part(count=2),other,part( 2 ),part,other")
+    choices = ONE.choices("ffn", "part(count=2),other,part( count=2 ),part,other")
     assert [str(choice) for choice in choices] == ["part(count=2)", "other", "part"]
 
 
@@ -145,9 +130,8 @@ def test_nothing_in_a_name_is_executed(tmp_path, monkeypatch, payload):
     "text",
     [
         "part(count=1",
-        "part(count=1).real",
         "part(count=1)(rate=2)",
-        "part(count=1) + 2",
+        "part(2)",
         "part(\0)",
         "part(extra=" + "9" * 5000 + ")",
     ],
@@ -168,8 +152,7 @@ def test_text_that_cannot_be_parsed_is_refused_with_the_right_form(text):
         ("sizes=(1, 2)", "'sizes' must be of type list (default [1]), not (1, 2)"),
         ("mode=a-b", "'mode' must be a plain value such as 'fast' in quotes, not a - b"),
         ("count=one", "'count' must be a plain value such as 1, not one"),
-        ("1, count=2", "is given 'count' twice"),
-        ("1, 2, 3, 4, 5, 6, 7", "takes 6 parameters, not 7"),
+        ("count=1, count=2", "is given 'count' twice"),
         (
             "cuont=2",
             "has no parameter 'cuont'; did you mean 'count'? "
@@ -217,7 +200,7 @@ def test_what_reads_texts_can_be_told_to_read_whole_ones_and_never_sees_it():
         ("words", "words", {}),
         ("words(whole=False)", "words", {}),
         ("words(whole=True)", "words(whole=True)", {}),
-        ("words(2.0, whole=True)", "words(c=2.0, whole=True)", {"c": 2.0}),
+        ("words(c=2.0, whole=True)", "words(c=2.0, whole=True)", {"c": 2.0}),
     ):
         choice = registry.choose("baseline", text)
         assert str(choice) == str(registry.choose("baseline", str(choice))) == name

@@ -95,20 +95,6 @@ def test_report_reads_it_where_the_plugin_is_missing(benched):
     assert "error" in (run / "table.md").read_text()
 
 
-def test_compare_knows_that_a_smaller_error_is_better_and_an_equal_one_equal(benched, tmp_path):
-    run = benched[0]
-    worse = RecordFile(tmp_path)
-    for record in RecordFile(run).read():
-        if record.kind == "train":
-            error = {METRIC: record.metrics[METRIC] + 1}
-            worse.append(record.model_copy(update={"metrics": record.metrics | error}))
-    done = run_zoo("compare", str(tmp_path), str(run), "--json")
-    assert done.returncode == 0, done.stderr
-    assert {row["verdict"] for row in json.loads(done.stdout)["rows"]} == {"better"}
-    done = run_zoo("compare", str(run), str(run), "--json")
-    assert {row["verdict"] for row in json.loads(done.stdout)["rows"]} <= {"tie", "equal"}
-
-
 def test_train_and_predict(site):
     model, before = site.folder.parent / "model", len(executed(site.folder.parent))
     printed = ok(site, "train", *SMALL, "--pe", "none", "--save", str(model))

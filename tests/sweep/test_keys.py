@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +11,7 @@ import pytest
 from code_copy import changed_file, forget
 from small_runs import QUICK, prepared
 
-from zoo.components.attention.fused import Fused
-from zoo.registry import Component, Owner, code_hash
+from zoo.registry import code_hash
 from zoo.registry.code_hash import hash_of, plugin_code, plugin_modules
 from zoo.registry.loading import built_ins, load
 from zoo.sweep.keys import (
@@ -73,13 +71,6 @@ def test_every_component_of_a_pattern_counts(tmp_path):
     request = make_request({"norm": "layer/one/other", "layers": 3}, registry)
     (row,) = [row for row in make_plan(request, registry).rows if not row.baseline]
     assert {"one.py", "other.py"} == {name for name, _ in plugin_modules(row.choices)}
-
-
-def test_the_file_of_a_partial_is_that_of_what_it_wraps():
-    wrapped = functools.partial(functools.partial(Fused, heads=2), dropout=0.1)
-    component = Component("attention", "part", wrapped, "", Owner("somebody", "1"))
-    assert component.file() is not None
-    assert component.file().endswith("attention/fused.py")
 
 
 @pytest.mark.parametrize("kind", ["train", "cost"])

@@ -93,7 +93,7 @@ class Registry:
             call = ast.parse(f"f({arguments}" if bracket else "f()", mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             call = None
-        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
             raise ZooError(f"cannot read {kind} '{text}'; write it as name(param=value)")
         declared = {**component.parameters, **component.harness_parameters}
         bound = _bind(f"{kind} '{component.name}'", declared, call)
@@ -186,16 +186,14 @@ def _bind(what: str, declared: Mapping[str, Any], call: ast.Call) -> Mapping[str
     what: the component's name in errors. declared: its parameters with their defaults.
     Raises ZooError for an unknown or repeated parameter, or a value that is no literal.
     """
-    if len(call.args) > len(declared):
-        raise ZooError(f"{what} takes {len(declared)} parameters, not {len(call.args)}")
     given: dict[str, Any] = {}
-    pairs = [*zip(declared, call.args, strict=False), *((k.arg, k.value) for k in call.keywords)]
-    for name, node in pairs:
-        if name is None or name not in declared:
-            raise ZooError(f"{what} has no parameter '{name}'{nearest(str(name), declared)}")
+    for keyword in call.keywords:
+        name = str(keyword.arg)
+        if name not in declared:
+            raise ZooError(f"{what} has no parameter '{name}'{nearest(name, declared)}")
         if name in given:
             raise ZooError(f"{what} is given '{name}' twice")
-        given[name] = _value(f"{what}: '{name}' must be", node, declared[name])
+        given[name] = _value(f"{what}: '{name}' must be", keyword.value, declared[name])
     return {name: given[name] for name in declared if name in given}
 
 

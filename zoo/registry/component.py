@@ -88,12 +88,9 @@ class Component:
     @property
     def module(self) -> str:
         """The module that defines the factory; empty if unknown."""
-        factory: Any = self.factory
-        while hasattr(factory, "func"):  # functools.partial itself is defined in Python's library
-            factory = factory.func
-        if isinstance(factory, str):
-            return factory.partition(":")[0]
-        return getattr(factory, "__module__", None) or ""
+        if isinstance(self.factory, str):
+            return self.factory.partition(":")[0]
+        return getattr(self.factory, "__module__", None) or ""
 
     def file(self) -> str | None:
         """The factory's source file, found without importing its module; None if unknown."""

@@ -31,12 +31,6 @@ STARTERS = {
     "task": ("registry/scaffold/task.py", f"--task NAME --attention fused,naive {QUICK}"),
     "metric": ("registry/scaffold/metric.py", ""),
 }
-FIRST_RUN = """    {}
-
-The last line trains a small model with it, and prints one row for each part that it names. Without
-`--phases train` speed and memory are measured as well, which takes longer.
-"""
-NO_RUN = "\nTables have it where a task names it in its `metrics`, as `zoo new task` shows.\n"
 # Fewer names than the registry takes: it also becomes a class, a package and a distribution.
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
 
@@ -89,7 +83,7 @@ class NewPlugin:
             "distribution": self.distribution,
             "summary": (ast.get_docstring(node) or "").partition("\n")[0].removesuffix("."),
             "zoo_version": ".".join(zoo.__version__.split(".")[:2]),
-            "first_run": FIRST_RUN.format(self.bench) if self.bench else NO_RUN,
+            "first_run": f"    {self.bench}\n" if self.bench else "",
         }
         test = _text("registry/scaffold/test_conformance.py")
         return {
