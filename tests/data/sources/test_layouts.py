@@ -158,7 +158,7 @@ def test_texts_are_lines_cells_or_files(tmp_path):
         ("latin.txt", b"one\nna\xefve\n", "text", "latin.txt is not UTF-8: byte 0xef in line 2"),
         ("a.jsonl", b'{"text": "x"}\n{"body": "x"}\n', "text", "line 2: 'text' is missing"),
         ("a.csv", b"body\nx\n", "text", r"no column 'text' \(--text-column\).*There is: body"),
-        ("a.txt", b"one line\n", "body", "--text-column: for tables, and .*a.txt is none"),
+        ("a.txt", b"one line\n", "body", "no column 'body'.*There is: text"),
         ("a.txt", b"", "text", "a.txt is empty: it has no rows"),
         ("a.txt", None, "text", "a.txt cannot be read: No such file"),
     ],

@@ -78,7 +78,11 @@ class RowReader(Reading, Division):
 
     def table(self, file: Path, source: str) -> Table:
         """The rows of a file, or of a folder. source: what an error calls it, if not its name."""
-        return files.read_table(file, part_of(Reading, self), source)
+        if not file.is_dir():
+            return files.read_table(file, part_of(Reading, self), source)
+        if flags := self.flags(Reading, besides=TextReading):
+            raise ZooError(f"{listed(flags)}: for tables, and {file} is a folder of texts")
+        return files.read_folder(file, self.encoding)
 
     def held_out(self, frame: pd.DataFrame) -> tuple[str, list[int]]:
         """How rows for the test split are drawn, and which; ZooError for too few."""
@@ -192,11 +196,21 @@ class RowReader(Reading, Division):
             records = cast(Any, frame.to_dict("records"))
             for place, values in zip(frame.index, records, strict=True):
                 try:
-                    rows.append(self._with_group(self.row(values), values))
+                    group = values[self.group_column] if self.group_column else ""
+                    if self.group_column and (group is None or is_blank(str(group))):
+                        raise ZooError(f"'{self.group_column}' (--group-column) is empty")
+                    rows.append(self.row(values)._replace(group=str(group).strip()))
                     places.append(place)
                 except ZooError as error:
                     bad[place] = str(error)
-            lines = bad_rows(source, bad, count)
+            places_of: dict[str, list[str]] = {}
+            for place, what in bad.items():
+                places_of.setdefault(what, []).append(place)
+            lines = [
+                f"{source}, {listed(named, EXAMPLES)}: {what}"
+                + (f" ({len(named)} of {count} rows)" if len(named) > 1 else "")
+                for what, named in places_of.items()
+            ]
             if not count:
                 errors.append(f"{source} is empty: it has no rows")
             elif self.drop_bad_rows and len(bad) == count:
@@ -221,14 +235,6 @@ class RowReader(Reading, Division):
             hint += "character divides its columns"
         return names + hint
 
-    def _with_group(self, row: Row, values: Mapping[str, Any]) -> Row:
-        if not self.group_column:
-            return row
-        group = values[self.group_column]
-        if group is None or isinstance(group, list | dict) or is_blank(str(group)):
-            raise ZooError(f"'{self.group_column}' (--group-column) is empty")
-        return row._replace(group=str(group).strip())
-
     def _stratified(self, labels: Sequence[Hashable]) -> list[int]:
         return stratified(labels, self.split_seed, share=self.test_size or TEST_SHARE)
 
@@ -237,7 +243,9 @@ class RowReader(Reading, Division):
         import pandas as pd
 
         every = pd.concat([*frames.values()])
-        labels, are_numbers = ordered(_flat(every["label"]))
+        labels = sorted({*_flat(every["label"])})
+        are_numbers = all(re.fullmatch(r"-?\d{1,18}", label) for label in labels)
+        labels = sorted(labels, key=int) if are_numbers else labels
         codes: dict[str | None, int] = {label: code for code, label in enumerate(labels)}
         codes[None] = IGNORED
         names: dict[str, str] = {}
@@ -268,15 +276,6 @@ class LabelledTexts(RowReader):
 
     text_column: str = files.TEXT
     label_column: str = files.LABEL
-
-    def table(self, file: Path, source: str) -> Table:
-        if not file.is_dir():
-            return super().table(file, source)
-        if flags := self.flags(Reading, besides=TextReading):
-            raise ZooError(f"{listed(flags)}: for tables, and {file} has a folder for every class")
-        table = files.read_folder(file, self.encoding)
-        columns = {files.TEXT: self.text_column, files.LABEL: self.label_column}
-        return table._replace(frame=table.frame.rename(columns=columns))
 
     def row(self, values: Mapping[str, Any]) -> Row:
         label = label_of(f"'{self.label_column}'", values[self.label_column])
@@ -358,36 +357,18 @@ class UnlabelledTexts(RowReader):
         return {TRAIN: [self.table(path, source)]}
 
     def table(self, file: Path, source: str) -> Table:
-        flags, suffix = self.flags(Reading, besides=TextReading), files.data_suffix(file)
-        if not file.is_dir() and (flags or suffix in files.FORMATS):
+        suffix, of_tables = files.data_suffix(file), self.flags(Reading, besides=TextReading)
+        if file.is_dir() or of_tables or suffix in files.FORMATS:
             return super().table(file, source)
-        flags += ["--text-column"] if self.text_column != files.TEXT else []
-        if flags:
-            raise ZooError(f"{listed(flags)}: for tables, and {file} is none")
-        if file.is_dir():
-            return files.read_folder(file, self.encoding)
-        if suffix in files.CONLL_ONLY:
-            table = files.read_conll(file, self.encoding)
-            return table._replace(frame=table.frame.rename(columns={files.TOKENS: files.TEXT}))
-        return files.read_lines(file, self.encoding)
+        if suffix not in files.CONLL_ONLY:
+            return files.read_lines(file, self.encoding)
+        table = files.read_conll(file, self.encoding)
+        return table._replace(frame=table.frame.rename(columns={files.TOKENS: files.TEXT}))
 
     def row(self, values: Mapping[str, Any]) -> Row:
-        tokens = values.get(files.TEXT)
-        if isinstance(tokens, list):
+        if isinstance(tokens := values.get(files.TEXT), list):
             return Row(tokens, "")
         return Row(joined_text(values, split_list(self.text_column)), "")
-
-
-def bad_rows(source: str, bad: Mapping[str, str], count: int) -> list[str]:
-    """A line for each thing that is wrong with rows of so many, with their places."""
-    places: dict[str, list[str]] = {}
-    for place, what in bad.items():
-        places.setdefault(what, []).append(place)
-    return [
-        f"{source}, {listed(named, EXAMPLES)}: {what}"
-        + (f" ({len(named)} of {count} rows)" if len(named) > 1 else "")
-        for what, named in places.items()
-    ]
 
 
 def joined_text(values: Mapping[str, Any], columns: Sequence[str]) -> str:
@@ -445,17 +426,6 @@ def _flat(labels: Iterable[Any]) -> Iterator[str]:
 
 def _groups(frame: pd.DataFrame) -> list[str]:
     return [group for group in frame["group"] if group]
-
-
-def ordered(labels: Iterable[str]) -> tuple[list[str], bool]:
-    """The different labels in order, and whether all are whole numbers, which go by their values.
-
-    Labels are text as written: ``1`` and ``01`` are two.
-    """
-    different = sorted(set(labels))
-    if are_numbers := all(re.fullmatch(r"-?\d{1,18}", label) for label in different):
-        different.sort(key=int)
-    return different, are_numbers
 
 
 def spellings(name: str, labels: Iterable[str]) -> list[str]:
