@@ -13,7 +13,7 @@ from small_runs import CLASSIFY, MLM, Stop, bench, by_key, cell, flags, prepared
 from zoo.cli import main
 from zoo.data.encoding import windows
 from zoo.data.masked_batches import MaskedSplit
-from zoo.data.tokenizer import Vocabulary
+from zoo.data.tokenizer import piece_bytes
 from zoo.execution.base import Event, Progress, TrainJob
 from zoo.execution.open_setup import build_model, open_setup
 from zoo.execution.pretrain import CHECKPOINT, FINISHED, begin, finish, stage_of
@@ -92,8 +92,8 @@ def test_the_stage_is_masked_language_modelling_on_the_training_texts(options, t
     model, _ = begun(opened, job, tmp_path)
     data = opened.data
     documents = windows(data.tokenizer(), data.corpus().train.texts, setup.sizes.max_length)
-    vocabulary = Vocabulary.of(data.tokenizer())
-    split = MaskedSplit(documents, 0.3, vocabulary, RUNTIME.device)
+    sizes = piece_bytes(data.tokenizer())
+    split = MaskedSplit(documents, 0.3, sizes, RUNTIME.device)
     expected = build_masked_language_model(
         Cell.resolve(opened.registry, job.model),
         setup.sizes,

@@ -30,7 +30,7 @@ from zoo.data.tokenizer import (
     MASK_ID,
     PAD_ID,
     SPECIALS,
-    Vocabulary,
+    piece_bytes,
     train_word_pieces,
 )
 from zoo.registry.cell import Cell
@@ -44,20 +44,20 @@ TASK = MaskedLanguageModelling()
 quick = settings(max_examples=40, deadline=None, derandomize=True, database=None)
 
 
-def drawn(windows: int = 400, length: int = 50, size: int = 60) -> tuple[TokenArrays, Vocabulary]:
+def drawn(windows: int = 400, length: int = 50, size: int = 60) -> tuple[TokenArrays, np.ndarray]:
     """Windows that begin with [CLS]; a tenth of the tokens are unknown."""
     draw = np.random.default_rng(0)
-    vocabulary = Vocabulary(np.where(np.arange(size) < FIRST_PIECE, 0, np.arange(size) % 5 + 1))
+    sizes = np.where(np.arange(size) < FIRST_PIECE, 0, np.arange(size) % 5 + 1)
     ids = draw.integers(FIRST_PIECE, size, windows * length)
     ids[draw.random(len(ids)) < 0.1] = SPECIALS.index("[UNK]")
     ids[::length] = SPECIALS.index(CLS)
     offsets = np.arange(windows + 1, dtype=np.int64) * length
-    return TokenArrays(ids.astype(np.int32), offsets, {"texts": np.arange(windows)}), vocabulary
+    return TokenArrays(ids.astype(np.int32), offsets, {"texts": np.arange(windows)}), sizes
 
 
 def split_of(share: float = 0.3) -> MaskedSplit:
-    arrays, vocabulary = drawn()
-    return MaskedSplit(arrays, share, vocabulary, CPU)
+    arrays, sizes = drawn()
+    return MaskedSplit(arrays, share, sizes, CPU)
 
 
 @pytest.mark.parametrize("share", [0.15, 0.3])
@@ -215,12 +215,12 @@ def test_windows_lose_no_piece_and_are_about_equal():
 
 def test_pieces_stand_for_the_bytes_of_their_letters():
     tokenizer = train_word_pieces(["naïve über straße ## #"], 40)
-    pieces = Vocabulary.of(tokenizer)
+    sizes = piece_bytes(tokenizer)
     for text in ("naïve", "straße", "#"):
         ids = tokenizer.encode(text).ids[1:]
         letters = tokenizer.normalizer.normalize_str(text)
-        assert pieces.bytes[ids].sum() == len(letters.encode()), text
-    assert not pieces.bytes[: len(SPECIALS)].any()
+        assert sizes[ids].sum() == len(letters.encode()), text
+    assert not sizes[: len(SPECIALS)].any()
 
 
 def test_a_share_for_validation_is_of_whole_texts_and_leaves_none_of_them_in_training(

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from zoo.data.batches import Batch, PaddedSplit, Split, shuffled_rows
 from zoo.data.token_arrays import TokenArrays
-from zoo.data.tokenizer import FIRST_PIECE, MASK_ID, Vocabulary
+from zoo.data.tokenizer import FIRST_PIECE, MASK_ID
 
 MASKED, REPLACED = 0.8, 0.1  # of the chosen tokens; the others stay as they are
 FIXED = 0  # seed of the masks that are the same for every model
@@ -60,18 +60,14 @@ class MaskedSplit(Split[MaskedBatch]):
 
     The fixed ones are the same for every model and seed, and every chosen token is [MASK] there:
     what is scored is the probability of a token that the model does not see. share: of the tokens
-    that are chosen. chosen, hidden: of the fixed ones, whether each token is chosen, and the ids
-    that a model sees (tokens).
+    that are chosen. sizes: bytes of each entry of the vocabulary. chosen, hidden: of the fixed
+    ones, whether each token is chosen, and the ids that a model sees (tokens).
     """
 
     def __init__(
-        self,
-        arrays: TokenArrays,
-        share: float,
-        vocabulary: Vocabulary,
-        device: torch.device,
+        self, arrays: TokenArrays, share: float, sizes: npt.NDArray[np.int64], device: torch.device
     ) -> None:
-        self.arrays, self.share, self.vocabulary = arrays, share, vocabulary
+        self.arrays, self.share, self.sizes = arrays, share, sizes
         self.device = device
         self.lengths = np.asarray(arrays.lengths)
         self.chosen = choose(arrays, share, np.random.default_rng(FIXED))
@@ -88,7 +84,7 @@ class MaskedSplit(Split[MaskedBatch]):
         draw = np.random.default_rng([seed, epoch, 1])  # the order has the generator without the 1
         chosen = choose(self.arrays, self.share, draw)
         ids = np.asarray(self.arrays.ids)
-        texts = self._seen_as(noised(ids, chosen, len(self.vocabulary.bytes), draw))
+        texts = self._seen_as(noised(ids, chosen, len(self.sizes), draw))
         places = np.flatnonzero(chosen)
         for rows in shuffled_rows(self.lengths, batch_size, seed, epoch, by_length=by_length):
             yield self._masked(texts, places, rows)

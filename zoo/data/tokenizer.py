@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,24 +32,16 @@ MAX_ALPHABET = 1000
 BYTES = 256
 
 
-@dataclass(frozen=True)
-class Vocabulary:
-    """What the entries of a tokenizer of word pieces, or of whole words, are.
+def piece_bytes(tokenizer: Tokenizer) -> npt.NDArray[np.int64]:
+    """How many bytes of normalised text each word piece or word stands for (vocab_size).
 
-    bytes: how many bytes of normalised text each id stands for, 0 for special tokens (vocab_size).
+    Special tokens stand for none.
     """
-
-    bytes: npt.NDArray[np.int64]
-
-    @classmethod
-    def of(cls, tokenizer: Tokenizer) -> Vocabulary:
-        """The vocabulary of a tokenizer."""
-        sizes = np.zeros(tokenizer.get_vocab_size(), dtype=np.int64)
-        for piece, number in tokenizer.get_vocab().items():
-            if number >= FIRST_PIECE:
-                letters = piece if piece == PREFIX else piece.removeprefix(PREFIX)
-                sizes[number] = len(letters.encode())
-        return cls(sizes)
+    sizes = np.zeros(tokenizer.get_vocab_size(), dtype=np.int64)
+    for piece, number in tokenizer.get_vocab().items():
+        if number >= FIRST_PIECE:
+            sizes[number] = len((piece.removeprefix(PREFIX) or piece).encode())
+    return sizes
 
 
 def train_word_pieces(texts: Iterable[str], vocab_size: int) -> Tokenizer:

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from zoo.config.settings import PRETRAIN, SAVED_MODEL
 from zoo.data.encoding import token_counts, windows
 from zoo.data.masked_batches import MaskedSplit
-from zoo.data.tokenizer import Vocabulary
+from zoo.data.tokenizer import piece_bytes
 from zoo.errors import ZooError
 from zoo.execution.base import TrainJob
 from zoo.models.architectures import MaskedLanguageModel, masked_head
@@ -65,8 +65,8 @@ def stage_of(
     if not len(arrays):
         raise ZooError("--init pretrain: every training text is empty or scored")
     masked.expect(token_counts(arrays, masked.bias.numel()))
-    vocabulary = Vocabulary.of(tokenizer)
-    split = MaskedSplit(arrays, own.pretrain_masked, vocabulary, runtime.device)
+    sizes = piece_bytes(tokenizer)
+    split = MaskedSplit(arrays, own.pretrain_masked, sizes, runtime.device)
     if job.setup.execution.compile:
         masked.compile(dynamic=True)
     changes = {"epochs": own.pretrain_epochs, "lr": own.pretrain_lr}

@@ -28,7 +28,7 @@ from pydantic import Field
 from zoo.config.sizes import Sizes
 from zoo.data.encoding import encode_windows, token_counts
 from zoo.data.token_arrays import TokenArrays
-from zoo.data.tokenizer import FIRST_PIECE, Vocabulary
+from zoo.data.tokenizer import FIRST_PIECE, piece_bytes
 from zoo.errors import ZooError
 from zoo.registry import Choice
 from zoo.registry.declarations import part
@@ -99,7 +99,7 @@ class MaskedLanguageModelling(LanguageModelling):
         import torch
 
         train, scored = self.splits(setup, torch.device("cpu"))
-        chosen, vocabulary = scored.chosen, scored.vocabulary
+        chosen, sizes = scored.chosen, scored.sizes
         places = [np.flatnonzero(part) for part in scored.arrays.parts(chosen)]
         texts, hidden = (
             [part.astype(np.int64) for part in parts]
@@ -117,10 +117,10 @@ class MaskedLanguageModelling(LanguageModelling):
                 right.append(int(log_probability.argmax()) == target)
             text_of = np.repeat(scored.arrays.columns["texts"], list(map(len, places)))
             arrays = np.array(nats), np.array(right, dtype=bool)
-            return masked_evaluation(*arrays, targets, text_of, vocabulary)
+            return masked_evaluation(*arrays, targets, text_of, sizes)
 
         return Estimator(
-            factory=functools.partial(choice.build, vocab_size=len(vocabulary.bytes)),
+            factory=functools.partial(choice.build, vocab_size=len(sizes)),
             training=(texts,),
             answers=lambda model, windows: (model.log_probabilities(*window) for window in windows),
             inputs=list(zip(hidden, places, strict=True)),
@@ -141,8 +141,8 @@ class MaskedLanguageModelling(LanguageModelling):
         return self._masked(setup, fit, device), self._masked(setup, held_out, device)
 
     def _masked(self, setup: TaskSetup, arrays: TokenArrays, device: torch.device) -> MaskedSplit:
-        vocabulary = Vocabulary.of(setup.data.tokenizer())
-        return masked_split(setup.options, arrays, vocabulary, device)
+        sizes = piece_bytes(setup.data.tokenizer())
+        return masked_split(setup.options, arrays, sizes, device)
 
     def full_length_split(
         self, setup: TaskSetup, examples: int, device: torch.device
@@ -150,7 +150,7 @@ class MaskedLanguageModelling(LanguageModelling):
         size = examples, setup.sizes.max_length
         ids = np.random.default_rng(0).integers(FIRST_PIECE, setup.vocab_size, size)
         arrays = TokenArrays.of(ids.tolist(), texts=np.arange(examples))
-        letters = Vocabulary(np.ones(setup.vocab_size, dtype=np.int64))
+        letters = np.ones(setup.vocab_size, dtype=np.int64)
         return masked_split(setup.options, arrays, letters, device)
 
     def forward(self, model: nn.Module, batch: MaskedBatch) -> Any:
@@ -172,16 +172,19 @@ class MaskedLanguageModelling(LanguageModelling):
             targets.append(batch.targets)
             texts.append(np.repeat(split.arrays.columns["texts"][batch.rows], batch.counts))
         nats_of, hits, wanted = (torch.cat(part).cpu().numpy() for part in (nats, right, targets))
-        return masked_evaluation(nats_of, hits, wanted, np.concatenate(texts), split.vocabulary)
+        return masked_evaluation(nats_of, hits, wanted, np.concatenate(texts), split.sizes)
 
 
 def masked_split(
-    options: MaskedOptions, arrays: TokenArrays, vocabulary: Vocabulary, device: torch.device
+    options: MaskedOptions,
+    arrays: TokenArrays,
+    sizes: npt.NDArray[np.int64],
+    device: torch.device,
 ) -> MaskedSplit:
     """Windows on the device, masked as the options say."""
     from zoo.data.masked_batches import MaskedSplit
 
-    return MaskedSplit(arrays, options.masked, vocabulary, device)
+    return MaskedSplit(arrays, options.masked, sizes, device)
 
 
 def masked_loss(model: nn.Module, batch: MaskedBatch) -> tuple[Tensor, Tensor]:
@@ -212,7 +215,7 @@ def masked_evaluation(
     right: npt.NDArray[np.bool_],
     targets: npt.NDArray[np.int64],
     texts: npt.NDArray[np.int64],
-    vocabulary: Vocabulary,
+    sizes: npt.NDArray[np.int64],
 ) -> Evaluation:
     """The outputs of a model: -ln P of every masked token, whether the likeliest one is right.
 
@@ -220,9 +223,7 @@ def masked_evaluation(
     """
     if not len(nats):
         raise ZooError("no held-out token is masked: give more text or a larger --set masked")
-    evaluation = language_evaluation(
-        math.fsum(nats), len(nats), int(vocabulary.bytes[targets].sum())
-    )
+    evaluation = language_evaluation(math.fsum(nats), len(nats), int(sizes[targets].sum()))
     right_of, scored_of = np.bincount(texts, weights=right), np.bincount(texts)
     effective = effective_examples(right_of.tolist(), scored_of.tolist())
     details = {
