@@ -70,7 +70,7 @@ def bench(
     device: Literal["auto", "cpu", "cuda", "mps"] | None = None,
     precision: Literal["auto", "fp32", "bf16"] | None = None,
     compile: bool | None = None,
-    init: str | None = None,
+    init: Literal["", "pretrain"] | None = None,
     pretrain_epochs: int | None = None,
     pretrain_lr: float | None = None,
     pretrain_masked: float | None = None,
@@ -170,9 +170,8 @@ def bench(
     precision: Precision of the arithmetic; auto: bf16 on a GPU that has it.  [default:
         auto]
     compile: Compile models with torch.compile.  [default: no]
-    init: Begin with pretrain, or a saved masked language model; by default new weights.
-        pretrain is masked language modelling before each training; of a saved model the
-        directory is named.
+    init: Begin with pretrain; by default new weights. pretrain is masked language modelling
+        on the training texts before each training.
     pretrain_epochs: Passes of the pretraining over the training texts.  [default: 20]
     pretrain_lr: Peak learning rate of the pretraining.  [default: 0.003]
     pretrain_masked: Share of word pieces masked in pretraining.  [default: 0.3]
@@ -297,7 +296,7 @@ def train(
     device: Literal["auto", "cpu", "cuda", "mps"] | None = None,
     precision: Literal["auto", "fp32", "bf16"] | None = None,
     compile: bool | None = None,
-    init: str | None = None,
+    init: Literal["", "pretrain"] | None = None,
     pretrain_epochs: int | None = None,
     pretrain_lr: float | None = None,
     pretrain_masked: float | None = None,
@@ -377,9 +376,8 @@ def train(
     precision: Precision of the arithmetic; auto: bf16 on a GPU that has it.  [default:
         auto]
     compile: Compile models with torch.compile.  [default: no]
-    init: Begin with pretrain, or a saved masked language model; by default new weights.
-        pretrain is masked language modelling before each training; of a saved model the
-        directory is named.
+    init: Begin with pretrain; by default new weights. pretrain is masked language modelling
+        on the training texts before each training.
     pretrain_epochs: Passes of the pretraining over the training texts.  [default: 20]
     pretrain_lr: Peak learning rate of the pretraining.  [default: 0.003]
     pretrain_masked: Share of word pieces masked in pretraining.  [default: 0.3]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 from refused import refused
-from small_runs import CLASSIFY, LM, MLM, SEQ2SEQ, bench, prepared, train, write_book
+from small_runs import CLASSIFY, LM, MLM, SEQ2SEQ, bench, prepared, write_book
 
 import zoo
 from zoo.config.settings import Training
@@ -46,20 +46,6 @@ def test_the_row_of_the_answer_has_its_settings_and_all_the_data(run, tmp_path, 
     assert model.card.cell == best.name
     assert (model.card.metrics["scored"], "accuracy" in model.card.metrics) == ("", False)
     assert model.predict(["the goal of the team"])[0].label in model.labels
-
-
-def test_nothing_is_said_of_splits_where_all_the_data_are_trained_on(tmp_path, said):
-    rows = [f"sentence {n % 12} about goals,sport" for n in range(20)]
-    rows += [f"sentence {n} about banks,market" for n in range(4)]
-    data = tmp_path / "rows.csv"
-    data.write_text("\n".join(["text,label", *rows, ""]))
-    arguments = ["train", "--data", data, "--set", "dim=8,heads=1", "--epochs", "1"]
-    arguments += ["--on", "inline", "--threads", "1", "--save"]
-    told = said(*arguments, tmp_path / "part").err
-    assert "rows.csv has no test split" in told
-    assert "dropped from training" in told
-    first, last = said(*arguments, tmp_path / "whole", "--all-data").err.splitlines()
-    assert (first, last.startswith("train 1/1")) == ("train: 1 to run", True)
 
 
 def test_another_row_from_python_with_another_seed(run):
@@ -130,18 +116,6 @@ def test_the_stage_is_done_again_on_the_texts_of_every_split(corpus, tmp_path):
     model = zoo.train(from_=out, on="inline", save=tmp_path / "model")
     assert model.card.pretraining.model_dump() == record.config["pretraining"]
     assert model.card.metrics["pretraining"]["texts"] == 72 + 30, "nothing is left to be scored"
-
-
-def test_a_saved_encoder_must_be_the_one_that_the_run_began_with(corpus, tmp_path):
-    encoder, out = tmp_path / "enc", tmp_path / "out"
-    masked = {**MLM, "data": corpus, "epochs": 1}
-    train(encoder, masked)
-    (record,) = bench(out, {**ONE_ROW, "init": str(encoder), "data": str(corpus)}).records
-    model = zoo.train(from_=out, on="inline")
-    assert model.card.pretraining.model_dump() == record.config["pretraining"]
-    shutil.rmtree(encoder)
-    train(encoder, {**masked, "seed": 1})
-    refused("is not what the run began with .* has changed since", zoo.train, from_=out)
 
 
 def rows_of(split: Any) -> Counter[tuple[int, ...]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_runs import CLASSIFY, FAILING, baseline, bench, cell, executor_plugin, prepared
+from small_runs import CLASSIFY, FAILING, bench, cell, executor_plugin, prepared
 
 from zoo.execution.base import (
     CostJob,
@@ -28,10 +28,9 @@ MEMBERS = (
     CostMember(cell()),
     CostMember(cell(attention="raises")),
     CostMember(cell(attention="naive")),
-    CostMember(baseline("tfidf-logreg")),
     CostMember(cell(attention="fused/naive")),
 )
-REFERENCE, RAISES, NAIVE, BASELINE, HYBRID = range(len(MEMBERS))
+REFERENCE, RAISES, NAIVE, HYBRID = range(len(MEMBERS))
 
 
 def measured(
@@ -64,28 +63,27 @@ def test_members_come_in_their_order_and_one_that_fails_stops_no_other(events, m
     assert [type(event) for event in events] == [Started, Progress, Progress, Progress, Ended]
     steps = [event.step for event in events if isinstance(event, Progress)]
     assert [(step.done, step.total) for step in steps] == [(1, 3), (2, 3), (3, 3)]
-    assert [member.status for member in members] == ["ok", "crashed", "ok", "ok", "ok"]
+    assert [member.status for member in members] == ["ok", "crashed", "ok", "ok"]
     failed = members[RAISES]
     assert failed.reason.startswith("RuntimeError: no such luck (failing.py:")
     assert "in attend" in failed.traceback
     assert (failed.metrics, failed.samples) == ({}, {})
     assert failed.environment == members[REFERENCE].environment
-    kernels = [members[place].metrics["kernels"] for place in (REFERENCE, NAIVE, BASELINE)]
-    assert any("scaled_dot_product" in name for name in kernels[0])
-    assert kernels[1:] == [["_softmax"], []]
-    assert members[HYBRID].metrics["kernels"] == sorted([*kernels[0], "_softmax"])
+    fused, naive, both = (members[n].metrics["kernels"] for n in (REFERENCE, NAIVE, HYBRID))
+    assert any("scaled_dot_product" in name for name in fused)
+    assert naive == ["_softmax"]
+    assert both == sorted([*fused, "_softmax"])
 
 
 def test_every_member_has_its_turns_those_of_the_reference_and_memory(members):
-    for place in (REFERENCE, NAIVE, BASELINE, HYBRID):
+    for place in (REFERENCE, NAIVE, HYBRID):
         samples, metrics = members[place].samples, members[place].metrics
         assert samples["clock"] == "cpu"
         assert list(samples["turns"]) == ["train", "infer", "latency"]
         for clocks in samples["turns"].values():
             assert list(clocks) == ["wall", "cpu"]
-            # Three blocks in two processes, the second without the baseline.
-            expected = [2] if place == BASELINE else [2, 1]
-            assert all([len(of) for of in processes] == expected for processes in clocks.values())
+            # Three blocks in two processes.
+            assert all([len(of) for of in processes] == [2, 1] for processes in clocks.values())
             assert all(seconds > 0 for of in itertools.chain(*clocks.values()) for seconds in of)
         assert set(samples["memory"]) == {"training", "inference"}
         assert all(one["peak_mib"] >= 0 for one in samples["memory"].values())
@@ -122,13 +120,6 @@ def test_a_member_that_dies_in_its_turn_costs_the_others_nothing(corpus, tmp_pat
     assert dead.reason == "the process exited with status 7"
     for member in (first, last):
         assert [len(of) for of in member.samples["turns"]["train"]["cpu"]] == [1, 1]
-
-
-def test_a_baseline_is_measured_where_every_cell_fails(corpus, tmp_path):
-    members = [CostMember(cell(attention="raises")), CostMember(baseline("tfidf-logreg"))]
-    failed, fitted = measured(tmp_path, members, 2, data=str(corpus)).members
-    assert [failed.status, fitted.status] == ["crashed", "ok"]
-    assert fitted.metrics["train_tokens_per_s"] > 0
 
 
 def test_what_has_no_memory_beside_others_is_measured_once_more_and_no_more(
@@ -170,13 +161,13 @@ def test_groups_are_of_six_models_with_the_reference_in_each(corpus, tmp_path):
     options = {**CLASSIFY, "data": str(corpus), "attention": "fused,naive", "phases": "cost"}
     options |= {"pe": "rope,sin,none,learned"}
     outcome = bench(tmp_path / "out", options, on="noting", plugins=(plugin,))
-    assert [len(job.members) for job in NOTED] == [1 + 6, 1 + 2]
+    assert [len(job.members) for job in NOTED] == [1 + 6, 1 + 1]
     for job in NOTED:
         reference, *others = job.members
         assert reference.model == cell()
         assert not any(member.model == cell() for member in others)
-    assert len(outcome.records) == 9  # the reference once
+    assert len(outcome.records) == 8  # the reference once
     assert {(r.status, r.reason, r.traceback) for r in outcome.records} == {
         ("lost", "its machine went away", "a traceback")
     }
-    assert len({record.name for record in outcome.records}) == 9
+    assert len({record.name for record in outcome.records}) == 8

@@ -20,7 +20,6 @@ import zoo as zoo_package
 from zoo.cli import main
 from zoo.config.flags import SETTINGS, flag
 from zoo.execution.base import Event
-from zoo.inference.requests import with_saved_encoders
 from zoo.registry import AXES, PartSpec
 from zoo.registry.cell import ModelParts
 from zoo.registry.loading import load
@@ -119,7 +118,6 @@ def bench(
     request = make_request(
         {"seeds": 1, **options, "plugins": tuple(map(str, plugins))}, loaded.registry
     )
-    (request,) = with_saved_encoders([request], loaded.registry)
     with open_executor(loaded, on) as executor:
         ready = prepare_run(request, loaded, executor, progress or Progress())
         with ready.open(place_of(ready.config, out)) as run:
@@ -154,7 +152,7 @@ def zoo(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[s
 def prepared(options: Mapping[str, Any], plugins: tuple[Path, ...] = ()) -> PreparedRun:
     """A request whose data are encoded."""
     loaded = load(plugins)
-    (request,) = with_saved_encoders([make_request(options, loaded.registry)], loaded.registry)
+    request = make_request(options, loaded.registry)
     with open_executor(loaded, "inline") as executor:
         return prepare_run(request, loaded, executor, Progress())
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
-import os
 import re
 import shlex
 import shutil
@@ -13,26 +11,16 @@ from typing import Any
 
 import pytest
 from refused import refused
-from small_runs import CLASSIFY, MLM, bench, prepared, train
+from small_runs import CLASSIFY, bench, prepared
 
-from zoo.cli import main
 from zoo.data.sources.corpus import plain_words
 from zoo.errors import ZooError
 from zoo.execution.open_setup import open_setup
-from zoo.inference.requests import with_saved_encoders
-from zoo.inference.saved_model import load as load_model
 from zoo.registry.loading import load
-from zoo.sweep.keys import result_key
 from zoo.sweep.make_request import make_request
-from zoo.sweep.plan import make_plan
 from zoo.sweep.records import RecordFile
 
 STAGE = {"init": "pretrain", "pretrain_epochs": 2, "pretrain_lr": 0.01}
-
-
-@pytest.fixture(scope="module")
-def encoder(corpus, tmp_path_factory) -> Path:
-    return train(tmp_path_factory.mktemp("encoder") / "enc", {**MLM, "data": corpus})
 
 
 @pytest.fixture(scope="module")
@@ -78,60 +66,12 @@ def test_records_say_what_encoders_begin_with_and_their_commands_repeat_it(pretr
         assert record.metrics["train_seconds"] == pytest.approx(spent)
 
 
-def test_a_directory_of_pretrained_rows_takes_no_others(pretrained, corpus, encoder):
+def test_a_directory_of_pretrained_rows_takes_no_others(pretrained, corpus):
     options = {**CLASSIFY, "data": str(corpus), "phases": "train", "seeds": 2}
     assert bench(pretrained, {**options, **STAGE}).trained == 0
-    for other in ({}, {"init": str(encoder)}, {**STAGE, "pretrain_masked": 0.4}):
+    for other in ({}, {**STAGE, "pretrain_masked": 0.4}):
         with pytest.raises(ZooError, match=r"holds records of .*; choose another directory"):
             bench(pretrained, {**options, **other})
-
-
-def test_what_it_began_with_is_in_the_key(corpus, encoder, tmp_path):
-    """Also the content of a model, and not its place."""
-    moved = tmp_path / "elsewhere" / "enc"
-    shutil.copytree(encoder, moved)
-    options = {**CLASSIFY, "data": str(corpus)}
-
-    def key(**changes: Any) -> str:
-        found = prepared({**options, **changes})
-        config = found.config
-        for place in (tmp_path, encoder.parent):  # nor is a place in what is sent to a job
-            assert str(place) not in repr((found.setup, config))
-        return result_key("train", {"cell": {}, "baseline": ""}, config, {}, {}, 0)
-
-    keys = [key(), key(**STAGE), key(init=str(encoder))]
-    assert len(set(keys)) == 3
-    assert key(init=str(moved)) == keys[2]
-
-
-def test_zoo_train_begins_with_a_saved_encoder_and_takes_its_tokenizer(encoder, corpus, tmp_path):
-    save = train(tmp_path / "model", {**CLASSIFY, "data": corpus, "init": encoder})
-    out = tmp_path / "out"
-    tokenizer = (save / "tokenizer.json").read_bytes()
-    assert tokenizer == (encoder / "tokenizer.json").read_bytes()
-    model = load_model(save)
-    digest = json.loads((encoder / "config.json").read_text())["files"]["model.safetensors"]
-    assert model.card.pretraining.init == f"enc ({digest[:12]})"
-    assert f"--init {os.path.relpath(encoder)}" in model.card.command
-    assert main([*shlex.split(model.card.command)[1:], "--on", "inline", "--out", str(out)]) == 0
-    (record,) = RecordFile(out).read()
-    assert record.key == model.card.key
-    assert record.metrics["accuracy"] == model.card.metrics["accuracy"]
-
-
-def test_in_a_bench_rows_with_other_parts_are_skipped_by_name(encoder, corpus, tmp_path):
-    """The pool is no part of an encoder."""
-    options = {**CLASSIFY, "data": str(corpus), "phases": "train", "baseline": "none"}
-    options |= {"init": str(encoder), "pe": "rope,sin", "pool": "mean,cls", "norm": "layer,rms"}
-    outcome = bench(tmp_path, {**options, "design": "one-factor", "epochs": 1})
-    parts = ("pe", "norm", "pool")
-    found = {tuple(r.cell[part] for part in parts): (r.status, r.reason) for r in outcome.records}
-    assert found == {
-        ("rope", "layer", "mean"): ("ok", ""),
-        ("rope", "layer", "cls"): ("ok", ""),
-        ("sin", "layer", "mean"): ("skipped", "--init enc has pe rope, not sin"),
-        ("rope", "rms", "mean"): ("skipped", "--init enc has norm layer, not rms"),
-    }
 
 
 @pytest.mark.parametrize(
@@ -142,34 +82,15 @@ def test_in_a_bench_rows_with_other_parts_are_skipped_by_name(encoder, corpus, t
         ({"task": "mlm"}, "--init pretrain has no effect with --task mlm: it is that stage itself"),
         ({"task": "tag", "causal": True}, "with --causal no token sees later ones"),
         ({"init": ""}, "--set pretrain_epochs has no effect without --init pretrain"),
-        ({"init": "enc"}, "--set pretrain_epochs has no effect without --init pretrain"),
+        (
+            {"init": "enc", "pretrain_epochs": None, "pretrain_lr": None},
+            "--init 'enc': Input should",
+        ),
         ({"pretrain_masked": 1.5}, "--set pretrain_masked=1.5"),
     ],
 )
 def test_what_makes_no_sense_is_refused(changes, says, registry):
     refused(re.escape(says), make_request, {**STAGE, **changes}, registry)
-
-
-def test_a_model_of_other_sizes_or_none_is_refused_by_name(encoder, corpus, tmp_path, registry):
-    def plan(**changes: Any) -> None:
-        requests = [make_request({**CLASSIFY, **changes}, registry)]
-        make_plan(*with_saved_encoders(requests, registry), registry)
-
-    says = r"its model has --set dim=16 --set heads=2, and .* --set dim=32"
-    refused(says, plan, init=str(encoder), dim=32, heads=4)
-    says = "--set vocab_size=120, and this run --set vocab_size=300"
-    refused(says, plan, init=str(encoder), vocab_size=300)
-    says = "nothing can run: --init enc has ffn gelu, not relu"
-    refused(says, plan, init=str(encoder), ffn="relu")
-    refused("--init nothing: no directory", plan, init="nothing")
-    broken = tmp_path / "broken"
-    shutil.copytree(encoder, broken)
-    weights = broken / "model.safetensors"
-    weights.write_bytes(weights.read_bytes()[:-8])
-    refused(r"model.safetensors is damaged", plan, init=str(broken))
-    train(tmp_path / "classifier", {**CLASSIFY, "data": corpus})
-    says = "it holds a classifier, and no encoder for others"
-    refused(says, plan, init=str(tmp_path / "classifier"))
 
 
 def test_no_text_that_is_scored_is_pretrained_on(corpus, tmp_path):

@@ -13,6 +13,7 @@ import pytest
 from small_runs import CLASSIFY, ENV, QUICK, prepared
 
 import zoo
+from zoo.data.cache import cache_directory
 from zoo.execution.base import CostJob, CostMember, Job, TrainJob
 from zoo.sweep.keys import HARMLESS, OF_COSTS
 from zoo.sweep.plan import Row
@@ -100,7 +101,12 @@ def runs(tmp_path_factory) -> tuple[Path, Mapping[str, PreparedRun]]:
     program = root / "program.py"
     program.write_text(PROGRAM)
     places = [str(root / name) for name in JOBS]
-    subprocess.run([sys.executable, program, *places], env=ENV, timeout=480, check=True)
+    subprocess.run(
+        [sys.executable, program, *places],
+        env=ENV | {"ZOO_CACHE": str(cache_directory())},
+        timeout=480,
+        check=True,
+    )
     return root, found
 
 

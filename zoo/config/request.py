@@ -20,7 +20,7 @@ from pydantic import (
 )
 
 from zoo.config.flags import spelt
-from zoo.config.settings import Execution, InitialModel, Pretraining, Training
+from zoo.config.settings import Execution, Pretraining, Training
 from zoo.config.sizes import Sizes
 from zoo.errors import ZooError, nearest
 
@@ -36,7 +36,6 @@ class Request(BaseModel):
     task_options: the task's own options, all of them, as its pydantic model dumps them. tuned:
     training settings with the values to choose from; ``training`` holds the first of each.
     lengths: several lengths of texts to measure costs at; ``sizes`` holds the largest.
-    initial: the saved model that ``pretraining`` names, as ``with_saved_encoders`` has read it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -78,7 +77,6 @@ class Request(BaseModel):
     training: Training = Training()
     execution: Execution = Execution()
     pretraining: Pretraining = Pretraining()
-    initial: InitialModel | None = None
 
     seeds: Annotated[tuple[Seed, ...], Field(min_length=1)] = (0, 1, 2)
     phases: Annotated[tuple[Phase, ...], Field(min_length=1)] = Field(

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, PositiveInt
-
-from zoo.config.sizes import Sizes
 
 # Settings that can be given several values; one is chosen for each row.
 TUNABLE = ("lr", "weight_decay", "dropout")
@@ -90,9 +87,7 @@ def machine_of(environment: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(str(environment.get(field) or "") for field in MACHINE_FIELDS)
 
 
-PRETRAIN = "pretrain"  # the value of ``init`` that is no directory
-# A file among the encoded data of a run.
-SAVED_MODEL = "initial.safetensors"  # of --init DIR
+PRETRAIN = "pretrain"
 
 
 class Pretraining(BaseModel):
@@ -103,11 +98,10 @@ class Pretraining(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    init: str = Field(
+    init: Literal["", "pretrain"] = Field(
         default="",
-        description="Begin with pretrain, or a saved masked language model; by default new "
-        "weights. pretrain is masked language modelling before each training; of a "
-        "saved model the directory is named.",
+        description="Begin with pretrain; by default new weights. pretrain is masked language "
+        "modelling on the training texts before each training.",
     )
     pretrain_epochs: PositiveInt = Field(
         default=20, description="Passes of the pretraining over the training texts."
@@ -119,27 +113,5 @@ class Pretraining(BaseModel):
         default=0.3, description="Share of word pieces masked in pretraining."
     )
 
-    @property
-    def from_model(self) -> bool:
-        """Whether encoders begin with that of a saved model."""
-        return self.init not in ("", PRETRAIN)
-
 
 NO_PRETRAINING = Pretraining()
-
-
-class InitialModel(BaseModel):
-    """A saved model with whose encoder others begin.
-
-    name: what records call it, without a path, and enough to know it again. cell: axis to the
-    choice of every layer, for the axes that the encoder is made of.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    name: str
-    directory: Path
-    weights: Path
-    tokenizer: Path
-    sizes: Sizes
-    cell: dict[str, tuple[str, ...]]

@@ -7,7 +7,6 @@ cannot be written, or a size is too small.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from zoo.data.sources.corpus import IGNORED, Corpus, Pairs, TaggedCorpus, Texts
 from zoo.data.token_arrays import EncodedData, TokenArrays, encoded
 from zoo.data.tokenizer import (
     UNK,
-    read_tokenizer,
     train_byte_level,
     train_word_pieces,
     word_level_tokenizer,
@@ -35,16 +33,10 @@ _Columns = tuple[list[list[int]], dict[str, Any]]  # ids of examples, and column
 PAIR_SPECIALS = ("[no token]", "[start of text]", "[end of text]")
 
 
-def encode_labelled(
-    corpus: Corpus | TaggedCorpus,
-    vocab_size: int,
-    max_length: int,
-    tokenizer_file: Path | None = None,
-) -> EncodedData:
+def encode_labelled(corpus: Corpus | TaggedCorpus, vocab_size: int, max_length: int) -> EncodedData:
     """Labelled or tagged texts, each cut to max_length tokens.
 
     Columns: those of ``_classified`` or ``_tagged``, and ``groups`` of test texts that have any.
-    tokenizer_file: in place of a tokenizer that is trained.
     """
     tagged = isinstance(corpus, TaggedCorpus)
     if max_length < 2 and not tagged:
@@ -52,9 +44,7 @@ def encode_labelled(
 
     def encode() -> tuple[Tokenizer, dict[str, TokenArrays]]:
         plain = [t if isinstance(t, str) else " ".join(t) for t in corpus.train.texts]
-        if tokenizer_file is not None:
-            tokenizer = read_tokenizer(tokenizer_file)
-        elif corpus.word_level:
+        if corpus.word_level:
             tokenizer = word_level_tokenizer(plain)
         else:
             tokenizer = train_word_pieces(plain, vocab_size)
@@ -68,7 +58,7 @@ def encode_labelled(
         return tokenizer, splits
 
     kind = "tags" if tagged else "documents"
-    return encoded(kind, corpus, vocab_size, max_length, encode, tokenizer_file)
+    return encoded(kind, corpus, vocab_size, max_length, encode)
 
 
 def _classified(tokenizer: Tokenizer, texts: Any, labels: Any, max_length: int) -> _Columns:

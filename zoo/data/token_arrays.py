@@ -6,7 +6,6 @@ import dataclasses
 import hashlib
 import itertools
 import json
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from zoo.data.cache import entry, file_digest, read_manifest
+from zoo.data.cache import entry, read_manifest
 from zoo.data.sources.corpus import SPLITS, Corpus, DataSet, Pairs, TaggedCorpus
 from zoo.errors import ZooError
 
@@ -165,19 +164,6 @@ class EncodedData:
         ((kind, values),) = json.loads((self.directory / CORPUS).read_text("utf-8")).items()
         return CORPORA[kind](**values)
 
-    def with_file(self, name: str, content: bytes) -> Self:
-        """The same data with one more file, as another entry of the cache, named by its content.
-
-        So whatever brings the data to another machine brings the file as well.
-        """
-
-        def write(directory: Path) -> None:
-            shutil.copytree(self.directory, directory, dirs_exist_ok=True)
-            (directory / name).write_bytes(content)
-
-        digest = hashlib.sha256(content).hexdigest()[:16]
-        return self.open(entry(f"{self.key}-{digest}", write))
-
 
 def encoded(
     kind: str,
@@ -185,12 +171,11 @@ def encoded(
     vocab_size: int,
     max_length: int,
     encode: Callable[[], tuple[Tokenizer, Mapping[str, TokenArrays]]],
-    tokenizer_file: Path | None = None,
 ) -> EncodedData:
     """The source's cache entry for these sizes, built where it is missing or damaged.
 
-    kind: a word for what ``encode`` does. encode: gives the tokenizer that it has trained, or that
-    of the file, and the arrays of every split. Raises ZooError where the cache cannot be written.
+    kind: a word for what ``encode`` does. encode: gives the tokenizer that it has trained, and
+    the arrays of every split. Raises ZooError where the cache cannot be written.
     """
     import tokenizers
 
@@ -201,8 +186,6 @@ def encoded(
         "vocab_size": vocab_size,
         "max_length": max_length,
     }
-    if tokenizer_file is not None:
-        request["tokenizer"] = file_digest(tokenizer_file)
 
     def write(directory: Path) -> dict[str, Any]:
         tokenizer, splits = encode()

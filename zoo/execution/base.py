@@ -35,8 +35,7 @@ class JobSetup:
     data in the cache; empty where examples are made up. plugin_files: name and content of each
     single-file plug-in. plugin_selection: the value of ``ZOO_PLUGINS``; None where it is not set.
     code: of the zoo, and of every distribution whose components are used; a job is refused where
-    other code is installed. pretraining: what encoders begin with, without paths: a saved model has
-    its name there, and its weights, like given texts, are among the data.
+    other code is installed. pretraining: what encoders begin with.
     """
 
     task: str

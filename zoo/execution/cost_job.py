@@ -58,11 +58,6 @@ class _Measured:
     failure: Result | None = None
     crowded: bool = False
 
-    @property
-    def fits(self) -> bool:
-        """Whether it is a baseline that fits itself."""
-        return "infer_batches" in self.properties
-
     def add(self, process: int, phase: str, pair: Pair) -> None:
         """Add the seconds of a step in a turn."""
         for clock, seconds in zip(("wall", "cpu"), pair, strict=True):
@@ -98,9 +93,7 @@ def _speeds(
     """Measure the speeds of these in turns, in one process after another."""
     done = 0
     for process in range(PROCESSES):
-        # A turn of a baseline is a whole fit, and its ratio is far from 1: one process is enough.
-        together = [each for each in group if not (process and each.fits)]
-        for _ in _blocks(job, together, process, limits, log):
+        for _ in _blocks(job, group, process, limits, log):
             done += 1
             yield Step(done, job.blocks or MOST_BLOCKS)
 
@@ -139,9 +132,7 @@ def _blocks(
             if worker is None or not worker.alive:
                 worker = _prepared(job, group, limits, log)
                 continue
-            turning = [
-                each for each in group if not each.failure and (number < HALF or not each.fits)
-            ]
+            turning = [each for each in group if not each.failure]
             if _block(worker, group, turning, process, number, limits):
                 number += 1
                 yield
@@ -154,9 +145,8 @@ def _goes_on(
     job: CostJob, group: Sequence[_Measured], process: int, number: int, seconds: float
 ) -> bool:
     """Whether the process has another block after so many, which took so many seconds."""
-    able = [each for each in group if each.failure is None]
-    timed = [vars(each) for each in able if not each.fits]
-    if not able or (number >= HALF and not timed):
+    timed = [vars(each) for each in group if each.failure is None]
+    if not timed:
         return False
     if job.blocks:
         return number < (job.blocks + 1 - process) // PROCESSES

@@ -19,11 +19,11 @@ from torch.utils.flop_counter import FlopCounterMode
 from zoo.config.settings import Training
 from zoo.config.sizes import Sizes
 from zoo.execution.base import CostMember, JobSetup, Limits, MemoryJob, Result, Step
-from zoo.execution.open_setup import build_model, find_estimator, open_setup
+from zoo.execution.open_setup import build_model, open_setup
 from zoo.measure import turns
 from zoo.measure.memory import peaks_of
 from zoo.measure.turns import LATENCY, PHASES, TURN_SECONDS, Pair, Work
-from zoo.tasks.base import Estimator, TaskSetup
+from zoo.tasks.base import TaskSetup
 from zoo.training.device import Runtime, resolve
 from zoo.training.trainer import Loss, Trainer
 
@@ -37,27 +37,14 @@ _prepared: dict[int, tuple[Mapping[str, Work], Callable[[], object]]] = {}
 
 
 def memory(job: MemoryJob, directory: Path, limits: Limits) -> Iterator[Step | Result]:
-    """Measure the peak memory of each phase of a model or baseline."""
+    """Measure the peak memory of each phase of a model."""
     setup, member = job.setup, job.member
-    opened = _opened(setup, member)
-    estimator = find_estimator(opened, member.model)
-    phases = ("inference", "training")  # training leaves gradients and optimizer's state
-    if estimator is not None:
-        (spec,) = member.model["baseline"]
-        peaks = peaks_of(
-            device=torch.device("cpu"),
-            first=opened.registry.resolve("baseline", spec).component.resolve,
-            set_up=lambda: _Fit(estimator, fitted=True),
-            phases=phases,
-        )
-    else:
-        small = _opened(setup, member, _small(member, setup.sizes))
-        peaks = peaks_of(
-            device=resolve(setup.execution).device,
-            first=lambda: _timing(setup, small, member, first=True).small_steps(),
-            set_up=lambda: _timing(setup, opened, member),
-            phases=phases,
-        )
+    opened, small = _opened(setup, member), _opened(setup, member, _small(member, setup.sizes))
+    peaks = peaks_of(
+        resolve(setup.execution).device,
+        first=lambda: _timing(setup, small, member, first=True).small_steps(),
+        set_up=lambda: _timing(setup, opened, member).exercise,
+    )
     yield Result(samples={"memory": peaks})
 
 
@@ -69,9 +56,7 @@ def prepare(setup: JobSetup, place: int, member: CostMember) -> dict[str, Any]:
     if setup.execution.compile:  # models of one class count as versions of one function
         torch._dynamo.config.recompile_limit = MOST_COMPILED
         torch._dynamo.config.accumulated_recompile_limit = MOST_COMPILED
-    opened = _opened(setup, member)
-    estimator = find_estimator(opened, member.model)
-    timing = _timing(setup, opened, member) if estimator is None else _Fit(estimator)
+    timing = _timing(setup, _opened(setup, member), member)
     properties = timing.prepare()
     _prepared[place] = timing.works(), resolve(setup.execution).synchronise
     gc.freeze()  # or a collection within a turn would look at all of torch
@@ -236,46 +221,3 @@ class _Kernels(TorchDispatchMode):
         if "attention" in name or name in ("_softmax", "_safe_softmax"):
             self.names.add(name)
         return func(*args, **(kwargs or {}))
-
-
-class _Fit:
-    """A baseline that fits itself: its steps are a fit and a pass over the scored examples."""
-
-    def __init__(self, estimator: Estimator, *, fitted: bool = False) -> None:
-        self.estimator = estimator
-        if fitted:
-            estimator.fit()
-
-    def prepare(self) -> dict[str, Any]:
-        """Fit once, so that the turns start warm; parameters and tokens."""
-        estimator = self.estimator
-        start = time.perf_counter()
-        estimator.fit()
-        seconds = time.perf_counter() - start
-        return {
-            "first_step_seconds": seconds,
-            "params": getattr(estimator.model, "parameters", None),
-            "kernels": [],
-            "batches": [[estimator.train_tokens] * 2],
-            "infer_batches": [[estimator.scored_tokens] * 2],
-        }
-
-    def works(self) -> dict[str, Work]:
-        """What is timed, by phase: a fit, a pass over the scored examples, and single texts."""
-        texts = self.estimator.inputs[:LATENCY_TEXTS]
-        return {
-            "train": lambda _: self.estimator.fit(),
-            "infer": lambda _: self._predict(self.estimator.inputs),
-            LATENCY: lambda number: self._predict([texts[number % len(texts)]]),
-        }
-
-    def exercise(self, phase: str) -> None:
-        """The work whose peak memory is measured."""
-        if phase == "inference":
-            self._predict(self.estimator.inputs)
-        else:
-            self.estimator.fit()
-
-    def _predict(self, inputs: Sequence[Any]) -> None:
-        for _ in self.estimator.answers(self.estimator.model, inputs):
-            pass

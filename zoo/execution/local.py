@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import sys
 import time
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -34,7 +33,7 @@ from zoo.execution.base import (
     Step,
 )
 from zoo.execution.failures import JobError, from_exception, require_same_code, timeout
-from zoo.execution.machine import environment, use_threads
+from zoo.execution.machine import use_threads
 from zoo.execution.process import Worker
 from zoo.registry.declarations import part
 
@@ -109,8 +108,7 @@ def run_job(job: Job, directory: Path, limits: Limits) -> Iterator[Step | Result
         failure = from_exception(error)
         if isinstance(failure, StoppedError):
             raise failure from error
-        result = failure.result(time.monotonic() - start)
-        yield replace(result, environment=_environment(job))
+        yield failure.result(time.monotonic() - start)
 
 
 def _plain(result: Result) -> Result:
@@ -135,16 +133,6 @@ def _listed(value: Any) -> Any:
     if not hasattr(value, "tolist"):
         raise TypeError(f"a record cannot hold {value!r:.80}")
     return value.tolist()
-
-
-def _environment(job: Job) -> dict[str, Any]:
-    """The environment of this machine; empty where the job ended before torch was imported."""
-    if "torch" in sys.modules:
-        try:
-            return environment(job.setup.execution)
-        except Exception:  # noqa: BLE001 - the job's own failure is what is reported
-            pass
-    return {}
 
 
 def _run_here(job: Job, limits: Limits, artifacts: Artifacts) -> Iterator[Event]:

@@ -38,23 +38,20 @@ def environment(execution: Execution) -> dict[str, Any]:
 def git_state() -> dict[str, Any]:
     """The commit of the zoo's code and whether it was changed since; empty outside a checkout."""
 
-    def git(*words: str) -> str | None:
-        try:
-            done = subprocess.run(
-                ["git", "-C", str(PACKAGE), *words],
-                capture_output=True,
-                text=True,
-                timeout=10,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired):
-            return None
-        return done.stdout.strip() if done.returncode == 0 else None
+    def git(*words: str) -> str:
+        command = ["git", "-C", str(PACKAGE), *words]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
+        return done.stdout.strip()
 
-    # An installed copy may lie in another project's checkout, whose commit says nothing about it.
-    if git("ls-files", "--error-unmatch", "__init__.py") is None:
+    try:
+        # An installed copy may lie in another project's checkout, whose commit says nothing of it.
+        git("ls-files", "--error-unmatch", "__init__.py")
+        return {
+            "commit": git("rev-parse", "HEAD"),
+            "dirty": bool(git("status", "--porcelain", ".")),
+        }
+    except (OSError, subprocess.SubprocessError):
         return {}
-    return {"commit": git("rev-parse", "HEAD"), "dirty": bool(git("status", "--porcelain", "."))}
 
 
 def use_threads(count: int) -> threadpool_limits:

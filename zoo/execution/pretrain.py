@@ -1,4 +1,4 @@
-"""What a model begins with: new weights, those of a saved encoder, or of a stage before training.
+"""What a model begins with where it is pretrained: the weights of a stage before its training.
 
 The stage is masked language modelling of the model's own encoder on the training texts. It leaves
 its weights in the job's directory, so that an interrupted job goes on after it.
@@ -14,9 +14,8 @@ from typing import Any
 
 from safetensors import safe_open
 from safetensors.torch import load_file
-from torch import Tensor, nn
+from torch import nn
 
-from zoo.config.settings import PRETRAIN, SAVED_MODEL
 from zoo.data.encoding import token_counts, windows
 from zoo.data.masked_batches import MaskedSplit
 from zoo.data.tokenizer import piece_bytes
@@ -49,12 +48,12 @@ class Stage:
 def stage_of(
     job: TrainJob, setup: TaskSetup, model: nn.Module, runtime: Runtime, directory: Path
 ) -> Stage | None:
-    """The stage that is still to be done; None where there is none, or it is finished.
+    """The stage that is still to be done; None where it is finished.
 
     model: on its device. directory: of the job.
     """
     own = setup.pretraining
-    if own.init != PRETRAIN or (directory / FINISHED).exists():
+    if (directory / FINISHED).exists():
         return None
     with seeded(job.seed, "masked_head"):
         head = masked_head(setup.sizes.dim)
@@ -94,12 +93,10 @@ def finish(stage: Stage, curve: Sequence[Mapping[str, float]], directory: Path) 
     (directory / CHECKPOINT).unlink(missing_ok=True)
 
 
-def begin(setup: TaskSetup, model: nn.Module, directory: Path) -> dict[str, Any]:
-    """Give a model the encoder that it begins with; what a record says of the stage before."""
-    if setup.pretraining.init != PRETRAIN:
-        _load_encoder(model, load_file(setup.data.directory / SAVED_MODEL))
-        return {}
-    _load_encoder(model, load_file(directory / FINISHED))
+def begin(model: nn.Module, directory: Path) -> dict[str, Any]:
+    """Give a model the encoder of its finished stage; what a record says of that."""
+    encoder = load_file(directory / FINISHED)
+    _encoder(model).load_state_dict({n.removeprefix(PREFIX): t for n, t in encoder.items()})
     with safe_open(directory / FINISHED, framework="pt") as finished:
         metrics: dict[str, Any] = json.loads(finished.metadata()["zoo"])
     return metrics
@@ -111,12 +108,3 @@ def _encoder(model: nn.Module) -> Encoder:
     if encoder is None:
         raise ZooError(f"--init: a {type(model).__name__} has no encoder")
     return encoder
-
-
-def _load_encoder(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
-    """Give the model's encoder the weights of a masked language model's."""
-    own = {n.removeprefix(PREFIX): t for n, t in tensors.items() if n.startswith(PREFIX)}
-    try:
-        _encoder(model).load_state_dict(own)
-    except RuntimeError as error:
-        raise ZooError(f"--init: {' '.join(str(error).split())}") from error

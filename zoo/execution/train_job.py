@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from zoo.config.settings import PRETRAIN
 from zoo.execution.base import WEIGHTS, InspectJob, Limits, Result, Step, TrainJob
 from zoo.execution.machine import environment, use_threads
 from zoo.execution.open_setup import build_model, find_estimator, open_setup
@@ -43,20 +42,19 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
         yield _fit(job, setup, estimator)
         return
     runtime = resolve(job.setup.execution)
-    task, epochs = setup.task, setup.training.epochs
+    task, registry, epochs = setup.task, setup.registry, setup.training.epochs
     model = build_model(setup, job.model, job.seed).to(runtime.device)
     before, metrics_before = 0, dict[str, Any]()
     if setup.pretraining.init and "baseline" not in job.model:
         # Imported here, for the numbers of other models do not depend on it.
         from zoo.execution import pretrain
 
-        if setup.pretraining.init == PRETRAIN:
-            before = setup.pretraining.pretrain_epochs
+        before = setup.pretraining.pretrain_epochs
         if stage := pretrain.stage_of(job, setup, model, runtime, directory):
             file = directory / pretrain.CHECKPOINT
             stage_curve = yield from run_epochs(stage.trainer, file, 0, before + epochs)
             pretrain.finish(stage, stage_curve, directory)
-        metrics_before = pretrain.begin(setup, model, directory)
+        metrics_before = pretrain.begin(model, directory)
     if job.setup.execution.compile:
         model.compile(dynamic=True)
     if job.all_data:
@@ -78,7 +76,8 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
         evaluation = task.evaluate(setup, model, scored, runtime)
         evaluate_seconds = time.perf_counter() - start
         scores = _metrics(setup, evaluation)
-        return _on_validation(setup, scores) if validation else {}
+        names = [metric.description.name for metric in task.metrics_from(registry, setup.labels)]
+        return {f"{VALIDATION}{name}": scores[name] for name in names} if validation else {}
 
     curve = yield from run_epochs(
         trainer, directory / CHECKPOINT, before, before + epochs, evaluate
@@ -152,13 +151,6 @@ def _fit(job: TrainJob, setup: TaskSetup, estimator: Estimator) -> Result:
         },
         environment=environment(job.setup.execution),
     )
-
-
-def _on_validation(setup: TaskSetup, scores: Mapping[str, Any]) -> dict[str, float]:
-    """The scores after an epoch, as a curve holds them."""
-    metrics = setup.task.metrics_from(setup.registry, setup.labels)
-    names = [metric.description.name for metric in metrics]
-    return {f"{VALIDATION}{name}": scores[name] for name in names}
 
 
 def _metrics(setup: TaskSetup, evaluation: Evaluation) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from zoo.errors import ZooError, listed, nearest
 from zoo.execution.base import WEIGHTS, Job, Result, TrainJob
 from zoo.files import scratch_directory
 from zoo.inference.card import Card, SampleOutputs, full_name, versions_of
-from zoo.inference.requests import is_absent, with_saved_encoders
+from zoo.inference.requests import is_absent
 from zoo.inference.saved_model import draft, refuse_taken, write
 from zoo.registry import AXES, Choice, Registry
 from zoo.registry.cell import Cell
@@ -78,7 +78,7 @@ def train(
         )
     refuse_taken(save)
     with open_executor(zoo, on) as executor, scratch_directory() as scratch:
-        prepared = prepare_run(request, zoo, executor, progress, all_data=all_data)
+        prepared = prepare_run(request, zoo, executor, progress)
         (row,) = prepared.plan.rows
         data = prepared.config["data"]
         if fingerprint and data["fingerprint"] != fingerprint:
@@ -172,13 +172,12 @@ class RunRow:
     def request(self, given: Mapping[str, Any], registry: Registry) -> Request:
         """The request that trains it again: the record's settings, and the paths of its command.
 
-        given: where the data are, and how to execute it. Raises ZooError for another option, where
-        the task or a component is not here, and where the saved encoder that it began with has
-        changed since.
+        given: where the data are, and how to execute it. Raises ZooError for another option, and
+        where the task or a component is not here.
         """
         record, task = self.record, find_task(registry, self.record.task)
         given = {name: value for name, value in given.items() if not is_absent(value)}
-        paths = ("data", "test", "init")
+        paths = ("data", "test")
         if wrong := given.keys() - {*paths, *Execution.model_fields, "threads", "timeout"}:
             raise ZooError(
                 f"{listed(map(flag, sorted(wrong)))}: --from trains with the settings that the row "
@@ -198,21 +197,13 @@ class RunRow:
         recorded["execution"] |= {n: v for n, v in given.items() if n in Execution.model_fields}
         if "test" in given:
             recorded["task_options"]["test"] = given["test"]
-        if "init" in given:
-            recorded["pretraining"]["init"] = given["init"]
         options = validated(task.options, recorded["task_options"]).model_dump(mode="json")
         run: dict[str, Any] = {
             name: given[name] for name in ("data", "threads", "timeout") if name in given
         }
         asked: dict[str, Any] = {**record.cell, **recorded, **run, "task": record.task}
         asked |= {"task_options": options, "plugins": tuple(self.plugins)}
-        (request,) = with_saved_encoders([validated(Request, asked)], registry)
-        known = record.config.get("pretraining", {}).get("init")
-        if request.initial is not None and request.initial.name != known:
-            raise ZooError(
-                f"--init {request.pretraining.init} is not what the run began with ({known}): it "
-                f"has changed since, and is now {request.initial.name}"
-            )
+        request: Request = validated(Request, asked)
         return request
 
 

@@ -6,38 +6,31 @@ import contextlib
 import ctypes
 import gc
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import psutil
 import torch
 
-KIB, MIB, GIB = 2**10, 2**20, 2**30
+MIB = 2**20
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # malloc.h
 # Another name for another meaning: zoo compare refuses memory that was measured differently.
 HOW = "VmHWM less the RSS once all is loaded, freed memory returned"
 
 
-class Exercise(Protocol):
-    """Something with a training phase and an inference phase."""
-
-    def exercise(self, phase: str) -> None:
-        """Run ``training`` or ``inference``, the largest batch included."""
+Exercise = Callable[[str], object]  # runs a phase, the largest batch included
+PHASES = ("inference", "training")  # training leaves gradients and optimizer's state
 
 
 def peaks_of(
-    *,
-    device: torch.device,
-    first: Callable[[], object],
-    set_up: Callable[[], Exercise],
-    phases: Sequence[str],
+    device: torch.device, first: Callable[[], object], set_up: Callable[[], Exercise]
 ) -> dict[str, dict[str, Any]]:
     """The peak of each phase in MiB (``peak_mib``), and how it was found (``how``).
 
     first: has the process load what it loads once (libraries, the optimizer's modules, kernels),
-    which belongs to no model: in a fresh process it was half of a small model's memory. phases: in
-    the order in which they run; what one leaves behind is in the peak of the next.
+    which belongs to no model: in a fresh process it was half of a small model's memory. set_up:
+    builds what is measured. What one phase leaves behind is in the peak of the next.
     On CUDA: what torch's allocator gave out. On Linux: the process's own high-water mark (VmHWM),
     reset before each phase, less what it held before set-up (``ru_maxrss`` would include the
     process it was forked from); freed memory is returned at once, so that it is what was needed and
@@ -50,14 +43,14 @@ def peaks_of(
     before = psutil.Process().memory_info().rss
     measured = set_up()
     if device.type == "cuda":
-        return {phase: _peak_on_gpu(measured, phase) for phase in phases}
+        return {phase: _peak_on_gpu(measured, phase) for phase in PHASES}
     how = HOW
-    peaks: dict[str, float | None] = dict.fromkeys(phases)
+    peaks: dict[str, float | None] = dict.fromkeys(PHASES)
     if sys.platform != "linux":
         how = f"this platform reports no peak ({sys.platform})"
     else:
         try:
-            peaks |= {phase: _peak(measured, phase, before) for phase in phases}
+            peaks |= {phase: _peak(measured, phase, before) for phase in PHASES}
         except OSError as error:
             how = f"VmHWM cannot be reset: {error.strerror}"
     return {phase: {"peak_mib": peak, "how": how} for phase, peak in peaks.items()}
@@ -67,24 +60,18 @@ def _peak_on_gpu(measured: Exercise, phase: str) -> dict[str, Any]:
     """What torch's allocator gave out."""
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
-    measured.exercise(phase)
+    measured(phase)
     peak = torch.cuda.max_memory_allocated() / MIB
     return {"peak_mib": peak, "how": "torch.cuda.max_memory_allocated"}
 
 
 def _peak(measured: Exercise, phase: str, before: int) -> float:
-    """MiB of this process at its peak in a phase, beyond ``before`` bytes."""
+    """MiB of this process at its peak in a phase (VmHWM), beyond ``before`` bytes."""
     Path("/proc/self/clear_refs").write_text("5")
-    measured.exercise(phase)
-    return (_high_water() - before) / MIB
-
-
-def _high_water() -> int:
-    """VmHWM of this process in bytes."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) * 1024
-    raise RuntimeError("/proc/self/status has no VmHWM")
+    measured(phase)
+    lines = Path("/proc/self/status").read_text().splitlines()
+    (peak,) = (int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
+    return peak / 2**10 - before / MIB
 
 
 def keep_blocks() -> None:
@@ -95,16 +82,15 @@ def keep_blocks() -> None:
     step of 16 x 512 tokens at an inner width of 1,024, and half of one of naive attention over
     4,096 tokens. Nothing happens with another C library, or where glibc refuses.
     """
-    set_thresholds(mapped_above=GIB, trimmed_above=2 * GIB - 1)
+    _set_thresholds(mapped_above=2**30, trimmed_above=2**31 - 1)
 
 
 def give_back_blocks() -> None:
     """Map whatever is above 1 MiB by itself: a peak is then of what was alive, and of no gaps."""
-    set_thresholds(mapped_above=MIB, trimmed_above=128 * KIB)
+    _set_thresholds(mapped_above=MIB, trimmed_above=2**17)
 
 
-def set_thresholds(mapped_above: int, trimmed_above: int) -> None:
-    """Bytes above which malloc maps a block by itself, and trims; ignored by other C libraries."""
+def _set_thresholds(mapped_above: int, trimmed_above: int) -> None:
     with contextlib.suppress(OSError, AttributeError, TypeError):
         mallopt = ctypes.CDLL(None).mallopt
         if mallopt(M_MMAP_THRESHOLD, mapped_above):

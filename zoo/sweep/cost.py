@@ -28,7 +28,7 @@ from zoo.sweep.run import Run, prepare_run
 def measure_rows(
     run: Run, chosen: Mapping[str, Training], before: Callable[[], None] = lambda: None
 ) -> None:
-    """Measure the cost of every row that is not known.
+    """Measure the cost of every row that is trained in steps, where it is not known.
 
     Where the request has no such phase, nothing is measured, and what is there is taken over.
     chosen: row name to its training settings; by default those of the request. before: called
@@ -37,7 +37,7 @@ def measure_rows(
     prepared = run.prepared
     request, plan = prepared.request, prepared.plan
     asked_for = "cost" in request.phases
-    rows = {row.name: row for row in plan.runnable}
+    rows = {row.name: row for row in plan.trainable}
     trainings = {name: chosen.get(name, request.training) for name in rows}
     keys: dict[str, str] = {}  # of what is to be measured
     for name, row in rows.items():

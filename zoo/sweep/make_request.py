@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import os
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -107,10 +107,10 @@ def make_request(options: Mapping[str, Any], registry: Registry) -> Request:
         elif fields[name] is Request:
             request[name] = _plain(name, value)
         elif name == "max_length":
-            *_, parts["sizes"][name] = lengths = _lengths(value)
+            *_, parts["sizes"][name] = lengths = _several(Sizes, name, value)
             request["lengths"] = lengths if len(lengths) > 1 else ()
         elif name in TUNABLE:
-            values = _numbers(name, value)
+            values = _several(Training, name, value)
             parts["training"][name] = values[0]
             if len(values) > 1:
                 tuned[name] = values
@@ -154,25 +154,13 @@ def refuse_several_values(request: Request, command: str) -> None:
         )
 
 
-def _numbers(name: str, value: Any) -> tuple[float, ...]:
-    """The values of a training setting, in ascending order: one, or several to choose from."""
-    if isinstance(value, str):
-        value = split_list(value, f"{flag(name)} ")
-    values = list(value) if isinstance(value, list | tuple) else [value]
+def _several(model: type[BaseModel], name: str, value: Any) -> tuple[Any, ...]:
+    """The values of a field that may have several, in ascending order; ZooError for a wrong one."""
+    values = split_list(value, f"{flag(name)} ") if isinstance(value, str) else value
+    values = list(values) if isinstance(values, list | tuple) else [values]
     if not values:
         raise ZooError(f"{flag(name)}: no value")
-    read = (getattr(validated(Training, {name: one}), name) for one in values)
-    return tuple(sorted(set(read)))
-
-
-def _lengths(value: Any) -> tuple[int, ...]:
-    """The lengths of texts, in ascending order; ZooError where one is out of bounds."""
-    if isinstance(value, str):
-        value = split_list(value, "--max-length ")
-    values = list(value) if isinstance(value, list | tuple) else [value]
-    if not values:
-        raise ZooError("--max-length: no value")
-    return tuple(sorted({validated(Sizes, {"max_length": one}).max_length for one in values}))
+    return tuple(sorted({getattr(validated(model, {name: each}), name) for each in values}))
 
 
 def _unknown(name: str, task_name: str, task: Task, registry: Registry) -> str:
@@ -190,15 +178,9 @@ def _unknown(name: str, task_name: str, task: Task, registry: Registry) -> str:
 def _plain(name: str, value: Any) -> Any:
     """A list as the comma list that it means; a number of seeds as the seeds."""
     if name == "seeds" and isinstance(value, int) and not isinstance(value, bool):
-        if value < 1:
-            raise ZooError(f"--seeds {value}: at least 1")
-        if value > MOST_SEEDS:
-            raise ZooError(f"--seeds {value}: at most {MOST_SEEDS}, the number of seeds")
+        if not 0 < value <= MOST_SEEDS:
+            raise ZooError(f"--seeds {value}: at least 1, and at most {MOST_SEEDS}")
         return tuple(range(value))
-    if name == "seeds" and (isinstance(value, str) or not isinstance(value, Iterable)):
-        raise ZooError(
-            f"--seeds {value!r}: a number of seeds, such as 3, or a list, such as [0, 1]"
-        )
     if name == "phases" and isinstance(value, str):
         return tuple(split_list(value, "--phases ")) or ("",)
     if name in ("phases", "plugins"):

@@ -106,29 +106,15 @@ def with_options(without: Collection[str] = ()) -> Callable[[F], F]:
         *named, rest = own.parameters.values()
         registry = built_ins()
         tasks = {label: find_task(registry, label) for label in registry.labels("task")}
-        options = [
-            option
-            for option in request_options(registry, tasks)
-            if option.name not in without and option.name not in own.parameters
-        ]
-        keywords = [
-            inspect.Parameter(
-                option.name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=None,
-                annotation=f"{option.type} | None",
-            )
-            for option in options
-        ]
+        keywords, lines = [], []
+        for option in request_options(registry, tasks):
+            if option.name not in (*without, *own.parameters):
+                keyword = inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY)
+                annotation = f"{option.type} | None"
+                keywords.append(keyword.replace(default=None, annotation=annotation))
+                text = f"{option.name}: {option.help(several=option.name in TUNABLE)}"
+                lines.append(textwrap.fill(text, WIDTH, subsequent_indent="    "))
         function.__signature__ = own.replace(parameters=[*named, *keywords, rest])  # type: ignore[attr-defined]
-        lines = [
-            textwrap.fill(
-                f"{option.name}: {option.help(several=option.name in TUNABLE)}",
-                WIDTH,
-                subsequent_indent="    ",
-            )
-            for option in options
-        ]
         about = inspect.cleandoc(function.__doc__ or "")
         function.__doc__ = "\n".join([about, "", "Options, all by name:", "", *lines, ""])
         return function

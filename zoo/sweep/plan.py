@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from zoo.config.flags import spelt
 from zoo.config.metric_description import MetricDescription, ranked_by
 from zoo.config.request import Design, Request
 from zoo.config.settings import Training
@@ -31,8 +30,9 @@ Layers = tuple[Choice, ...]  # those of one axis, which take turns
 class Row:
     """One row of the table to be: a cell or a baseline.
 
-    skip_reason: why it cannot run; empty where it can. tunable: its training settings can be
-    chosen; a baseline outside of the training loop has none. condition: of the data, without which
+    skip_reason: why it cannot run; empty where it can. trainable: it is trained in
+    steps: its settings can be chosen, and its costs measured; a baseline that fits itself has none
+    of these. condition: of the data, without which
     there is no such row (``Task.baseline_rows``); empty: always. bidirectional: it is an encoder
     that runs an attention that is causal by nature both ways.
     """
@@ -40,7 +40,7 @@ class Row:
     cell: Cell | None = None
     baseline: Choice | None = None
     skip_reason: str = ""
-    tunable: bool = True
+    trainable: bool = True
     condition: str = ""
     bidirectional: bool = False
 
@@ -110,6 +110,11 @@ class Plan:
         """The rows that can run."""
         return [row for row in self.rows if not row.skip_reason]
 
+    @property
+    def trainable(self) -> list[Row]:
+        """Those of them that are trained in steps."""
+        return [row for row in self.runnable if row.trainable]
+
 
 def make_plan(request: Request, registry: Registry) -> Plan:
     """The rows of a request's design; ZooError where a name is unknown or no cell can run."""
@@ -119,7 +124,6 @@ def make_plan(request: Request, registry: Registry) -> Plan:
         raise ZooError(f"--test {test}: no such file or directory")
     needs = task.needs_of(task.options.model_validate(request.task_options))
     axes = [registry.patterns(axis, getattr(request, axis)) for axis in AXES]
-    _refuse_pretraining(request)
     cells = math.prod(map(len, axes)) if request.design == "factorial" else 0
     if cells > MOST_CELLS:
         raise ZooError(
@@ -130,7 +134,7 @@ def make_plan(request: Request, registry: Registry) -> Plan:
         cell = Cell(dict(zip(AXES, patterns, strict=True)))
         if too_long := cell.too_long(request.sizes.layers):
             raise ZooError(f"--{too_long} (--set layers)")
-        reason = cell.refusal(request.sizes, needs) or _not_as_saved(request, cell)
+        reason = cell.refusal(request.sizes, needs) or ""
         rows.append(Row(cell, skip_reason=reason, bidirectional=cell.bidirectional(needs)))
     reference = _reference(_able(rows), request.reference)
     if request.baseline.strip() not in ("", "none"):
@@ -138,8 +142,8 @@ def make_plan(request: Request, registry: Registry) -> Plan:
         names = {str(choice) for choice in given}
         for choice, condition in task.baseline_rows(given, registry):
             if not condition or str(choice) not in names:
-                tunable = not task.is_estimator(choice)
-                rows.append(Row(baseline=choice, tunable=tunable, condition=condition))
+                trainable = not task.is_estimator(choice)
+                rows.append(Row(baseline=choice, trainable=trainable, condition=condition))
     scoring = registry.choose("task", request.task), *task.metric_choices(registry)
     described = [choice.build().description for choice in task.metric_choices(registry)]
     ranked_by(described, request.metric)  # a wrong name is an error of the plan
@@ -192,36 +196,8 @@ def _reference(rows: Sequence[Row], wanted: str) -> str:
     )
 
 
-def _refuse_pretraining(request: Request) -> None:
-    """ZooError where a saved model has other sizes."""
-    initial = request.initial
-    assert (initial is not None) == request.pretraining.from_model, "with_saved_encoders is missing"
-    if initial is None:
-        return
-    saved, asked = initial.sizes.model_dump(), request.sizes.model_dump()
-    if differ := [name for name in saved if saved[name] != asked[name]]:
-        theirs, here = (
-            " ".join(spelt(name, sizes[name]) for name in differ) for sizes in (saved, asked)
-        )
-        raise ZooError(
-            f"--init {initial.directory}: its model has {theirs}, and this run {here}: sizes must "
-            "agree"
-        )
-
-
-def _not_as_saved(request: Request, cell: Cell) -> str:
-    """The first axis on which a cell's encoder has other parts than the saved one; else empty."""
-    for axis, saved in request.initial.cell.items() if request.initial else ():
-        here = tuple(str(cell.at(axis, layer)) for layer in range(request.sizes.layers))
-        if here != saved:
-            assert request.initial is not None
-            one, other = ("/".join(dict.fromkeys(choices)) for choices in (saved, here))
-            return f"--init {request.initial.directory.name} has {axis} {one}, not {other}"
-    return ""
-
-
 def tuning_trainings(request: Request, plan: Plan) -> list[tuple[Row, int, Training]]:
-    """Every tunable row with every combination of settings and the first seed.
+    """Every trainable row with every combination of settings and the first seed.
 
     They are scored on a part of the training split. Empty where there is nothing to choose.
     """
@@ -229,8 +205,7 @@ def tuning_trainings(request: Request, plan: Plan) -> list[tuple[Row, int, Train
         training.model_copy(update={"validation": TUNING_SHARE})
         for training in (request.trainings() if request.tuned else ())
     ]
-    tunable = [row for row in plan.runnable if row.tunable]
-    return [(row, request.seeds[0], each) for row in tunable for each in settings]
+    return [(row, request.seeds[0], each) for row in plan.trainable for each in settings]
 
 
 def seed_trainings(
@@ -268,7 +243,7 @@ def chosen_settings(
             tried[record.name][training].append(record.metrics[metric.name])
     chosen = {}
     for row in plan.runnable:
-        if not request.tuned or not row.tunable:
+        if not request.tuned or not row.trainable:
             chosen[row.name] = request.training
         elif scores := tried.get(row.name):
             most = max(map(len, scores.values()))
@@ -293,7 +268,7 @@ def counts(request: Request, plan: Plan) -> str:
         of_tuning = f" ({tuning} to choose settings)" if tuning else ""
         parts.append(counted(trainings, "training") + of_tuning)
     if "cost" in request.phases:
-        groups = cost_groups(plan.runnable, plan.reference)
+        groups = cost_groups(plan.trainable, plan.reference)
         measured = sum(len(group) + 1 for group in groups)  # with the reference
         in_groups = counted(len(groups), "group")
         parts.append(f"{counted(measured, 'cost measurement')} in {in_groups}")

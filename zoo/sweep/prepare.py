@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config.request import Request
-from zoo.config.settings import SAVED_MODEL, Execution
-from zoo.data.sources.row_reader import ScoringNotice
+from zoo.config.settings import Execution
 from zoo.errors import StoppedError, ZooError
 from zoo.execution.base import Ended, Executor, InspectJob, JobSetup, Limits, Notice, Result
 from zoo.files import scratch_directory
@@ -38,30 +37,9 @@ def open_executor(zoo: Zoo, on: str | Choice) -> contextlib.closing[Executor]:
 
 
 def load_data(request: Request, plan: Plan, zoo: Zoo) -> Loaded:
-    """The data of a request, encoded, with the weights of ``--init MODEL`` among them.
-
-    Every machine that runs a job then has them. Raises ZooError where the data cannot be had.
-    """
+    """The data of a request, encoded. Raises ZooError where they cannot be had."""
     options = plan.task.options.model_validate(request.task_options)
-    initial = request.initial
-    tokenizer = {"tokenizer": initial.tokenizer} if initial is not None else {}
-    loaded = plan.task.load(request.data, options, request.sizes, zoo.registry, **tokenizer)
-    if initial is None:
-        return loaded
-    encoded = loaded.encoded.with_file(SAVED_MODEL, initial.weights.read_bytes())
-    return replace(loaded, encoded=encoded)
-
-
-def say_notices(loaded: Loaded, progress: Progress, *, all_data: bool) -> None:
-    """Say what the report will not say of the data. all_data: nothing of them is scored."""
-    remarks = loaded.description.get("remarks", [])
-    notices = [
-        notice
-        for notice in dict.fromkeys(loaded.notices)
-        if notice not in remarks and not (all_data and isinstance(notice, ScoringNotice))
-    ]
-    if notices:
-        progress.notice("; ".join(notices))
+    return plan.task.load(request.data, options, request.sizes, zoo.registry)
 
 
 def recorded_config(request: Request, loaded: Loaded | None) -> dict[str, Any]:
@@ -91,9 +69,6 @@ def job_setup(request: Request, plan: Plan, zoo: Zoo, loaded: Loaded | None) -> 
     files = [Path(file) for file in zoo.files]
     names = {file.name for file in files}
     plugins = [code for code in plugin_code(used) if code.distribution not in names]
-    pretraining = request.pretraining
-    if request.initial is not None:  # of a path, records and jobs have the name and the hash
-        pretraining = pretraining.model_copy(update={"init": request.initial.name})
     return JobSetup(
         task=request.task,
         task_options=request.recorded_options,
@@ -104,7 +79,7 @@ def job_setup(request: Request, plan: Plan, zoo: Zoo, loaded: Loaded | None) -> 
         plugin_files=tuple((file.name, file.read_bytes()) for file in files),
         plugin_selection=os.environ.get("ZOO_PLUGINS"),
         code=(zoo_code(JOB_CODE), *plugins),
-        pretraining=pretraining,
+        pretraining=request.pretraining,
     )
 
 

@@ -170,22 +170,6 @@ class RecordFile:
         return f"{self.path}: removed an unfinished last line ({len(content) - whole} bytes)"
 
 
-class _Data(BaseModel):
-    name: str
-    fingerprint: str
-
-
-class _Config(BaseModel):
-    """What a report needs of a record's config."""
-
-    task: str
-    data: _Data
-    sizes: dict[str, Any] = {}
-    training: dict[str, Any] = {}
-    execution: dict[str, Any] = {}
-    task_options: dict[str, Any] = {}
-
-
 def read_run(directory: Path) -> list[Record]:
     """The records of a run, of which there is at least one.
 
@@ -211,11 +195,14 @@ def refuse_incomplete(records: Sequence[Record], directory: Path) -> None:
 
 def _problem(record: Record, first: Record) -> str | None:
     """What is wrong with a record; None where nothing is."""
-    try:
-        config = _Config.model_validate(record.config)
-    except ValidationError as error:
-        return f"config.{_first(error)}"
-    if config.data.fingerprint != first.config["data"]["fingerprint"]:
+    for part in (*PARTS, "task_options", "data"):
+        if not isinstance(record.config.get(part, {}), dict):
+            return f"config.{part}: it is no table"
+    if not {"name", "fingerprint"} <= record.config.get("data", {}).keys():
+        return "config.data: it lacks a name or a fingerprint"
+    if "task" not in record.config:
+        return "config.task: is missing"
+    if record.config["data"]["fingerprint"] != first.config["data"]["fingerprint"]:
         return "config.data.fingerprint: of other data than line 1"
     if record.status != "ok" or record.kind not in ("train", "tune"):
         return None

@@ -30,7 +30,7 @@ from zoo.sweep.plan import (
     seed_trainings,
     tuning_trainings,
 )
-from zoo.sweep.prepare import inspect, job_setup, load_data, recorded_config, say_notices
+from zoo.sweep.prepare import inspect, job_setup, load_data, recorded_config
 from zoo.sweep.progress import Progress
 from zoo.sweep.records import (
     FILE,
@@ -47,16 +47,12 @@ from zoo.tasks.base import Loaded
 # What all records of one directory share, so that their rows can be in one table.
 SHARED = ("task", "task_options", "data", "sizes", "training", "tuning", "execution", "pretraining")
 SCALE_SHARED = ("task", "task_options", "over", "base", "training", "execution")
-MOST_REASONS = 3  # of skipped rows, that are said
 
 
-def prepare_run(
-    request: Request, zoo: Zoo, executor: Executor, progress: Progress, *, all_data: bool = False
-) -> PreparedRun:
+def prepare_run(request: Request, zoo: Zoo, executor: Executor, progress: Progress) -> PreparedRun:
     """Plan a request, load its data, and inspect the machine.
 
-    all_data: nothing is scored, and notices of what is held out are not said. Raises ZooError for
-    anything asked for that cannot be had.
+    Raises ZooError for anything asked for that cannot be had.
     """
     at_lengths = bool(request.lengths)
     if at_lengths:  # on made-up texts, which no baseline reads
@@ -64,14 +60,16 @@ def prepare_run(
     plan = make_plan(request, zoo.registry)
     alone = _limits(request, executor)  # before the data: it may refuse what was asked for
     loaded = None if at_lengths else load_data(request, plan, zoo)
-    if loaded is not None:
-        say_notices(loaded, progress, all_data=all_data)
+    if loaded is not None:  # the report says the remarks
+        remarks = loaded.description.get("remarks", [])
+        if notices := [n for n in dict.fromkeys(loaded.notices) if n not in remarks]:
+            progress.notice("; ".join(notices))
     setup = job_setup(request, plan, zoo, loaded)
     environment, setup = inspect(executor, setup, alone.threads, progress)
     limits = cost_limits = alone
     if setup.execution.device == "cpu":
         # Trainings share the cores; a baseline that is fitted in seconds is none.
-        trainings = sum(row.tunable for row, _, _ in all_trainings(request, plan))
+        trainings = sum(row.trainable for row, _, _ in all_trainings(request, plan))
         limits = _limits(request, executor, trainings)
         cost_limits = replace(alone, threads=request.threads or 1)
     config = recorded_config(request, loaded)
@@ -235,17 +233,14 @@ class Run:
     def _skip_rows(self) -> None:
         """A record for every row that cannot run; why is said before anything is trained."""
         prepared = self.prepared
-        reasons = Counter(row.skip_reason for row in prepared.plan.rows if row.skip_reason)
-        for reason, rows in reasons.most_common(MOST_REASONS):
+        skipped = [row for row in prepared.plan.rows if row.skip_reason]
+        for reason, rows in Counter(row.skip_reason for row in skipped).items():
             prepared.progress.notice(f"{counted(rows, 'row')} skipped: {reason}")
-        if len(reasons) > MOST_REASONS:
-            prepared.progress.notice("rows are skipped for other reasons too: --plan lists them")
-        for row in prepared.plan.rows:
-            if row.skip_reason:
-                key = digest(["skipped", row.name, row.skip_reason, prepared.config])
-                if not self.reuse(key):
-                    skipped = Result("skipped", row.skip_reason)
-                    self.record("train", row, key, prepared.request.training, skipped)
+        for row in skipped:
+            key = digest(["skipped", row.name, row.skip_reason, prepared.config])
+            if not self.reuse(key):
+                result = Result("skipped", row.skip_reason)
+                self.record("train", row, key, prepared.request.training, result)
 
     def _without_settings(self, chosen: Mapping[str, Training]) -> None:
         """A record for every row none of whose tuning ended well: nothing to train it with."""
@@ -274,7 +269,7 @@ class Run:
             key = prepared.key("train", row, training, seed)
             if self.reuse(key) or not asked_for:
                 continue
-            values = prepared.request.tuned if row.tunable else ()
+            values = prepared.request.tuned if row.trainable else ()
             shown = "".join(f" {name}={getattr(training, name):g}" for name in values)
             setup = replace(prepared.setup, training=training)
             jobs.append(TrainJob(setup, f"{row.name} seed {seed}{shown}", key, row.model, seed))

@@ -24,7 +24,6 @@ from zoo.config.settings import NO_PRETRAINING, Pretraining, Training
 from zoo.config.sizes import Sizes
 from zoo.data.sources.corpus import IGNORED, DataSet
 from zoo.data.sources.load_data import HUB, find_registered, no_such_data
-from zoo.data.sources.row_reader import ScoringNotice
 from zoo.errors import ZooError
 from zoo.registry import CAPABILITIES, Choice, Registry
 
@@ -185,8 +184,7 @@ class Task(ABC):
     ``package.module:name``. model_name: what a model of it is called. scored_split:
     the split that is scored. commands: those that take a saved model of the task. pipeline_tag: the
     Hugging Face Hub's name of what its models do, such as ``text-classification``; empty where it
-    has none. gives_encoder: whether models of other tasks can begin with the encoder of its models
-    (``--init DIR``). ignored: the target that is neither trained on nor scored.
+    has none. ignored: the target that is neither trained on nor scored.
     """
 
     options: ClassVar[type[TaskOptions]] = TaskOptions
@@ -203,7 +201,6 @@ class Task(ABC):
     scored_split: ClassVar[str] = TEST
     commands: ClassVar[tuple[str, ...]] = ("predict",)
     pipeline_tag: ClassVar[str] = ""
-    gives_encoder: ClassVar[bool] = False
     ignored: ClassVar[int] = IGNORED
 
     def needs_of(self, options: Any) -> Mapping[str, frozenset[str]]:
@@ -356,7 +353,7 @@ def deduplicated(data: D, notices: list[str], *, keep: bool) -> tuple[D, int]:
     if duplicates := data.duplicates:
         action = "kept" if keep else "dropped from training"
         both = f"{duplicates} scored texts are also in the training split: {action}"
-        notices.append(ScoringNotice(both))
+        notices.append(both)
     return (data if keep else data.without_duplicates()), duplicates
 
 

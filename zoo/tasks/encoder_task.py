@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -114,18 +113,10 @@ class EncoderTask(Task):
         known = {plain_words(_text(text)) for text in scored}
         return [text for text in map(_text, train) if plain_words(text) not in known]
 
-    def load(
-        self,
-        spec: str | None,
-        options: Any,
-        sizes: Sizes,
-        registry: Registry,
-        tokenizer: Path | None = None,
-    ) -> Loaded:
-        """tokenizer: the file of one; None: it is trained on the training split."""
+    def load(self, spec: str | None, options: Any, sizes: Sizes, registry: Registry) -> Loaded:
         corpus, notices = self.read(spec, options, registry)
         corpus, duplicates = deduplicated(corpus, notices, keep=options.keep_duplicates)
-        encoded = encode_labelled(corpus, sizes.vocab_size, sizes.max_length, tokenizer)
+        encoded = encode_labelled(corpus, sizes.vocab_size, sizes.max_length)
         data_set = loaded(
             corpus,
             encoded,

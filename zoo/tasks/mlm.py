@@ -76,7 +76,6 @@ class MaskedLanguageModelling(LanguageModelling):
     model_name = "a masked language model"
     pipeline_tag = "fill-mask"
     commands = ("predict",)
-    gives_encoder = True
 
     def no_pretraining(self, options: MaskedOptions) -> str | None:
         return "it is that stage itself"

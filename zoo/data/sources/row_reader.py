@@ -43,10 +43,6 @@ EXAMPLES = 5  # rows with one problem, or labels, that a line names
 NAMES_COLUMN = "label_text"  # of the names of labels that are numbers
 
 
-class ScoringNotice(str):
-    """A notice of what is held out to be scored: not for a training on all the data."""
-
-
 class Row(NamedTuple):
     """A row that can be used: a text and its label as text; of tagged texts lists of these.
 
@@ -175,7 +171,7 @@ class RowReader(Reading, Division):
             raise DataError(list(dict.fromkeys(errors)))
         notes = {"split": how, **({"reading": "; ".join(reading)} if reading else {})}
         scoring += in_one_split(frames) if self.kind.labels else []
-        return self._made(name, frames, notes), [*reading, *map(ScoringNotice, scoring)]
+        return self._made(name, frames, notes), [*reading, *scoring]
 
     def _checked(
         self, tables: Sequence[Table], errors: list[str], notices: list[str]
