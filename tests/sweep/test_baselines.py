@@ -18,7 +18,6 @@ from sklearn.pipeline import make_pipeline
 from small_runs import CLASSIFY, COMMON, FAILING, Notices, bench, prepared
 from tokenizers import Tokenizer
 
-from zoo.data.cache import cache_directory
 from zoo.report.run_report import RunReport
 from zoo.sweep.records import Record, RecordFile
 from zoo.sweep.run import Run
@@ -108,13 +107,11 @@ def texts_of(data: Path, split: str) -> tuple[list[str], list[int]]:
     return list(table["text"]), [sorted(LABELS).index(label) for label in table["label"]]
 
 
-def cut(texts: list[str]) -> list[str]:
+def cut(outcome: Run, texts: list[str]) -> list[str]:
     """Cut by the tokenizer's own truncation, and not by the zoo's."""
-    entries = [e for e in cache_directory().glob("documents-*") if e.is_dir()]
-    about = {e: json.loads((e / "meta.json").read_text())["about"] for e in entries}
-    alike = (e for e in entries if (about[e]["max_length"]) == LENGTH)
-    entry = max(alike, key=lambda e: e.stat().st_mtime)  # other files of the room have some too
-    tokenizer = Tokenizer.from_file(str(entry / "tokenizer.json"))
+    loaded = outcome.prepared.loaded
+    assert loaded is not None
+    tokenizer = Tokenizer.from_file(str(loaded.encoded.tokenizer_path))
     tokenizer.enable_truncation(LENGTH)
     return [text[: tokenizer.encode(text).offsets[-1][1]] for text in texts]
 
@@ -125,9 +122,9 @@ def test_a_bag_of_words_is_that_of_scikit_learn_on_the_texts_that_it_reads(whole
     vectorizer = TfidfVectorizer(sublinear_tf=True)
     model = make_pipeline(vectorizer, LogisticRegression(C=10, max_iter=1000))
     (texts, labels), (scored, true) = texts_of(data, "train"), texts_of(data, "test")
-    assert all(short != text for short, text in zip(cut(texts), texts, strict=True))
-    model.fit(texts if whole else cut(texts), labels)
-    predicted = model.predict(scored if whole else cut(scored))
+    assert all(short != text for short, text in zip(cut(outcome, texts), texts, strict=True))
+    model.fit(texts if whole else cut(outcome, texts), labels)
+    predicted = model.predict(scored if whole else cut(outcome, scored))
     wrong = np.flatnonzero(predicted != np.array(true))
     assert [error[0] for error in record.metrics["errors"]] == wrong.tolist()
     assert record.metrics["params"] == model[-1].coef_.size + 1
@@ -140,10 +137,11 @@ def test_a_third_partys_baseline_reads_the_same_without_code_of_its_own(outcome,
     assert rows["last-word(whole=True)"].metrics["accuracy"] == 1
     (texts, labels), (scored, true) = texts_of(data, "train"), texts_of(data, "test")
     seen: dict[str, Counter[int]] = {}
-    for text, label in zip(cut(texts), labels, strict=True):
+    for text, label in zip(cut(outcome, texts), labels, strict=True):
         seen.setdefault(text.split()[-1], Counter())[label] += 1
     guesses = [
-        seen.get(text.split()[-1], Counter([0])).most_common(1)[0][0] for text in cut(scored)
+        seen.get(text.split()[-1], Counter([0])).most_common(1)[0][0]
+        for text in cut(outcome, scored)
     ]
     expected = np.mean(np.array(guesses) == np.array(true))
     assert rows["last-word"].metrics["accuracy"] == pytest.approx(expected) != 1
