@@ -8,9 +8,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -46,7 +45,7 @@ class Timing(BaseModel):
     kind: str
     component: str
     distribution: str
-    seconds: dict[str, dict[str, tuple[float, float]]]
+    seconds: dict[str, dict[str, tuple[float, ...]]] = {}
 
 
 Run = tuple[Environment, list[Timing]]
@@ -57,42 +56,34 @@ def from_benchmark(file: Path) -> Run:
 
     Raises ZooError where the file is something else, and for a run without measurements.
     """
+    timings: dict[tuple[str, str], Timing] = {}
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
-        found: dict[tuple[str, str], dict[str, Any]] = {}
-        for one in content["benchmarks"]:
-            info, stats = one["extra_info"], one["stats"]
-            part = found.setdefault(
-                (info["kind"], info["component"]),
-                {"distribution": info["distribution"], "seconds": {}},
-            )
-            pair = tuple(float(f"{stats[name]:.{DIGITS}g}") for name in ("median", "iqr"))
-            part["seconds"].setdefault(info["size"], {})[info["way"]] = pair
-        environment = _environment(content)
+        own, infos = content["machine_info"]["zoo"], []
+        for each in content["benchmarks"]:
+            info, stats = each["extra_info"], each["stats"]
+            infos.append(info)
+            named = {name: info[name] for name in ("kind", "component", "distribution")}
+            timing = timings.setdefault((info["kind"], info["component"]), Timing(**named))
+            pair = (float(f"{stats[name]:.{DIGITS}g}") for name in ("median", "iqr"))
+            timing.seconds.setdefault(info["size"], {})[info["way"]] = tuple(pair)
+        environment = Environment(
+            machine=own["device_name"],
+            threads=own["threads"],
+            torch=own["torch"],
+            commit=written(own["git"]),
+            measured=content["datetime"][:10],
+            sizes={info["size"]: info["shape"] for info in infos},
+        )
     except OSError as error:
         raise ZooError(f"{file}: {error.strerror}") from None
     except (ValueError, LookupError, TypeError):
         raise ZooError(
             f"{file}: not what pytest bench --benchmark-only --benchmark-json FILE writes"
         ) from None
-    if not found:
+    if not timings:
         raise ZooError(f"{file}: nothing was measured; was --benchmark-only given?")
-    timings = [Timing(kind=kind, component=name, **part) for (kind, name), part in found.items()]
-    return environment, timings
-
-
-def _environment(content: Mapping[str, Any]) -> Environment:
-    own = content["machine_info"]["zoo"]
-    return Environment(
-        machine=own["device_name"],
-        threads=own["threads"],
-        torch=own["torch"],
-        commit=written(own["git"]),
-        measured=content["datetime"][:10],
-        sizes={
-            one["extra_info"]["size"]: one["extra_info"]["shape"] for one in content["benchmarks"]
-        },
-    )
+    return environment, list(timings.values())
 
 
 def write(run: Run, directory: Path) -> None:

@@ -8,6 +8,5 @@ Every comparison first checks that both sides compute the same function, and the
 line that says what they compute. A library that is not installed gives a line that says how to
 install it.
 The models of a comparison take short turns in random order within one process. All is measured
-again in a second process, and in a third where a ratio is near 1. On a CPU the default is one
-thread and CPU time.
+again in a second process. On a CPU the default is one thread and CPU time.
 """

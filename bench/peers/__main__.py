@@ -16,7 +16,7 @@ import bench.peers
 from bench.peers import encoders, ragged
 from bench.peers.comparison import Comparison, Output, joined, skipped
 from bench.peers.model_pairs import UnequalError
-from bench.peers.options import Options
+from bench.peers.steps import Options
 from zoo.config.places import refuse_unwritable
 from zoo.config.settings import Execution
 from zoo.errors import ZooError, nearest, one_line
@@ -24,7 +24,6 @@ from zoo.execution.cost_job import PROCESSES
 from zoo.measure.turns import LEAST_BLOCKS, MOST_BLOCKS
 from zoo.training.device import resolve
 
-NEAR = 0.05  # a ratio this close to 1 is measured in a third process
 # In the order of the published table; each can be named alone.
 WORKS: dict[str, Callable[[Options], Iterator[Comparison]]] = {
     "training": encoders.compare_training,
@@ -89,19 +88,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _compared(name: str, options: Options, threads: int) -> Iterator[Comparison]:
-    """The comparisons of a work, of two processes, and of a third where a ratio is near 1.
-
-    After each process all of them, with what is known by then.
-    """
+    """The comparisons of a work: after each of two processes, with what is known by then."""
     if options.quick:
         yield from WORKS[name](options)
         return
     found: dict[tuple[object, ...], list[Comparison]] = {}
-    for process in range(PROCESSES + 1):
-        ratios = [one.ratio for one in map(joined, found.values()) if one.ratio is not None]
-        near = any(abs(ratio - 1) < NEAR for ratio in ratios)
-        if process == PROCESSES and (options.blocks or not near):
-            break
+    for process in range(PROCESSES):
         with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
             own = replace(options, process=process)
             for line in pool.submit(_lines, name, own, threads).result():

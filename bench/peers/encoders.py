@@ -15,10 +15,11 @@ from bench.peers.model_pairs import (
     check_equal_on_batch,
     model_pair,
 )
-from bench.peers.options import Options, Shape
 from bench.peers.steps import (
     COPY,
     Batch,
+    Options,
+    Shape,
     inference,
     our_name,
     random_batches,

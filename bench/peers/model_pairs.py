@@ -13,8 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from bench.peers.options import CLASSES, Shape
-from bench.peers.steps import Batch, logits
+from bench.peers.steps import CLASSES, Batch, Shape, logits
 from zoo.components.tokens import Tokens
 from zoo.errors import ZooError, one_line
 from zoo.training.device import Runtime

@@ -11,8 +11,7 @@ from bench.peers import encoders
 from bench.peers.comparison import Comparison, skipped
 from bench.peers.encoders import SAME
 from bench.peers.model_pairs import PEERS, MissingError
-from bench.peers.options import CLASSES, Options, Shape
-from bench.peers.steps import Batch, training
+from bench.peers.steps import CLASSES, Batch, Options, Shape, training
 from zoo.data.batches import PaddedSplit
 from zoo.data.encoding import encode_labelled
 from zoo.data.sources.corpus import Corpus
