@@ -78,7 +78,7 @@ def test_an_unknown_spec_names_the_nearest(registry, working_directory, spec, co
         (
             None,
             {"text_column": "body"},
-            "--text-column: for files and hub: data, and 'bbc",
+            "--text-column: for files and hub: data, and 'encoder-zoo:bbc",
         ),
         ("bbc-news", {"text_column": "body"}, "--text-column: for files and hub: data"),
         ("newswire", {"test_size": 0.1}, "--test-size: for files and hub: data, and 'newswire' is"),

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from itertools import permutations
 
 import pytest
 
-from zoo.cli import main
 from zoo.data.sources.corpus import Corpus
 from zoo.data.sources.diagnostics.symbols import order
 from zoo.data.sources.load_data import load_corpus
@@ -87,20 +85,3 @@ def test_max_distance_is_the_greatest_distance(registry, max_distance):
         one, two, three = places(text)
         found |= {two - one, three - two}
     assert found == {distance for distance in (1, 2, 4, 8, 16, 32, 64) if distance <= max_distance}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("pe", ["none", "sin", "learned", "rope", "alibi"])
-def test_encodings_distinguish_the_orders_and_none_does_not(tmp_path, pe, monkeypatch):
-    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
-    request = f"bench --data order --attention fused --pe {pe} --phases train --baseline none"
-    options = ["--seeds", "1", "--on", "inline", "--out", str(tmp_path / "run")]
-    options += ["--set", "batch_size=32"]
-    # alibi learns the orders at the default size alone, and more slowly.
-    slow = "--lr 3e-3 --epochs 6"
-    small = "--set dim=32,ffn_dim=64,heads=2 --lr 0.01 --epochs 4"
-    options += (slow if pe == "alibi" else small).split()
-    assert main([*request.split(), *options]) == 0
-    lines = (tmp_path / "run" / "records.jsonl").read_text().splitlines()
-    (accuracy,) = (json.loads(line)["metrics"]["accuracy"] for line in lines)
-    assert accuracy > 0.9 if pe != "none" else accuracy == pytest.approx(1 / 6, abs=0.03)

@@ -160,8 +160,6 @@ def read_table(file: Path, reading: Reading, source: str = "") -> Table:
     Every cell of CSV and TSV is text. source: what an error calls the file, if not by its name.
     Raises ZooError where the file as a whole cannot be read, or an option is not for its format.
     """
-    from pyarrow import parquet
-
     source = source or file.name
     form = FORMATS.get(data_suffix(file)) if reading.file_format == "auto" else reading.file_format
     if form is None:
@@ -173,6 +171,8 @@ def read_table(file: Path, reading: Reading, source: str = "") -> Table:
         raise ZooError(f"{listed(unused)}: for tables of text, and {file} is {form}")
     content = read_bytes(file)
     if form == "parquet":
+        from pyarrow import parquet
+
         try:
             rows = parquet.read_table(io.BytesIO(content)).to_pylist()
         except UNREADABLE as error:

@@ -30,6 +30,7 @@ from zoo.data.sources.frames import data_suffix, read_text
 from zoo.data.sources.row_reader import LabelledTexts, RowReader
 from zoo.errors import ZooError, listed, nearest, one_line
 from zoo.registry import Choice, Registry
+from zoo.registry.component import BUILT_IN
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +53,7 @@ def load_corpus(
     from zoo.data.sources.hub import HubError
 
     try:
-        return load_data(registry, DEFAULT if spec is None else spec, reader)
+        return load_data(registry, f"{BUILT_IN}:{DEFAULT}" if spec is None else spec, reader)
     except HubError as error:
         if spec is not None:
             raise
@@ -189,12 +190,7 @@ def stored(data: Any, options: Mapping[str, Any]) -> Any:
     """
     if isinstance(data, list | tuple) and not data:
         raise ZooError("data is an empty list: name a data set, or leave it out for the task's own")
-    rows = isinstance(data, list) and all(isinstance(each, Mapping) for each in data)
-    if (
-        isinstance(data, list | tuple)
-        and not _is_pair(data)
-        and not (rows and "name" not in data[0])
-    ):
+    if isinstance(data, list | tuple) and not _is_pair(data):
         return [stored(each, options) for each in data]
     if isinstance(data, Mapping) and isinstance(data.get("name"), str):
         return data  # a table of a suite
@@ -267,7 +263,8 @@ def _json(frame: pd.DataFrame) -> str:
         raise ZooError(f"data has two columns '{column}'")
     if held := next((v for v in frame.to_numpy().ravel() if isinstance(v, bytes)), None):
         raise ZooError(f"data holds bytes, {held[:20]!r}: decode them to text")
-    text: str = frame.to_json(
-        orient="records", force_ascii=False, date_format="iso", default_handler=str
-    )
-    return text
+    how: Any = {"orient": "records", "date_format": "iso", "default_handler": str}
+    try:
+        return str(frame.to_json(force_ascii=False, **how))
+    except (ValueError, OverflowError) as error:  # half a character, or values that hold themselves
+        raise ZooError(f"data cannot be stored: {one_line(error)}") from error

@@ -148,7 +148,8 @@ class RowReader(Reading, Division):
         elif self.test:
             file = Path(self.test).expanduser()
             splits = self.tables(file)
-            tables[TEST], how = splits.get(TEST) or splits[TRAIN], f"test split from {file.name}"
+            tables[TEST] = splits.get(TEST) or next(iter(splits.values()))
+            how = f"test split from {file.name}"
         elif TEST not in tables and VALIDATION in tables and not flags:
             tables[TEST] = tables.pop(VALIDATION)
             scoring.append(f"{name} has no test split; its validation split is used")
