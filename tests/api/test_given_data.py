@@ -145,11 +145,13 @@ TEXTS = pd.DataFrame({"text": ["a", "b"] * 4, "label": [0, 1] * 4})
             {},
             "^test of the DataFrame, row 8: 'text' is empty",
         ),
-        (TEXTS.assign(text="\ud800"), {}, "^data cannot be stored: UnicodeEncodeError"),
+        ((["\ud800", "b"], ["x", "y"]), {}, "^data cannot be stored: UnicodeEncodeError"),
         (TEXTS.assign(text=b"x"), {}, "^data holds bytes, b'x': decode them to text"),
         (TEXTS, {"delimiter": ";"}, "^--delimiter: for files, and the DataFrame is none"),
     ],
-    ids="number nothing missing lengths no-train empty twice column line half bytes delimiter".split(),
+    ids=(
+        "number nothing missing lengths no-train empty twice column line half bytes delimiter"
+    ).split(),
 )
 def test_data_that_do_not_fit_are_one_line(data, more, says, small, tmp_path):
     options = {**small, **ROWS, **more, "data": data}
