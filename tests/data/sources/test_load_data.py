@@ -94,7 +94,7 @@ def test_an_option_that_would_be_ignored_is_refused(registry, spec, options, say
 def test_a_plugins_data_set(registry, tiny):
     admit(registry, "theirs", lambda size=0: tiny)
     assert load_corpus(registry, "zoo-others:theirs")[0] is tiny
-    sized = load_corpus(registry, "zoo-others:theirs( 3 )")[0]
+    sized = load_corpus(registry, "zoo-others:theirs(size=3)")[0]
     assert (sized.name, sized.fingerprint) == ("theirs(size=3)", tiny.fingerprint)
 
 
