@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +13,9 @@ from zoo.config.sizes import Sizes
 from zoo.data.sources.load_data import stored
 from zoo.errors import StoppedError, ZooError
 from zoo.files import scratch_directory
-from zoo.inference.requests import build_requests
 from zoo.registry import AXES, loading
 from zoo.sweep.cost import measure_rows
+from zoo.sweep.make_request import make_requests
 from zoo.sweep.options import with_options
 from zoo.sweep.prepare import open_executor, place_of, places_of
 from zoo.sweep.progress import Progress, for_python
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from zoo.models.text_model import TextModel
-    from zoo.registry import Choice
+    from zoo.registry import Choice, Registry
     from zoo.registry.loading import Zoo
     from zoo.report.write import BenchResult
 
@@ -249,6 +249,21 @@ def build(
     return build_plain_encoder(
         _load(plugins).registry, cell, default, known, classes=classes, dropout=dropout, seed=seed
     )
+
+
+def build_requests(
+    options: Mapping[str, Any], registry: Registry, ignored: Collection[str] = ()
+) -> list[Request]:
+    """The requests of a suite's options and, over them, those given, one a data set.
+
+    options: flat, None where one is not given. ignored: options that a suite may
+    hold and that this command has no use for. Raises ZooError.
+    """
+    given = {n: value for n, value in options.items() if value is not None}
+    suite = load_suite(given.pop("suite")) if "suite" in given else {}
+    suite = {name: value for name, value in suite.items() if name not in ignored}
+    given["plugins"] = (*suite.get("plugins", ()), *given.get("plugins", ()))
+    return make_requests(given, registry, suite)
 
 
 def _files(plugins: Files | None) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from torch import nn
 import zoo
 from bench import stub
 from zoo.cli.bench import bench as bench_command
-from zoo.cli.train import train as train_command
+from zoo.cli.bench import train as train_command
 from zoo.config.sizes import Sizes
 from zoo.models.build import build_stack
 from zoo.models.stack import Encoder

@@ -44,8 +44,7 @@ def test_info_as_text(said):
         assert re.search(rf"^{name} +{value}", text, re.MULTILINE)
 
 
-def test_info_takes_a_unique_bare_name_and_a_name_with_parameters(said):
-    assert said("info", "rope") == said("info", "pe/rope")
+def test_info_takes_a_name_with_parameters(said):
     assert said("info", "pe/rope(base=500.0)") == said("info", "pe/rope")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import importlib
 import re
 import shlex
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from zoo.inference.requests import build_requests
+from zoo.api import build_requests
+from zoo.registry.loading import built_ins
 from zoo.tasks.base import find_task
 
 DOC = (Path(__file__).parents[2] / "docs" / "your-data.md").read_text(encoding="utf-8")
@@ -72,10 +72,7 @@ def files(tmp_path_factory) -> Path:
 def parsed(command: str) -> tuple[str, dict[str, Any]]:
     """The name of a command and what its options are parsed to."""
     _, name, *arguments = shlex.split(command)
-    context = getattr(importlib.import_module(f"zoo.cli.{name}"), name).make_context(
-        name, arguments
-    )
-    return name, context.params
+    return name, built_ins().commands[name].resolve().make_context(name, arguments).params
 
 
 @pytest.mark.parametrize("command", COMMANDS)

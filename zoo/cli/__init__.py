@@ -36,7 +36,7 @@ def zoo_register(register: Register) -> None:
     app("report", "zoo.cli.report:report", summary="Tables and effects, from the records of a run.")
     app("compare", "zoo.cli.report:compare", summary="Print what changed between two runs.")
     app("stale", "zoo.cli.report:stale", summary="List records whose code has changed since.")
-    app("train", "zoo.cli.train:train", summary="Train one model and save it.")
+    app("train", "zoo.cli.bench:train", summary="Train one model and save it.")
     app("predict", "zoo.cli.predict:predict", summary="Print what a model predicts for texts.")
     app("evaluate", "zoo.cli.evaluate:evaluate", summary="Score a saved model on labelled texts.")
     app("attend", "zoo.cli.evaluate:attend", summary="Show the attention weights of a text.")

@@ -1,4 +1,4 @@
-"""``zoo bench``: train and measure every combination asked for."""
+"""``zoo bench``: every combination asked for; ``zoo train``: one model, trained alike and saved."""
 
 from __future__ import annotations
 
@@ -10,8 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from zoo.cli.options import load_zoo, plugin_option, print_json, print_traceback, terminal_width
+from zoo.cli.options import (
+    SEED,
+    load_zoo,
+    plugin_option,
+    print_json,
+    print_traceback,
+    terminal_width,
+)
 from zoo.cli.request_options import ON, SUITE, TRACK, RequestCommand
+from zoo.config.request import COMPARING
 from zoo.errors import ZooError
 from zoo.registry import AXES
 
@@ -67,7 +75,6 @@ def bench(
     zoo bench --task lm --data book.txt
     """
     from zoo import api
-    from zoo.inference.requests import build_requests
     from zoo.report.write import answer_text, report_data, report_text, write_report
     from zoo.sweep.progress import Progress, for_stream
     from zoo.sweep.records import REUSABLE
@@ -76,7 +83,7 @@ def bench(
         raise ZooError("--seeds counts seeds from 0, --seed names them: use one of the two")
     options["seeds"] = tuple(dict.fromkeys(seed)) or options["seeds"]
     zoo = load_zoo()
-    requests = build_requests(options, zoo.registry)
+    requests = api.build_requests(options, zoo.registry)
     if plan_only:
         _print_plans(requests, zoo, as_json=as_json)
         return 0
@@ -97,6 +104,70 @@ def bench(
     failed = _print_failed([r for r in records if r.status not in REUSABLE])
     click.echo(f"Report: {write_report(report, result.directory)}", err=as_json)
     return 1 if failed else 0
+
+
+@click.command(cls=RequestCommand, offers=lambda option: option.name not in COMPARING)
+@SUITE
+@plugin_option
+@click.option(
+    "--seed",
+    type=SEED,
+    default=0,
+    metavar="S",
+    show_default=True,
+    help="Of initial weights, dropout and the order of the batches.",
+)
+@ON
+@click.option("--save", metavar="DIR", required=True, help="A new directory for the model.")
+@click.option(
+    "--from",
+    "from_",
+    metavar="RUN",
+    help="The directory of a run of zoo bench: train the row that its answer names, with the "
+    "settings that it had, on all the data.",
+)
+@click.option("--row", metavar="NAME", default="", help="Another row of RUN: fused+sin.")
+@click.option(
+    "--all-data",
+    is_flag=True,
+    help="Train on every split, the one that would be scored included.",
+)
+@TRACK
+def train(**options: Any) -> int:
+    """Train one model and save it, with all that is needed to load it.
+
+    \b
+    zoo train --attention fused --pe rope --data newswire --save model
+    zoo predict model "the striker scored twice"
+    zoo train --task lm --data book.txt --save writer
+    zoo generate writer --prompt "It was"
+    zoo train --init encoder --data newswire --save model
+    zoo train --from runs/classify-bbc-news-1a2b3c4d --save final
+
+    It is the model that 'zoo bench' scores for the same options and seed. Options of a suite that
+    are about comparing several models (seeds, baselines, costs) are ignored.
+    """
+    from zoo import api
+    from zoo.inference.train import TrainingFailedError
+    from zoo.sweep.progress import for_stream
+
+    load_zoo()  # what is wrong with a plug-in is said
+    try:
+        card = api.train(**options, progress=for_stream(sys.stderr)).card
+    except TrainingFailedError as error:
+        print_traceback("training", error.traceback)
+        click.echo(f"zoo train: {error}", err=True)
+        return 1
+    score = f"trained on all the data of {card.data['name']}, nothing is left to score it"
+    if card.metrics["scored"]:
+        scores = (f"{m.label} {m.format(card.metrics[m.name])}" for m in card.metric_descriptions)
+        score = f"{', '.join(scores)} on the {card.metrics['scored']} split of {card.data['name']}"
+    cost = (
+        f"{card.metrics['params']:,} parameters, trained in {card.metrics['train_seconds']:.1f} s"
+    )
+    click.echo(f"{card.cell}, seed {card.seed}: {score}; {cost}")
+    click.echo(f"Model: {options['save']}")
+    return 0
 
 
 def _print_failed(records: Sequence[Record]) -> bool:

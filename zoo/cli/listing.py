@@ -62,7 +62,10 @@ def info(component: str, plugins: tuple[str, ...], as_json: bool) -> None:
     zoo info attention/fused --json
     """
     registry = load_zoo(plugins).registry
-    chosen = _find(registry, component)
+    kind, slash, name = component.partition("/")
+    if not slash:
+        raise ZooError(f"'{component}' is no KIND/NAME, such as pe/rope; 'zoo list' shows them all")
+    chosen = registry.choose(kind, name).component
     described = _described(registry, chosen)
     if as_json:
         print_json(described, **LENIENT)
@@ -96,18 +99,6 @@ def plugins(plugins: tuple[str, ...], as_json: bool) -> None:
         print_json(rows)
     else:
         print_table([[*row.values()] for row in rows], [name.upper() for name in rows[0]])
-
-
-def _find(registry: Registry, text: str) -> Component:
-    """The component of ``kind/name``, or of a bare name that only one kind has."""
-    kind, slash, name = text.partition("/")
-    if slash:
-        return registry.choose(kind, name).component
-    homes = [k for k in KINDS if any(text in (c.name, c.full_name) for c in registry.components(k))]
-    if len(homes) == 1:
-        return registry.get(homes[0], text)
-    several = f"; it is several: {', '.join(f'{kind}/{text}' for kind in homes)}" if homes else ""
-    raise ZooError(f"'{text}' is no KIND/NAME, such as pe/rope{several}; 'zoo list' has them all")
 
 
 def _described(registry: Registry, component: Component) -> dict[str, Any]:

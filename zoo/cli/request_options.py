@@ -74,19 +74,14 @@ class SetOption(click.Option):
         """Put every value into the command's parameters; UsageError for what is no setting."""
         flags = {param.name: param.opts[0] for param in ctx.command.get_params(ctx)}
         values: dict[str, str] = {}
-        for text in given:
-            names = set()
-            for pair in re.split(r",(?=\s*[\w-]+\s*=)", text):
-                name, equals, value = (part.strip() for part in pair.partition("="))
-                name = name.replace("-", "_")
-                if not (equals and name):
-                    raise click.UsageError(f"--set {pair}: write --set NAME=VALUE", ctx)
-                if name in flags:
-                    raise click.UsageError(f"no option '--set {name}'; it is {flags[name]}", ctx)
-                if name in names:
-                    raise click.UsageError(f"--set {name} is given twice", ctx)
-                names.add(name)
-                values[name] = value
+        for pair in (pair for text in given for pair in re.split(r",(?=\s*[\w-]+\s*=)", text)):
+            name, equals, value = (part.strip() for part in pair.partition("="))
+            name = name.replace("-", "_")
+            if not (equals and name):
+                raise click.UsageError(f"--set {pair}: write --set NAME=VALUE", ctx)
+            if name in flags:
+                raise click.UsageError(f"no option '--set {name}'; it is {flags[name]}", ctx)
+            values[name] = value
         ctx.params.update({**dict.fromkeys(self.settings), **values})
 
 

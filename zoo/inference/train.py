@@ -17,7 +17,6 @@ from zoo.errors import ZooError, listed, nearest
 from zoo.execution.base import WEIGHTS, Job, Result, TrainJob
 from zoo.files import scratch_directory
 from zoo.inference.card import Card, SampleOutputs, full_name, versions_of
-from zoo.inference.requests import is_absent
 from zoo.inference.saved_model import draft, refuse_taken, write
 from zoo.registry import AXES, Choice, Registry
 from zoo.registry.cell import Cell
@@ -176,7 +175,7 @@ class RunRow:
         where the task or a component is not here.
         """
         record, task = self.record, find_task(registry, self.record.task)
-        given = {name: value for name, value in given.items() if not is_absent(value)}
+        given = {n: value for n, value in given.items() if value is not None}
         paths = ("data", "test")
         if wrong := given.keys() - {*paths, *Execution.model_fields, "threads", "timeout"}:
             raise ZooError(
