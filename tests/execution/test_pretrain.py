@@ -39,7 +39,7 @@ def begun(setup: TaskSetup, job: TrainJob, directory: Path) -> Any:
     model = build_model(setup, job.model, job.seed)
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     stage = stage_of(job, setup, model, RUNTIME, directory)
-    curve = [stage.trainer.run_epoch().entry for _ in range(3)]
+    curve = [stage.trainer.run_epoch() for _ in range(3)]
     finish(stage, curve, directory)
     model.load_state_dict(before)
     begin(model, directory)
@@ -73,9 +73,9 @@ def test_the_stage_is_masked_language_modelling_on_the_training_texts(options, t
         expected.bias.copy_((counts / counts.sum()).log())
     training = setup.training.model_copy(update={"epochs": 3, "lr": 0.01})
     trainer = Trainer(expected, split, masked_loss, training, RUNTIME, seed=3)
-    first = trainer.run_epoch().loss
+    first = trainer.run_epoch()["loss"]
     trainer.run_epoch()
-    assert trainer.run_epoch().loss < first
+    assert trainer.run_epoch()["loss"] < first
     theirs, ours = expected.encoder.state_dict(), model.encoder.state_dict()
     assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
 

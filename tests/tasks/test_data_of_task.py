@@ -85,7 +85,7 @@ def test_every_built_in_data_set_declares_what_it_holds_and_has_a_task():
         ),
         ("seq2seq", "parity", "which --task classify reads; seq2seq reads pairs"),
         ("lm", "recall", "which --task tag reads; lm reads text and text-labels"),
-        ("classify", "silent", "does not declare what it holds, as one of: text-labels"),
+        ("classify", "silent", "holds nothing that it declares, which no task here reads"),
     ],
 )
 def test_a_task_refuses_registered_data_that_it_does_not_read(registry, task, data, says):

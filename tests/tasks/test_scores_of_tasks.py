@@ -24,21 +24,18 @@ from zoo.components.tokens import Tokens
 from zoo.config.settings import Training
 from zoo.config.sizes import Sizes
 from zoo.data.batches import Blocks, PairSplit
-from zoo.data.encoding import PAD, encode_pairs, encode_stream
+from zoo.data.encoding import END, PAD, START, encode_pairs, encode_stream
 from zoo.data.sources.corpus import Texts
 from zoo.data.sources.load_data import load_data
 from zoo.data.sources.row_reader import PairedTexts
 from zoo.errors import ZooError
+from zoo.models.decoding import Decoding, transduce
 from zoo.registry import Registry
 from zoo.registry.cell import Cell
 from zoo.registry.loading import load
 from zoo.tasks.base import Evaluation, TaskSetup
 from zoo.tasks.lm import LanguageModelling, PlainTextOptions
-from zoo.tasks.seq2seq import (
-    SequenceToSequence,
-    SequenceToSequenceOptions,
-    generate_targets,
-)
+from zoo.tasks.seq2seq import SequenceToSequence, SequenceToSequenceOptions
 from zoo.training.device import Runtime
 from zoo.training.trainer import Trainer
 
@@ -168,9 +165,11 @@ def test_exact_match_counts_targets_generated_word_for_word(registry, setup):
     tokenizer = Tokenizer.from_file(str(encoded.tokenizer_path))
     rows = PairSplit(encoded, ["test"], torch.device("cpu"))
     right = []
+    decoding = Decoding(9, end=END, banned=(PAD, START))
     for row, target in enumerate(encoded.corpus().test.targets):
         alone = rows.batch(np.array([row]))  # one by one: without any padding
-        (ids,) = generate_targets(model, alone.ids, None, 10)
+        (generated,) = transduce(model, alone.ids, decoding, start=START)
+        ids = generated.ids
         right.append(tokenizer.decode([i for i in ids if i > 2]).strip() == target)
     assert metrics["exact_match"] == pytest.approx(np.mean(right))
     assert found.details["errors"] == [[row] for row, r in enumerate(right) if not r]

@@ -86,11 +86,10 @@ def test_an_epoch_reports_the_mean_before_its_weight(parts):
     one = trainer(parts, lr=1e-12)
     epoch = one.run_epoch()
     sizes = [w.decayed.square().mean().item() for w in weighed(one.model)]
-    assert epoch.auxiliary["size"] == pytest.approx(sum(sizes) / 2, rel=1e-5)
+    assert epoch["auxiliary: size"] == pytest.approx(sum(sizes) / 2, rel=1e-5)
     lengths = [b.ids.shape[1] * b.items for b in one.train.shuffled(5, 1, 0)]
-    assert epoch.auxiliary["tokens"] == pytest.approx(sum(lengths) / 12)
-    assert epoch.entry["auxiliary: size"] == epoch.auxiliary["size"]
-    assert one.run_epoch().auxiliary["size"] == pytest.approx(sum(sizes) / 2, rel=1e-5)
+    assert epoch["auxiliary: tokens"] == pytest.approx(sum(lengths) / 12)
+    assert one.run_epoch()["auxiliary: size"] == pytest.approx(sum(sizes) / 2, rel=1e-5)
     # Nothing is collected outside of training.
     assert one.model.encoder.losses is None
     one.model.eval()
@@ -138,11 +137,11 @@ def test_a_parts_own_step_follows_every_step_of_the_optimizer(parts):
 
 def test_a_resumed_training_with_such_parts_ends_with_the_same_bits(parts, tmp_path):
     whole, first, second = trainer(parts), trainer(parts), trainer(parts)
-    curve = [whole.run_epoch().entry, whole.run_epoch().entry]
-    begun = [first.run_epoch().entry]
+    curve = [whole.run_epoch(), whole.run_epoch()]
+    begun = [first.run_epoch()]
     checkpoint.save(tmp_path / "one", first, begun)
     assert checkpoint.restore(tmp_path / "one", second) == begun
-    again = second.run_epoch().entry
+    again = second.run_epoch()
     assert {**again, "seconds": 0} == {**curve[1], "seconds": 0}
     for one, other in zip(whole.model.parameters(), second.model.parameters(), strict=True):
         assert torch.equal(one, other)
@@ -168,7 +167,7 @@ def test_a_bench_records_an_auxiliary_loss(tmp_path, monkeypatch):
     options = {
         **CLASSIFY,
         "data": "newswire(train=60,test=20)",
-        "attention": "gla,value-residual",
+        "attention": "score-residual,value-residual",
         "ffn": "experts(experts=2),gelu",
         "block": "macaron",
         "pool": "two-queries",

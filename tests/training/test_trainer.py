@@ -56,7 +56,7 @@ def test_training_equals_a_loop_written_out(batching):
     texts = split([5 + i % 7 for i in range(40)])
     ours, plain = Bag(0.0), Bag(0.0)
     trainer = Trainer(ours, texts, classification_loss(training), training, RUNTIME, seed=2)
-    losses = [trainer.run_epoch().loss for _ in range(3)]
+    losses = [trainer.run_epoch()["loss"] for _ in range(3)]
 
     decayed = [p for p in plain.parameters() if p.dim() > 1]
     others = [p for p in plain.parameters() if p.dim() == 1]
@@ -89,14 +89,14 @@ def test_a_training_interrupted_after_each_epoch_ends_bit_for_bit_the_same(tmp_p
     texts = split([3 + i % 9 for i in range(50)])
 
     whole = Trainer(Bag(), texts, loss, training, RUNTIME, seed=5)
-    expected = [whole.run_epoch().loss for _ in range(4)]
+    expected = [whole.run_epoch()["loss"] for _ in range(4)]
 
     file = tmp_path / "checkpoint.safetensors"
     for _ in range(4):
         torch.manual_seed(999)  # another process finds another random state
         trainer = Trainer(Bag(), texts, loss, training, RUNTIME, seed=5)
         curve = checkpoint.restore(file, trainer)
-        curve.append(vars(trainer.run_epoch()))
+        curve.append(trainer.run_epoch())
         checkpoint.save(file, trainer, curve)
     assert trainer.finished
     assert [entry["loss"] for entry in curve] == expected
@@ -120,7 +120,7 @@ def test_without_a_usable_checkpoint_a_training_starts_anew(tmp_path, damage):
     file = tmp_path / "checkpoint.safetensors"
     loss = classification_loss(training)
     trainer = Trainer(Bag(), texts, loss, training, RUNTIME, seed=0)
-    checkpoint.save(file, trainer, [vars(trainer.run_epoch())])
+    checkpoint.save(file, trainer, [trainer.run_epoch()])
     if damage == "missing":
         file.unlink()
     else:

@@ -38,7 +38,7 @@ class SavedModel:
         except ZooError as error:
             raise ZooError(f"{directory}: {error}") from error
         if command not in task.commands:
-            offered = ", ".join(f"zoo {name}" for name in task.commands)
+            offered = ", ".join(f"zoo {name}" for name in task.commands) or "Transformers (zoo-hf)"
             raise ZooError(
                 f"{directory} holds {task.model_name}, which zoo {command} does not take; "
                 f"it is for {offered}"

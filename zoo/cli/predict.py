@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from zoo.cli.model import SavedModel, Source, limits, model_options, source_options
-from zoo.cli.options import SEED, json_option, print_json, print_table, printable
+from zoo.cli.options import SEED, json_option, print_json, print_table
 from zoo.errors import ZooError
 
 
@@ -25,7 +25,7 @@ from zoo.errors import ZooError
     help="Print a line of JSON for every text, with the probability of every class or tag.",
 )
 def predict(saved: SavedModel, texts: tuple[str, ...], source: Source, as_json: bool) -> None:
-    """Print what the model predicts for every text: the class, a tag for each token, or its masks.
+    """Print what the model predicts for every text: the class, or a tag for each token.
 
     \b
     zoo predict model "the striker scored twice" "shares fell"
@@ -33,7 +33,6 @@ def predict(saved: SavedModel, texts: tuple[str, ...], source: Source, as_json: 
     zoo predict model --input train.csv --no-header --text-column 2,3
     cat lines.txt | zoo predict model
     zoo predict tagger --input sentences.conll
-    zoo predict encoder "the striker [MASK] twice"
 
     A text that is longer than the model is cut, as in training, and words may be unknown to the
     model: a note says so. For a tagger a file that ends in .conll holds a token in the first
@@ -44,7 +43,7 @@ def predict(saved: SavedModel, texts: tuple[str, ...], source: Source, as_json: 
     wanted = source.texts(texts)
     model = saved.open("predict")
 
-    from zoo.models.text_model import MaskFiller, TextTagger
+    from zoo.models.text_model import TextTagger
 
     if data_suffix(Path(source.file or "")) in CONLL_ONLY and not isinstance(model, TextTagger):
         raise ZooError(f"--input {source.file}: CoNLL columns are for a model of tags")
@@ -55,12 +54,6 @@ def predict(saved: SavedModel, texts: tuple[str, ...], source: Source, as_json: 
             print_json(about, indent=None)
     elif isinstance(model, TextTagger):
         _print_tags(answers)
-    elif isinstance(model, MaskFiller):
-        for answer in answers:
-            click.echo(printable(answer.filled))
-            for mask, pieces in enumerate(answer.masks, start=1):
-                shown = ", ".join(f"{printable(piece)} {share:.3f}" for piece, share in pieces)
-                click.echo(f"  mask {mask}: {shown}")
     else:
         _print_labels(answers)
     cut, unknown = (sum(getattr(a, n) > 0 for a in answers) for n in ("cut", "unknown"))

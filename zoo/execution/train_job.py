@@ -19,7 +19,7 @@ from zoo.tasks.base import Estimator, Evaluation, TaskSetup
 from zoo.training import checkpoint
 from zoo.training.device import resolve
 from zoo.training.sample_outputs import sample_outputs
-from zoo.training.trainer import Epoch, Trainer, auxiliary_of
+from zoo.training.trainer import Trainer, auxiliary_of
 
 CHECKPOINT = "checkpoint.safetensors"
 VALIDATION = "validation_"  # what the names of scores on held-out texts begin with in a curve
@@ -121,13 +121,13 @@ def run_epochs(
     while not trainer.finished:
         before = done + trainer.epoch
         for part in trainer.epoch_in_parts(OFTEN):
-            if not isinstance(part, Epoch):
+            if isinstance(part, float):
                 yield Step(before + part, total)
                 continue
-            curve.append({**part.entry, **evaluate()})
+            curve.append({**part, **evaluate()})
             if not trainer.finished:
                 checkpoint.save(file, trainer, curve)
-            yield Step(done + part.number, total, part.loss)
+            yield Step(done + part["number"], total, part["loss"])
     return curve
 
 

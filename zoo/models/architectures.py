@@ -28,20 +28,15 @@ class Classifier(nn.Module):
         """Ids (B, L) to logits (B, classes)."""
         reads = self.pool.reads
         x = self.encoder(ids, tokens, reads)
-        attention_mask = tokens.attention_mask
-        if reads is not None and attention_mask is not None:
-            attention_mask = attention_mask[:, reads]
+        attention_mask = (tokens if reads is None else tokens[reads]).attention_mask
         logits: Tensor = self.head(self.pool(x, attention_mask))
         return logits
 
 
 def classification_head(dim: int, hidden: int, classes: int, dropout: float) -> nn.Module:
     """Linear, ReLU, linear; a single linear layer where hidden is 0."""
-    if hidden == 0:
-        return nn.Sequential(nn.Dropout(dropout), nn.Linear(dim, classes))
-    return nn.Sequential(
-        nn.Dropout(dropout), nn.Linear(dim, hidden), nn.ReLU(), nn.Linear(hidden, classes)
-    )
+    inner = [nn.Linear(dim, hidden), nn.ReLU()] if hidden else []
+    return nn.Sequential(nn.Dropout(dropout), *inner, nn.Linear(hidden or dim, classes))
 
 
 class Tagger(nn.Module):
@@ -98,10 +93,7 @@ def masked_head(dim: int) -> nn.Module:
 
 
 class TokenScorer(nn.Module):
-    """A decoder whose token embeddings score the tokens too: input and output share their weights.
-
-    Press and Wolf 2017; Vaswani et al. 2017, section 3.4.
-    """
+    """A decoder whose token embeddings score the tokens too (Press and Wolf 2017)."""
 
     def __init__(self, decoder: Decoder) -> None:
         super().__init__()
@@ -138,19 +130,7 @@ class EncoderDecoder(TokenScorer):
         Position i scores the target's token i + 1, given the source and the target up to i.
         """
         memory = self.encoder(source, source_tokens)
-        return self.decode(target, target_tokens, memory, source_tokens)
-
-    def decode(
-        self,
-        target: Tensor,
-        target_tokens: Tokens,
-        memory: Tensor,
-        memory_tokens: Tokens,
-        *,
-        cache: DecoderCache | None = None,
-    ) -> Tensor:
-        """As ``forward``, from the encoder's output memory (B, Ls, D)."""
-        return self.logits(self.decoder(target, target_tokens, memory, memory_tokens, cache=cache))
+        return self.logits(self.decoder(target, target_tokens, memory, source_tokens))
 
 
 @contextlib.contextmanager

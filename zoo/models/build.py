@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Required, TypedDict, TypeVar, Unpack
 
@@ -75,6 +75,13 @@ def build_stack(
     def part(name: str) -> AbstractContextManager[None]:
         return seeded(seed, prefix + name)
 
+    def networks(layer: int, place: Place) -> Iterator[nn.Module | None]:
+        """The feed-forward network of a layer, and as many more as the block asks for."""
+        for number in itertools.count(1):
+            with part(f"layers.{layer}.ffn{f'.{number}' if number > 1 else ''}"):
+                ffn = build_ffn(cell.at("ffn", layer), sizes, dropout, place)
+            yield ffn
+
     blocks: list[Block] = []
     encodings: dict[tuple[object, ...], PositionalEncoding] = {}
     positions: list[PositionalEncoding] = []
@@ -96,25 +103,14 @@ def build_stack(
             with part(f"layers.{layer}.position" if encodings else "position"):
                 encodings[key] = build_position(pe, sizes, attention, place)
         positions.append(encodings[key])
-        options: dict[str, Any] = {"dropout": dropout}
+        ffns = networks(layer, place)
+        offered = {**place, "make_ffn": functools.partial(next, ffns)}
+        options: dict[str, Any] = {"dropout": dropout, "offered": offered}
         if cross:
             with part(f"layers.{layer}.cross"):
                 options["cross"] = build_attention(choice, sizes, attention_dropout, place)
-        make_ffn = functools.partial(build_ffn, cell.at("ffn", layer), sizes, dropout, place)
-        with part(f"layers.{layer}.ffn"):
-            ffn = make_ffn()
         norm = functools.partial(build_norm, cell.at("norm", layer), sizes.dim, place)
-        numbers = itertools.count(2)
-
-        def another_ffn(
-            layer: int = layer,
-            make_ffn: Callable[[], nn.Module | None] = make_ffn,
-            numbers: Iterator[int] = numbers,
-        ) -> nn.Module | None:
-            with part(f"layers.{layer}.ffn.{next(numbers)}"):
-                return make_ffn()
-
-        options["offered"] = {**place, "make_ffn": another_ffn}
+        ffn = next(ffns)
         with part(f"layers.{layer}.block"):
             block = _build(cell.at("block", layer), Block, attention, ffn, norm, **options)
         blocks.append(block)
@@ -247,9 +243,9 @@ def build_tagger(
     causal: bool = False,
     **options: Unpack[StackOptions],
 ) -> Tagger:
-    """Assemble the cell with a head at every position; its pool is not used.
+    """As ``build_classifier``, with a head at every position and without a pool.
 
-    causal: a token sees only itself and those before it. The rest: as of ``build_classifier``.
+    causal: a token sees only itself and those before it.
     """
     kind: type[Encoder | Decoder] = Decoder if causal else Encoder
     encoder = build_stack(kind, cell, sizes, **options)
@@ -259,10 +255,7 @@ def build_tagger(
 def build_masked_language_model(
     cell: Cell, sizes: Sizes, **options: Unpack[StackOptions]
 ) -> MaskedLanguageModel:
-    """Assemble the cell as an encoder that predicts masked tokens; its pool is not used.
-
-    The encoder is that of ``build_classifier`` with this seed. Raises as ``build_stack`` does.
-    """
+    """Assemble the cell as an encoder, that of ``build_classifier``, with a head for masks."""
     encoder = build_stack(Encoder, cell, sizes, **options)
     with seeded(options["seed"], "masked_head"):
         return MaskedLanguageModel(encoder, masked_head(sizes.dim))
@@ -271,20 +264,14 @@ def build_masked_language_model(
 def build_language_model(
     cell: Cell, sizes: Sizes, **options: Unpack[StackOptions]
 ) -> LanguageModel:
-    """Assemble the cell as a decoder without cross-attention; its pool is not used.
-
-    Raises as ``build_stack`` does.
-    """
+    """Assemble the cell as a decoder without cross-attention; its pool is not used."""
     return LanguageModel(build_stack(Decoder, cell, sizes, **options))
 
 
 def build_encoder_decoder(
     cell: Cell, sizes: Sizes, **options: Unpack[StackOptions]
 ) -> EncoderDecoder:
-    """Assemble the cell as an encoder and a decoder of ``sizes.layers`` blocks each.
-
-    Both have embeddings and an encoding of their own. Raises as ``build_stack`` does.
-    """
+    """An encoder and a decoder of ``sizes.layers`` blocks, each with embeddings of its own."""
     encoder = build_stack(Encoder, cell, sizes, prefix="encoder.", **options)
     decoder = build_stack(Decoder, cell, sizes, prefix="decoder.", cross=True, **options)
     return EncoderDecoder(encoder, decoder)

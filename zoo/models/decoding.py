@@ -51,14 +51,12 @@ class Sampling:
         return scores.softmax(dim=-1)
 
     def sample(self, scores: Tensor, generator: torch.Generator) -> Tensor:
-        """A token (B) for each row of scores (B, V), by one random number per row.
+        """A token (B) for each row of scores (B, V).
 
         Computed on the CPU, so that one seed gives the same tokens on every device.
         """
-        sums = self.probabilities(scores.cpu().double()).cumsum(dim=-1)
-        drawn = torch.rand(len(sums), 1, generator=generator, dtype=torch.float64)
-        tokens = torch.searchsorted(sums, drawn * sums[:, -1:], right=True)[:, 0]
-        return tokens.clamp_max(sums.shape[-1] - 1).to(scores.device)
+        shares = self.probabilities(scores.cpu().double()).nan_to_num(1.0)  # of all forbidden: NaN
+        return torch.multinomial(shares, 1, generator=generator)[:, 0].to(scores.device)
 
 
 def repeats(ids: Tensor, size: int, vocab_size: int) -> Tensor:

@@ -1,4 +1,4 @@
-"""Trained models with their tokenizers: texts in; classes, tags, filled or new texts out."""
+"""Trained models with their tokenizers: texts in; classes, tags or new texts out."""
 
 from __future__ import annotations
 
@@ -25,13 +25,11 @@ from zoo.data.encoding import (
     pieces_of,
 )
 from zoo.data.sources.corpus import check_text
-from zoo.data.tokenizer import MASK, MASK_ID, PREFIX, SPECIALS
 from zoo.errors import ZooError
 from zoo.models.architectures import EncoderDecoder, evaluating
 from zoo.models.decoding import Decoding, Sampling, generate, transduce
 
 BATCH_SIZE = 64
-MOST = 5  # word pieces that are named for each mask
 NEW_TOKENS = 50  # of a language model, without max_new
 
 
@@ -77,17 +75,13 @@ class TextReader(TextModel, ABC):
 
     def predict(self, texts: Iterable[Any], batch_size: int = BATCH_SIZE) -> list[Any]:
         """An answer to every text, in their order; ZooError for one that cannot be read."""
-        return list(self.stream(texts, batch_size))
-
-    def stream(self, texts: Iterable[Any], batch_size: int = BATCH_SIZE) -> Iterator[Any]:
-        """Answers one by one; only one batch of texts is in memory."""
         if isinstance(texts, str):
             raise ZooError("predict takes a list of texts, not one text")
-        numbered = enumerate(texts, start=1)
-        while batch := list(itertools.islice(numbered, batch_size)):
-            with evaluating(self):
-                answers = list(self.answered([text for _, text in batch], batch[0][0]))
-            yield from answers
+        texts, answers = list(texts), list[Any]()
+        with evaluating(self):
+            for start in range(0, len(texts), batch_size):
+                answers += self.answered(texts[start : start + batch_size], start + 1)
+        return answers
 
     def encode(self, texts: Sequence[str], first: int = 1) -> list[Encoding]:
         """The tokens of each text, not cut; ZooError for an empty one, numbered from ``first``."""
@@ -99,49 +93,22 @@ class TextReader(TextModel, ABC):
                 raise ZooError(f"text {number} is empty")
         return encodings
 
-    def read(
-        self, texts: Sequence[str], first: int
-    ) -> tuple[list[list[int]], list[dict[str, Any]]]:
-        """The ids that are read of each text, and the fields of its ``ReadText``."""
-        encodings = self.encode(texts, first)
-        read = [encoding.ids[: self.max_length] for encoding in encodings]
-        about = [
-            {
-                "text": text,
-                "tokens": len(ids),
-                "cut": len(encoding.ids) - len(ids),
-                "unknown": ids.count(self.unknown_id),
-            }
-            for text, encoding, ids in zip(texts, encodings, read, strict=True)
-        ]
-        return read, about
 
+@dataclass(frozen=True)
+class Prediction:
+    """What a model predicts for one text, and how much of the text it read.
 
-@dataclass(frozen=True, kw_only=True)
-class ReadText:
-    """A text, and how much of it a model read.
-
-    tokens: how many were read, special ones included; cut: how many were beyond the model's
-    length; unknown: how many of those read are not in its vocabulary.
+    probability: of the label; None where the task has none. probabilities: of every class, in the
+    model's order. cut: how many tokens were beyond the model's length; unknown: how many of those
+    read are not in its vocabulary.
     """
 
     text: str
-    tokens: int
-    cut: int
-    unknown: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Prediction(ReadText):
-    """What a model predicts for one text.
-
-    probability: of the label; None where the task has none. probabilities: of every class, in the
-    model's order.
-    """
-
     label: str
     probability: float | None = None
     probabilities: dict[str, float] = field(default_factory=dict)
+    cut: int = 0
+    unknown: int = 0
 
 
 class TextClassifier(TextReader):
@@ -149,20 +116,24 @@ class TextClassifier(TextReader):
 
     def answered(self, texts: Sequence[str], first: int) -> Iterator[Prediction]:
         """The likeliest class of each text, and the probability of every class."""
-        ids, about = self.read(texts, first)
-        scores = self(*padded(ids, self.device)).float().softmax(dim=-1)
+        whole = [encoding.ids for encoding in self.encode(texts, first)]
+        read = [ids[: self.max_length] for ids in whole]
+        scores = self(*padded(read, self.device)).float().softmax(dim=-1)
         if scores.isnan().any():
             raise ZooError("the model gives no number for a text: its weights are broken")
-        for fields, probabilities in zip(about, scores.tolist(), strict=True):
-            of_class = dict(zip(self.labels, probabilities, strict=True))
-            best = max(of_class, key=of_class.__getitem__)
+        for text, ids, shown, shares in zip(texts, whole, read, scores.tolist(), strict=True):
             yield Prediction(
-                **fields, label=best, probability=of_class[best], probabilities=of_class
+                text,
+                self.labels[shares.index(max(shares))],
+                max(shares),
+                dict(zip(self.labels, shares, strict=True)),
+                cut=len(ids) - len(shown),
+                unknown=shown.count(self.unknown_id),
             )
 
     def logits(self, texts: Sequence[str]) -> Tensor:
         """Logits (texts, classes) of all texts in one batch, without dropout."""
-        ids, _ = self.read(texts, first=1)
+        ids = [encoding.ids[: self.max_length] for encoding in self.encode(texts)]
         with evaluating(self):
             logits: Tensor = self(*padded(ids, self.device)).float()
         return logits
@@ -235,54 +206,6 @@ class TextTagger(TextReader):
             self.tokenized(texts, first), is_pretokenized=True, add_special_tokens=False
         )
         return encodings
-
-
-@dataclass(frozen=True, kw_only=True)
-class FilledText(ReadText):
-    """A text whose masks are filled with the likeliest word pieces.
-
-    masks: for each mask that was read the likeliest pieces, best first, with their probabilities.
-    """
-
-    filled: str
-    masks: list[list[tuple[str, float]]]
-
-
-class MaskFiller(TextReader):
-    """Texts with ``[MASK]`` to texts without; model: a MaskedLanguageModel."""
-
-    def answered(self, texts: Sequence[str], first: int) -> Iterator[FilledText]:
-        """Each text filled; ZooError for one without a mask."""
-        read, about = self.read(texts, first)
-        for number, text in enumerate(texts, start=first):
-            if MASK not in text:
-                raise ZooError(f"text {number} has no {MASK}: write it where a word is missing")
-        ids, tokens = padded(read, self.device)
-        places = (ids == MASK_ID).flatten().nonzero().flatten()
-        logits = self(ids, tokens, places).float()
-        logits[:, : len(SPECIALS)] = -torch.inf  # no text has them
-        best = logits.softmax(dim=-1).topk(min(MOST, logits.shape[1] - len(SPECIALS)))
-        likeliest = zip(best.indices.tolist(), best.values.tolist(), strict=True)
-        for shown, fields in zip(read, about, strict=True):
-            masks = [
-                [(str(self.tokenizer.id_to_token(i)), p) for i, p in zip(*each, strict=True)]
-                for each in itertools.islice(likeliest, shown.count(MASK_ID))
-            ]
-            filled = fill(fields["text"], [pieces[0][0] for pieces in masks])
-            yield FilledText(**fields, filled=filled, masks=masks)
-
-
-def fill(text: str, pieces: Sequence[str]) -> str:
-    """The text with a word piece in place of each mask, from the first one on.
-
-    A piece that continues a word is joined to what stands before it.
-    """
-    filled, *rest = text.split(MASK)
-    for part, piece in itertools.zip_longest(rest, pieces[: len(rest)], fillvalue=MASK):
-        if piece.startswith(PREFIX) and piece != PREFIX:
-            filled, piece = filled.rstrip(), piece.removeprefix(PREFIX)
-        filled += piece + part
-    return filled
 
 
 @dataclass(frozen=True)

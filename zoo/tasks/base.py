@@ -137,8 +137,9 @@ class Metric:
         with contextlib.suppress(TypeError, ValueError):
             if math.isfinite(number := float(value)) and lowest <= number <= highest:
                 return number
-        wanted = f"a number from {lowest:g} to {highest:g}"
-        raise ValueError(f"metric '{about.name}' gave {value!r:.40}, not {wanted}")
+        raise ValueError(
+            f"metric '{about.name}' gave {value!r:.40}, not a number from {lowest:g} to {highest:g}"
+        )
 
 
 @dataclass
@@ -221,18 +222,18 @@ class Task(ABC):
 
     def accepts(self, baseline: Any) -> bool:
         """Whether a baseline (component or choice) can be compared with models of this task."""
-        return any(baseline.can(capability) for capability in self.baselines)
+        return any(map(baseline.can, self.baselines))
 
     def is_estimator(self, baseline: Any) -> bool:
         """Whether a baseline (component or choice) is an Estimator, not trained like a cell."""
-        return any(baseline.can(capability) for capability in self.estimators)
+        return any(map(baseline.can, self.estimators))
 
     def baseline_rows(
         self, asked_for: Sequence[Choice], registry: Registry
     ) -> list[tuple[Choice, str]]:
         """The baselines of a table where these were asked for, each with its condition.
 
-        A condition is a few words, such as "some texts are cut". The row is there only where
+        A condition is a few words, such as "some texts are cut": the row is there only where
         ``Loaded.conditions`` has them; "": always.
         """
         return [(choice, "") for choice in asked_for]
@@ -336,13 +337,9 @@ class Task(ABC):
         return (scores if scores.ndim == 2 else at_last_token(scores, ids))[:, :SAMPLE_SCORES]
 
     def text_model(self, setup: TaskSetup, model: nn.Module, tokenizer: Tokenizer) -> TextModel:
-        """The trained model with its tokenizer: what ``zoo.load`` returns.
-
-        By default a ``text_model_class``.
-        """
-        kind = pkgutil.resolve_name(self.text_model_class)
-        text_model: TextModel = kind(model, tokenizer, setup.sizes.max_length, setup.labels)
-        return text_model
+        """The trained model with its tokenizer: what ``zoo.load`` returns."""
+        kind: type[TextModel] = pkgutil.resolve_name(self.text_model_class)
+        return kind(model, tokenizer, setup.sizes.max_length, setup.labels)
 
 
 def deduplicated(data: D, notices: list[str], *, keep: bool) -> tuple[D, int]:
@@ -357,11 +354,8 @@ def deduplicated(data: D, notices: list[str], *, keep: bool) -> tuple[D, int]:
     return (data if keep else data.without_duplicates()), duplicates
 
 
-def loaded(source: Any, encoded: EncodedData, notices: list[str], **about: Any) -> Loaded:
-    """Data from their source, a Corpus or another class of ``zoo.data``, and encoded.
-
-    about: further entries of the description.
-    """
+def loaded(source: DataSet, encoded: EncodedData, notices: list[str], **about: Any) -> Loaded:
+    """Data from their source, and encoded. about: further entries of the description."""
     description = {
         "name": source.name,
         "fingerprint": source.fingerprint,
@@ -373,18 +367,13 @@ def loaded(source: Any, encoded: EncodedData, notices: list[str], **about: Any) 
 
 
 def find_task(registry: Registry, name: str) -> Task:
-    """The registered task of that name.
-
-    Raises ZooError where there is none, or what is registered is not a Task.
-    """
+    """The registered task of that name; ZooError where there is none, or it is not a Task."""
     choice = registry.choose("task", name)
     task = choice.build()
-    if not isinstance(task, Task):
-        raise ZooError(
-            f"task '{choice}' of {choice.component.owner} built a {type(task).__name__}, "
-            "not a zoo.tasks.base.Task"
-        )
-    return task
+    if isinstance(task, Task):
+        return task
+    built = f"built a {type(task).__name__}, not a zoo.tasks.base.Task"
+    raise ZooError(f"task '{choice}' of {choice.component.owner} {built}")
 
 
 def task_for(registry: Registry, spec: str | None) -> str | None:
@@ -393,12 +382,10 @@ def task_for(registry: Registry, spec: str | None) -> str | None:
     None where the spec is a path, names Hub data or is None, and where no task reads the data.
     """
     choice = find_registered(registry, spec)
-    if choice is None:
-        return None
-    for label in registry.labels("task"):
+    for label in registry.labels("task") if choice else ():
         with contextlib.suppress(ZooError):  # a broken plug-in reads nothing
             reads = find_task(registry, label).reads
-            if reads and choice.can(reads[0]):
+            if choice and reads and choice.can(reads[0]):
                 return label
     return None
 
@@ -409,22 +396,17 @@ def refuse_data(registry: Registry, task: Task, task_name: str, spec: str | None
     Nothing is read or looked up. A task that reads no registered data has specs of its own, which
     are not known here.
     """
-    choice = find_registered(registry, spec)
+    choice, pairs = find_registered(registry, spec), task.reads == ("pairs",)
     if choice is None:
-        if spec is None or not task.reads:
+        if spec is None or not task.reads or (spec.startswith(HUB) and not pairs):
             return
-        pairs, there = task.reads == ("pairs",), Path(spec.strip()).expanduser()
-        if (pairs or not spec.startswith(HUB)) and not (spec.strip() and there.exists()):
+        if not spec.strip() or not Path(spec.strip()).expanduser().exists():
             raise no_such_data(registry, spec.strip(), pairs=pairs)
-        return
-    if any(choice.can(content) for content in task.reads):
-        return
-    what = f"data '{choice}' of {choice.component.owner}"
-    content = next((name for name in CAPABILITIES["data"] if choice.can(name)), None)
-    if content is None:
-        known = ", ".join(CAPABILITIES["data"])
-        raise ZooError(f"{what} does not declare what it holds, as one of: {known}")
-    reader = task_for(registry, spec)
-    right = f"--task {reader} reads" if reader else "no task here reads"
-    own = f"reads {' and '.join(task.reads)}" if task.reads else "takes no registered data"
-    raise ZooError(f"{what} holds {content}, which {right}; {task_name} {own}")
+    elif not any(map(choice.can, task.reads)):
+        content = next(filter(choice.can, CAPABILITIES["data"]), "nothing that it declares")
+        reader = task_for(registry, spec)
+        raise ZooError(
+            f"data '{choice}' of {choice.component.owner} holds {content}, which "
+            f"{f'--task {reader}' if reader else 'no task here'} reads; {task_name} reads "
+            f"{' and '.join(task.reads) or 'no registered data'}"
+        )

@@ -17,7 +17,6 @@ from zoo.registry import Choice, Registry
 from zoo.registry.declarations import part
 from zoo.tasks.base import Evaluation, Loaded, Rows, TaskSetup
 from zoo.tasks.encoder_task import (
-    EVALUATION_BATCH,
     EncoderOptions,
     EncoderTask,
     Read,
@@ -29,14 +28,11 @@ from zoo.tasks.encoder_task import (
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from zoo.data.batches import Batch, PaddedSplit
+    from zoo.data.batches import Batch
     from zoo.data.sources.corpus import Corpus
-    from zoo.training.device import Runtime
 
 CUT = "some texts are cut"  # the condition of baselines' rows that read whole texts
-# How many times as frequent as the other classes on average the most frequent one is, from which
-# on classes count as unbalanced: 60% of the texts of two classes, 27% of those of five.
-UNBALANCED_RATIO = 1.5
+UNBALANCED = 1.5  # times an even share of the texts: what one class may have before it is said
 
 
 class ClassifyOptions(EncoderOptions, Reading):
@@ -92,8 +88,13 @@ class Classify(EncoderTask):
                 f"{cut:.0%} of all tokens are beyond the first {data.max_length} of their text and "
                 "cut off: only baselines with whole=True read them."
             )
-        counts = np.bincount(train.columns["labels"], minlength=len(data.label_names))
-        remarks += unbalanced_remark(counts, data.label_names)
+        counts = np.bincount(train.columns["labels"])
+        most = counts.max() / len(train)
+        if most * np.count_nonzero(counts) >= UNBALANCED:
+            remarks.append(
+                f"Unbalanced classes: {most:.0%} of the training texts are "
+                f"'{data.label_names[counts.argmax()]}'; --metric macro_f1 counts classes alike."
+            )
         if left_out := description["notes"].get("reading"):
             remarks.append(f"Reading the data: {left_out}.")
         return dataclasses.replace(
@@ -161,17 +162,6 @@ class Classify(EncoderTask):
         logits = model(ids, Tokens(mask, batch.tokens.positions[: ids.shape[1]]))
         return token_loss(logits, batch.targets, batch.items, setup.training.label_smoothing)
 
-    def evaluate(
-        self, setup: TaskSetup, model: nn.Module, split: PaddedSplit, runtime: Runtime
-    ) -> Evaluation:
-        from zoo.tasks.passes import scored_passes
-
-        predicted = np.empty(len(split), dtype=np.int64)
-        for batch, logits in scored_passes(model, split, EVALUATION_BATCH, runtime):
-            predicted[batch.rows] = logits.argmax(dim=1).cpu().numpy()
-        assert split.targets is not None
-        return self.score(setup, predicted, split.targets.cpu().numpy())
-
 
 def class_evaluation(
     predicted: np.ndarray, labels: np.ndarray, classes: int, groups: Sequence[str] = ()
@@ -201,18 +191,3 @@ def class_evaluation(
         for group, rows in by_group(groups).items()
     }
     return Evaluation(whole, details, parts)
-
-
-def unbalanced_remark(counts: np.ndarray, names: Sequence[str]) -> list[str]:
-    """That the classes of the training texts are unbalanced, in a sentence; else nothing.
-
-    counts: training texts of each class (classes).
-    """
-    most, total, classes = int(counts.max()), int(counts.sum()), np.count_nonzero(counts)
-    if most <= UNBALANCED_RATIO * (total - most) / (classes - 1):
-        return []
-    return [
-        f"Unbalanced classes: {most / total:.0%} of the training texts are "
-        f"'{names[int(counts.argmax())]}', which accuracy rewards; --metric macro_f1 counts all "
-        "classes alike."
-    ]

@@ -33,8 +33,10 @@ from zoo.tasks.base import (
 
 if TYPE_CHECKING:
     import torch
+    from torch import nn
 
     from zoo.data.batches import PaddedSplit
+    from zoo.training.device import Runtime
 
 EVALUATION_BATCH = 128
 
@@ -91,7 +93,7 @@ class EncoderTask(Task):
 
     @abstractmethod
     def score(self, setup: TaskSetup, predicted: Any, targets: Any) -> Evaluation:
-        """The evaluation of a baseline's predictions for the scored texts."""
+        """The evaluation of predictions for the scored texts: a class each, or one a token."""
 
     def reader(self, options: Any) -> Any:
         """What reads the task's files, a RowReader."""
@@ -169,6 +171,18 @@ class EncoderTask(Task):
         arrays = TokenArrays.of(ids.tolist(), **{self.column: targets})
         return PaddedSplit(arrays, device, self.column)
 
+    def evaluate(
+        self, setup: TaskSetup, model: nn.Module, split: PaddedSplit, runtime: Runtime
+    ) -> Evaluation:
+        from zoo.tasks.passes import scored_passes
+
+        predicted, targets = ([None] * len(split) for _ in range(2))
+        for batch, logits in scored_passes(model, split, EVALUATION_BATCH, runtime, self.forward):
+            likeliest, true = logits.argmax(dim=-1).cpu().numpy(), batch.targets.cpu().numpy()
+            for row, answer, target in zip(batch.rows, likeliest, true, strict=True):
+                predicted[row], targets[row] = answer, target
+        return self.score(setup, predicted, targets)
+
     def scored_groups(self, setup: TaskSetup) -> list[str]:
         """The group of every scored text; empty where there are none, as in validation."""
         if setup.data is None or setup.training.validation:
@@ -184,10 +198,8 @@ def _text(text: str | Sequence[str]) -> str:
 
 def by_group(groups: Sequence[str]) -> Mapping[str, np.ndarray]:
     """The rows of each group, in the order in which groups first appear."""
-    rows: dict[str, list[int]] = {}
-    for row, group in enumerate(groups):
-        rows.setdefault(group, []).append(row)
-    return {group: np.array(numbers) for group, numbers in rows.items()}
+    names = np.array(groups)
+    return {group: np.flatnonzero(names == group) for group in dict.fromkeys(groups)}
 
 
 def held_out_rows(number: int, share: float, classes: Sequence[int] | None = None) -> Rows:

@@ -66,10 +66,6 @@ class PlainTextOptions(TaskOptions, Reading):
         default=False, description="Train also on texts that are held out."
     )
 
-    def reader(self) -> LabelledTexts:
-        """What reads the rows of tables."""
-        return part_of(LabelledTexts, self)
-
 
 @part("task", "lm", source="Radford et al. 2018, section 3.1")
 class LanguageModelling(Task):
@@ -99,7 +95,7 @@ class LanguageModelling(Task):
     commands: ClassVar[tuple[str, ...]] = ("generate",)
 
     def load(self, spec: str | None, options: Any, sizes: Sizes, registry: Registry) -> Loaded:
-        texts, notices = load_texts(registry, spec or DEFAULT_DATA, options.reader())
+        texts, notices = load_texts(registry, spec or DEFAULT_DATA, part_of(LabelledTexts, options))
         texts, duplicates = deduplicated(texts, notices, keep=options.keep_duplicates)
         encoded = self.encode(texts, sizes)
         train, held_out = (len(encoded.split(name).ids) for name in (TRAIN, VALIDATION))
@@ -139,18 +135,11 @@ class LanguageModelling(Task):
         )
 
     def split(self, setup: TaskSetup, names: Sequence[str], device: torch.device) -> Any:
-        from zoo.data.batches import Blocks
-
-        ids = setup.data.split(*names).ids
-        return Blocks(ids, setup.sizes.max_length, device, short=False)
+        return _blocks(setup, setup.data.split(*names).ids, device)
 
     def splits(self, setup: TaskSetup, device: torch.device) -> tuple[Any, Any]:
-        from zoo.data.batches import Blocks
-
         train, held_out = self._streams(setup)
-        length = setup.sizes.max_length
-        fit = Blocks(train, length, device, short=False)
-        return fit, Blocks(held_out, length, device, short=True)
+        return _blocks(setup, train, device), _blocks(setup, held_out, device, short=True)
 
     def _streams(self, setup: TaskSetup) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         """Token ids to train on and to score; validation takes the end of the training text."""
@@ -163,11 +152,9 @@ class LanguageModelling(Task):
         return train[:cut], train[cut:]
 
     def full_length_split(self, setup: TaskSetup, examples: int, device: torch.device) -> Any:
-        from zoo.data.batches import Blocks
-
-        length = setup.sizes.max_length
-        ids = np.random.default_rng(0).integers(1, setup.vocab_size, examples * length + 1)
-        return Blocks(ids.astype(np.int32), length, device, short=False)
+        number = examples * setup.sizes.max_length + 1
+        ids = np.random.default_rng(0).integers(1, setup.vocab_size, number)
+        return _blocks(setup, ids, device)
 
     def evaluate(
         self, setup: TaskSetup, model: nn.Module, split: Any, runtime: Runtime
@@ -181,12 +168,18 @@ class LanguageModelling(Task):
         nats = torch.zeros((), dtype=torch.float64, device=runtime.device)
         size = torch.zeros((), dtype=torch.int64, device=runtime.device)
         tokens = 0
-        for batch, logits in scored_passes(model, split, EVALUATION_BATCH, runtime):
+        for batch, logits in scored_passes(model, split, EVALUATION_BATCH, runtime, self.forward):
             flat, targets = logits.float().flatten(0, 1), batch.targets
             nats += F.cross_entropy(flat, targets.flatten(), reduction="sum").double()
             size += sizes[targets].sum()
             tokens += batch.items
         return language_evaluation(nats.item(), tokens, int(size.item()))
+
+
+def _blocks(setup: TaskSetup, ids: np.ndarray, device: torch.device, *, short: bool = False) -> Any:
+    from zoo.data.batches import Blocks
+
+    return Blocks(ids, setup.sizes.max_length, device, short=short)
 
 
 def language_evaluation(nats: float, tokens: int, size: int) -> Evaluation:

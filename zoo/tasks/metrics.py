@@ -135,15 +135,16 @@ def spans(tags: Sequence[str]) -> set[tuple[int, int, str]]:
 
 def _span_f1(outputs: Outputs) -> float:
     names, ends = outputs["names"], list(itertools.accumulate(outputs["lengths"]))
-    right = true = predicted = 0
-    for start, end in itertools.pairwise([0, *ends]):
-        expected, answered = (
-            spans([names[tag] for tag in outputs[tags][start:end]])
-            for tags in ("labels", "predicted")
-        )
-        right += len(expected & answered)
-        true, predicted = true + len(expected), predicted + len(answered)
+    expected, answered = (
+        {
+            (start, *span)
+            for start, end in itertools.pairwise([0, *ends])
+            for span in spans([names[tag] for tag in outputs[tags][start:end]])
+        }
+        for tags in ("labels", "predicted")
+    )
+    right = len(expected & answered)
     if not right:
         return 0.0
-    precision, recall = right / predicted, right / true
+    precision, recall = right / len(answered), right / len(expected)
     return 2 * precision * recall / (precision + recall)

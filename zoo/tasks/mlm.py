@@ -28,12 +28,12 @@ from pydantic import Field
 from zoo.config.sizes import Sizes
 from zoo.data.encoding import encode_windows, token_counts
 from zoo.data.token_arrays import TokenArrays
-from zoo.data.tokenizer import FIRST_PIECE, piece_bytes
+from zoo.data.tokenizer import piece_bytes
 from zoo.errors import ZooError
 from zoo.registry import Choice
 from zoo.registry.declarations import part
 from zoo.tasks.base import TRAIN, Estimator, Evaluation, Rows, TaskSetup
-from zoo.tasks.encoder_task import held_out_rows, without_copies
+from zoo.tasks.encoder_task import without_copies
 from zoo.tasks.lm import LanguageModelling, PlainTextOptions, language_evaluation
 from zoo.tasks.tag import effective_examples
 
@@ -72,10 +72,10 @@ class MaskedLanguageModelling(LanguageModelling):
     defaults: ClassVar = {"baseline": "neighbour-ngram"}
     unused: ClassVar = {"pool": "every masked position is read, none is pooled"}
     builder = "zoo.models.build:build_masked_language_model"
-    text_model_class = "zoo.models.text_model:MaskFiller"
+    text_model_class = "zoo.models.text_model:TextModel"
     model_name = "a masked language model"
     pipeline_tag = "fill-mask"
-    commands = ("predict",)
+    commands = ()
 
     def no_pretraining(self, options: MaskedOptions) -> str | None:
         return "it is that stage itself"
@@ -86,37 +86,33 @@ class MaskedLanguageModelling(LanguageModelling):
     def summary_of(self, options: MaskedOptions) -> str:
         return f", {options.masked:.0%} of the word pieces masked"
 
-    def build(self, setup: TaskSetup, cell: Cell, seed: int) -> nn.Module:
+    def build(self, setup: TaskSetup, cell: Cell, seed: int) -> Any:
         model: Any = super().build(setup, cell, seed)
         if setup.data is not None:
-            model.expect(token_counts(setup.data.split("train"), setup.vocab_size))
-        built: nn.Module = model
-        return built
+            model.expect(token_counts(setup.data.split(TRAIN), setup.vocab_size))
+        return model
 
     def estimator(self, setup: TaskSetup, choice: Choice) -> Estimator | None:
         """A model of masked tokens that is not a transformer; it sees the masks of the cells."""
         import torch
 
         train, scored = self.splits(setup, torch.device("cpu"))
-        chosen, sizes = scored.chosen, scored.sizes
-        places = [np.flatnonzero(part) for part in scored.arrays.parts(chosen)]
-        texts, hidden = (
+        arrays, sizes = scored.arrays, scored.sizes
+        places = [np.flatnonzero(part) for part in arrays.parts(scored.chosen)]
+        texts, hidden, true = (
             [part.astype(np.int64) for part in parts]
-            for parts in (train.arrays.parts(), scored.arrays.parts(scored.hidden))
+            for parts in (train.arrays.parts(), arrays.parts(scored.hidden), arrays.parts())
         )
+        targets = [part[own] for part, own in zip(true, places, strict=True)]
 
         def score(answers: Iterable[npt.NDArray[np.float64]]) -> Evaluation:
-            targets = np.asarray(scored.arrays.ids)[chosen].astype(np.int64)
-            nats, right, rest = list[float](), list[bool](), iter(targets.tolist())
-            for log_probability in (
-                each for log_probabilities in answers for each in log_probabilities
-            ):
-                target = next(rest)
-                nats.append(-float(log_probability[target]))
-                right.append(int(log_probability.argmax()) == target)
-            text_of = np.repeat(scored.arrays.columns["texts"], list(map(len, places)))
-            arrays = np.array(nats), np.array(right, dtype=bool)
-            return masked_evaluation(*arrays, targets, text_of, sizes)
+            nats, right = list[npt.NDArray[np.float64]](), list[npt.NDArray[np.bool_]]()
+            for log_probabilities, wanted in zip(map(np.asarray, answers), targets, strict=True):
+                nats.append(-log_probabilities[np.arange(len(wanted)), wanted])
+                right.append(log_probabilities.argmax(axis=1) == wanted)
+            text_of = np.repeat(arrays.columns["texts"], list(map(len, places)))
+            flat, hits, ids = (np.concatenate(part) for part in (nats, right, targets))
+            return masked_evaluation(flat, hits, ids, text_of, sizes)
 
         return Estimator(
             factory=functools.partial(choice.build, vocab_size=len(sizes)),
@@ -125,7 +121,7 @@ class MaskedLanguageModelling(LanguageModelling):
             inputs=list(zip(hidden, places, strict=True)),
             score=score,
             train_tokens=len(train.arrays.ids),
-            scored_tokens=len(scored.arrays.ids),
+            scored_tokens=len(arrays.ids),
         )
 
     def split(self, setup: TaskSetup, names: Sequence[str], device: torch.device) -> Any:
@@ -140,23 +136,19 @@ class MaskedLanguageModelling(LanguageModelling):
         return self._masked(setup, fit, device), self._masked(setup, held_out, device)
 
     def _masked(self, setup: TaskSetup, arrays: TokenArrays, device: torch.device) -> MaskedSplit:
-        sizes = piece_bytes(setup.data.tokenizer())
-        return masked_split(setup.options, arrays, sizes, device)
+        from zoo.data.masked_batches import MaskedSplit
 
-    def full_length_split(
-        self, setup: TaskSetup, examples: int, device: torch.device
-    ) -> MaskedSplit:
-        size = examples, setup.sizes.max_length
-        ids = np.random.default_rng(0).integers(FIRST_PIECE, setup.vocab_size, size)
-        arrays = TokenArrays.of(ids.tolist(), texts=np.arange(examples))
-        letters = np.ones(setup.vocab_size, dtype=np.int64)
-        return masked_split(setup.options, arrays, letters, device)
+        sizes = piece_bytes(setup.data.tokenizer())
+        return MaskedSplit(arrays, setup.options.masked, sizes, device)
+
+    def full_length_split(self, setup: TaskSetup, examples: int, device: torch.device) -> Any:
+        raise ZooError("several lengths: this task makes no examples of full length")
 
     def forward(self, model: nn.Module, batch: MaskedBatch) -> Any:
         return model(batch.ids, batch.tokens, batch.places)
 
     def evaluate(
-        self, setup: TaskSetup, model: nn.Module, split: MaskedSplit, runtime: Runtime
+        self, setup: TaskSetup, model: nn.Module, split: Any, runtime: Runtime
     ) -> Evaluation:
         import torch
         import torch.nn.functional as F
@@ -165,25 +157,12 @@ class MaskedLanguageModelling(LanguageModelling):
 
         nats, right, texts, targets = list[Any](), list[Any](), list[Any](), list[Any]()
         for batch, logits in scored_passes(model, split, EVALUATION_BATCH, runtime, self.forward):
-            each = F.cross_entropy(logits.float(), batch.targets, reduction="none")
-            nats.append(each.double())
+            nats.append(F.cross_entropy(logits.float(), batch.targets, reduction="none").double())
             right.append(logits.argmax(dim=-1) == batch.targets)
             targets.append(batch.targets)
             texts.append(np.repeat(split.arrays.columns["texts"][batch.rows], batch.counts))
-        nats_of, hits, wanted = (torch.cat(part).cpu().numpy() for part in (nats, right, targets))
-        return masked_evaluation(nats_of, hits, wanted, np.concatenate(texts), split.sizes)
-
-
-def masked_split(
-    options: MaskedOptions,
-    arrays: TokenArrays,
-    sizes: npt.NDArray[np.int64],
-    device: torch.device,
-) -> MaskedSplit:
-    """Windows on the device, masked as the options say."""
-    from zoo.data.masked_batches import MaskedSplit
-
-    return MaskedSplit(arrays, options.masked, sizes, device)
+        flat, hits, wanted = (torch.cat(part).cpu().numpy() for part in (nats, right, targets))
+        return masked_evaluation(flat, hits, wanted, np.concatenate(texts), split.sizes)
 
 
 def masked_loss(model: nn.Module, batch: MaskedBatch) -> tuple[Tensor, Tensor]:
@@ -194,40 +173,28 @@ def masked_loss(model: nn.Module, batch: MaskedBatch) -> tuple[Tensor, Tensor]:
 
 
 def held_out_windows(windows: TokenArrays, share: float) -> Rows:
-    """Windows to train on and to hold out; those of one text stay together.
-
-    Of a single text its end is held out. A text that is also held out is not trained on.
-    """
-    numbers, of_window = np.unique(windows.columns["texts"], return_inverse=True)
-    if len(numbers) == 1:
-        count = max(1, round(share * len(windows)))
-        rows = np.arange(len(windows))
-        parts = rows[:-count], rows[-count:]
-    else:
-        held_out = np.isin(of_window, held_out_rows(len(numbers), share)[1])
-        parts = np.flatnonzero(~held_out), np.flatnonzero(held_out)
-    return without_copies(parts, [" ".join(map(str, part)) for part in windows.parts()], share)
+    """Windows to train on, and those at the end to hold out, without copies of these."""
+    rows, count = np.arange(len(windows)), max(1, round(share * len(windows)))
+    texts = [" ".join(map(str, part)) for part in windows.parts()]
+    return without_copies((rows[:-count], rows[-count:]), texts, share)
 
 
 def masked_evaluation(
-    nats: npt.NDArray[np.float64],
-    right: npt.NDArray[np.bool_],
-    targets: npt.NDArray[np.int64],
-    texts: npt.NDArray[np.int64],
-    sizes: npt.NDArray[np.int64],
+    nats: np.ndarray, right: np.ndarray, targets: np.ndarray, texts: np.ndarray, sizes: np.ndarray
 ) -> Evaluation:
     """The outputs of a model: -ln P of every masked token, whether the likeliest one is right.
 
-    targets: the tokens; texts: the number of the text of each.
+    targets: the tokens; texts: the number of the text of each. sizes: bytes of every vocabulary
+    entry.
     """
     if not len(nats):
         raise ZooError("no held-out token is masked: give more text or a larger --set masked")
-    evaluation = language_evaluation(math.fsum(nats), len(nats), int(sizes[targets].sum()))
+    of_bytes = language_evaluation(math.fsum(nats), len(nats), int(sizes[targets].sum()))
     right_of, scored_of = np.bincount(texts, weights=right), np.bincount(texts)
     effective = effective_examples(right_of.tolist(), scored_of.tolist())
     details = {
-        **evaluation.details,
+        **of_bytes.details,
         "texts": int((scored_of > 0).sum()),
         "effective_examples": {"token_accuracy": effective},
     }
-    return Evaluation({**evaluation.outputs, "right_tokens": int(right.sum())}, details)
+    return Evaluation({**of_bytes.outputs, "right_tokens": int(right.sum())}, details)

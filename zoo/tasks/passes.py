@@ -40,16 +40,13 @@ def scored_passes(
     split: Split[Any],
     batch_size: int,
     runtime: Runtime,
-    forward: Callable[[nn.Module, Any], Tensor] | None = None,
+    forward: Callable[[nn.Module, Any], Tensor],
 ) -> Iterator[tuple[Any, Tensor]]:
-    """Every batch of a split with the model's output, in evaluation mode, without gradients.
-
-    forward: of model and batch; None: the model takes ids and tokens.
-    """
+    """Every batch of a split with the model's output, in evaluation mode, without gradients."""
     model.eval()
     for batch in split.ordered(batch_size):
         with torch.inference_mode(), runtime.autocast():
-            output = forward(model, batch) if forward else model(batch.ids, batch.tokens)
+            output = forward(model, batch)
         yield batch, output
 
 

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from zoo.data.batches import PairBatch, PairSplit
-    from zoo.models.architectures import EncoderDecoder
     from zoo.training.device import Runtime
 
 
@@ -102,27 +101,26 @@ class SequenceToSequence(Task):
         self, setup: TaskSetup, model: nn.Module, split: PairSplit, runtime: Runtime
     ) -> Evaluation:
         from zoo.models.architectures import EncoderDecoder
+        from zoo.models.decoding import Decoding, transduce
         from zoo.tasks.passes import scored_passes
 
         assert isinstance(model, EncoderDecoder)
-        tokenizer, length = setup.data.tokenizer(), setup.sizes.max_length
+        tokenizer = setup.data.tokenizer()
+        decoding = Decoding(setup.sizes.max_length - 1, end=END, banned=(PAD, START))
         wrong: list[int] = []
         right = tokens = 0
         for batch, logits in scored_passes(model, split, EVALUATION_BATCH, runtime, self.forward):
             likeliest = logits.argmax(dim=-1) == batch.targets
             right += int((likeliest & (batch.targets != PAD)).sum())
             tokens += batch.items
+            mask = batch.tokens.attention_mask
             with runtime.autocast():
-                targets = generate_targets(model, batch.ids, batch.tokens.attention_mask, length)
-            for row, ids in zip(batch.rows.tolist(), targets, strict=True):
-                if decode_target(tokenizer, ids) != split.texts[row]:
+                targets = transduce(model, batch.ids, decoding, start=START, attention_mask=mask)
+            for row, target in zip(batch.rows.tolist(), targets, strict=True):
+                if decode_target(tokenizer, target.ids) != split.texts[row]:
                     wrong.append(row)
-        outputs = {
-            "pairs": len(split),
-            "wrong": len(wrong),
-            "right_tokens": float(right),
-            "tokens": tokens,
-        }
+        outputs = {"pairs": len(split), "wrong": len(wrong)}
+        outputs |= {"right_tokens": right, "tokens": tokens}
         details = {"examples": len(split), "errors": [[row] for row in sorted(wrong)]}
         return Evaluation(outputs, details)
 
@@ -132,17 +130,3 @@ class SequenceToSequence(Task):
 
         rows, tokens = padded(ids, next(model.parameters()).device)
         return at_last_token(model(rows, tokens, rows, tokens), ids)[:, :SAMPLE_SCORES]
-
-
-def generate_targets(
-    model: EncoderDecoder,
-    source: Tensor,
-    attention_mask: Tensor | None,
-    max_length: int,
-) -> list[list[int]]:
-    """The target ids that the model generates greedily for each source (B, Ls), END left out."""
-    from zoo.models.decoding import Decoding, transduce
-
-    decoding = Decoding(max_length - 1, end=END, banned=(PAD, START))
-    targets = transduce(model, source, decoding, start=START, attention_mask=attention_mask)
-    return [target.ids for target in targets]

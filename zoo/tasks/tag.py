@@ -16,7 +16,6 @@ from zoo.registry import Choice, Registry
 from zoo.registry.declarations import part
 from zoo.tasks.base import Evaluation, Loaded, Rows, TaskSetup
 from zoo.tasks.encoder_task import (
-    EVALUATION_BATCH,
     EncoderOptions,
     EncoderTask,
     Read,
@@ -26,10 +25,7 @@ from zoo.tasks.encoder_task import (
 )
 
 if TYPE_CHECKING:
-    from torch import nn
-
-    from zoo.data.batches import PaddedSplit
-    from zoo.training.device import Runtime
+    pass
 
 DEFAULT_DATA = "recall"
 
@@ -101,11 +97,9 @@ class Tag(EncoderTask):
                     "beyond so many word pieces"
                 )
         scored = int((splits["test"].columns["tags"] != IGNORED).sum())
-        both = about["duplicates"]
-        dropped = "" if options.keep_duplicates else " (dropped from training)"
         about["summary"] = (
             f"{about['train']:,} training and {about['test']:,} test texts, {scored:,} test tokens "
-            f"with a tag{f', {both} texts in both{dropped}' if both else ''}"
+            "with a tag"
         )
         train, test = (int(splits[name].columns["cut"].sum()) for name in ("train", "test"))
         if train + test:
@@ -121,12 +115,7 @@ class Tag(EncoderTask):
         return {**head, "causal": options.causal}
 
     def texts_of_baseline(
-        self,
-        setup: TaskSetup,
-        choice: Choice,
-        split: str,
-        texts: list[list[str]],
-        targets: list[list[int]],
+        self, setup: TaskSetup, choice: Choice, split: str, texts: list[Any], targets: list[Any]
     ) -> Read:
         """The tokens that cells read, and their tags."""
         arrays = setup.data.split(split)
@@ -147,19 +136,6 @@ class Tag(EncoderTask):
         texts = [" ".join(tokens) for tokens in setup.data.corpus().train.texts]
         share = setup.training.validation
         return without_copies(held_out_rows(len(texts), share), texts, share)
-
-    def evaluate(
-        self, setup: TaskSetup, model: nn.Module, split: PaddedSplit, runtime: Runtime
-    ) -> Evaluation:
-        from zoo.tasks.passes import scored_passes
-
-        predicted, tags = ([np.empty(0, dtype=np.int64)] * len(split) for _ in range(2))
-        for batch, logits in scored_passes(model, split, EVALUATION_BATCH, runtime):
-            likeliest, true = logits.argmax(dim=-1).cpu().numpy(), batch.targets.cpu().numpy()
-            for row, answers, true_tags in zip(batch.rows, likeliest, true, strict=True):
-                scored = true_tags != IGNORED
-                predicted[row], tags[row] = answers[scored], true_tags[scored]
-        return tag_evaluation(predicted, tags, setup.labels, self.scored_groups(setup))
 
 
 def tag_evaluation(

@@ -28,27 +28,19 @@ def sample_outputs(
     Raises DivergedError where a score is not finite.
     """
     draw = np.random.default_rng(0)
-    ids = [
-        [FIRST, *draw.integers(FIRST, vocab_size, min(length, max_length) - 1).tolist()]
-        for length in LENGTHS
-    ]
-    values = _scores(model, scores, ids)
-    if not np.isfinite(values).all():
+    lengths = [min(length, max_length) - 1 for length in LENGTHS]
+    ids = [[FIRST, *draw.integers(FIRST, vocab_size, length).tolist()] for length in lengths]
+    with evaluating(model):
+        values = scores(model, ids).float().cpu()
+    if not values.isfinite().all():
         raise DivergedError("the trained weights give scores that are not finite")
     return {"ids": ids, "scores": values.tolist()}
 
 
 def same_outputs(model: nn.Module, scores: Scores, saved: dict[str, Any]) -> bool:
-    """Whether the model still gives what ``sample_outputs`` returned."""
+    """Whether the model, in evaluation mode, still gives what ``sample_outputs`` returned."""
     wanted = np.asarray(saved["scores"], dtype=np.float32)
-    values = _scores(model, scores, saved["ids"])
-    if values.shape != wanted.shape:
-        return False
-    return bool(np.abs(values - wanted).max() <= TOLERANCE * max(1.0, np.abs(wanted).max()))
-
-
-def _scores(model: nn.Module, scores: Scores, ids: Sequence[Sequence[int]]) -> np.ndarray:
-    """Scores (texts, n) in evaluation mode; the model's mode is restored."""
     with evaluating(model):
-        values: np.ndarray = scores(model, ids).float().cpu().numpy()
-    return values
+        values = scores(model, saved["ids"]).float().cpu().numpy()
+    limit = TOLERANCE * max(1.0, np.abs(wanted).max())
+    return values.shape == wanted.shape and bool(np.abs(values - wanted).max() <= limit)

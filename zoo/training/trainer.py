@@ -5,9 +5,8 @@ from __future__ import annotations
 import fnmatch
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -25,36 +24,16 @@ Loss = Callable[[nn.Module, Any], tuple[Tensor, Tensor]]
 AUXILIARY = "auxiliary: "  # what the names of auxiliary losses begin with in a curve
 
 
-@dataclass(frozen=True)
-class Epoch:
-    """One epoch of training.
-
-    loss: mean, in nats. accuracy: share of items (documents, tokens) that were right when they
-    were trained on. lr: learning rate at the end of the epoch. auxiliary: the mean of each
-    auxiliary loss that the model's parts added, unweighted; ``loss`` is the task's alone.
-    """
-
-    number: int
-    loss: float
-    accuracy: float
-    seconds: float
-    lr: float
-    auxiliary: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def entry(self) -> dict[str, float]:
-        """What a curve holds of it: numbers by name."""
-        own = {name: value for name, value in vars(self).items() if name != "auxiliary"}
-        return own | {AUXILIARY + name: value for name, value in self.auxiliary.items()}
+# What a curve holds of an epoch: its ``number``; the mean ``loss``, in nats, the task's alone; the
+# ``accuracy``, the share of items (documents, tokens) that were right when they were trained on;
+# ``seconds``; ``lr``, the learning rate at its end; and the unweighted mean of each auxiliary loss.
+Entry = dict[str, float]
 
 
-def auxiliary_of(entry: Mapping[str, float]) -> dict[str, float]:
+def auxiliary_of(entry: Entry) -> dict[str, float]:
     """The auxiliary losses in an entry of a curve, by name."""
-    return {
-        name.removeprefix(AUXILIARY): value
-        for name, value in entry.items()
-        if name.startswith(AUXILIARY)
-    }
+    losses = (name for name in entry if name.startswith(AUXILIARY))
+    return {name.removeprefix(AUXILIARY): entry[name] for name in losses}
 
 
 class Trainer:
@@ -87,13 +66,13 @@ class Trainer:
         """Whether the last epoch is over."""
         return self.epoch >= self.training.epochs
 
-    def run_epoch(self) -> Epoch:
+    def run_epoch(self) -> Entry:
         """Train on everything once; DivergedError where the loss is no longer a number."""
-        *_, epoch = self.epoch_in_parts(math.inf)
-        assert isinstance(epoch, Epoch)
-        return epoch
+        *_, entry = self.epoch_in_parts(math.inf)
+        assert isinstance(entry, dict)
+        return entry
 
-    def epoch_in_parts(self, seconds: float) -> Iterator[float | Epoch]:
+    def epoch_in_parts(self, seconds: float) -> Iterator[float | Entry]:
         """The same, yielding the share of the epoch that is done, and last the epoch.
 
         seconds: the least between two shares. The time between two steps that whoever iterates
@@ -110,23 +89,29 @@ class Trainer:
             self.training.batch_size, self.seed, self.epoch, by_length=self.training.by_length
         )
         for number, batch in enumerate(batches, start=1):
-            loss, hits = self.train_step(batch)
-            total += loss * batch.items
+            mean, hits = self.train_step(batch)
+            total += mean * batch.items
             right += hits
             items += batch.items
             if (now := time.perf_counter()) - said >= seconds:
                 said = now
                 yield number / self.steps_per_epoch
-        mean_loss, accuracy = (torch.stack([total, right]) / items).tolist()
+        loss, accuracy = (torch.stack([total, right]) / items).tolist()
         auxiliary = self.auxiliary.means(items)
         seconds = time.perf_counter() - start
         self.epoch += 1
-        if not math.isfinite(mean_loss):
-            raise DivergedError(f"the loss became {mean_loss} in epoch {self.epoch}")
-        for name, value in auxiliary.items():
+        for name, value in {"": loss, **auxiliary}.items():
             if not math.isfinite(value):
-                raise DivergedError(f"the {name} loss became {value} in epoch {self.epoch}")
-        yield Epoch(self.epoch, mean_loss, accuracy, seconds, self._lr(), auxiliary)
+                which = f"the {name} loss" if name else "the loss"
+                raise DivergedError(f"{which} became {value} in epoch {self.epoch}")
+        yield {
+            "number": self.epoch,
+            "loss": loss,
+            "accuracy": accuracy,
+            "seconds": seconds,
+            "lr": self._lr(),
+            **{AUXILIARY + name: value for name, value in auxiliary.items()},
+        }
 
     def train_step(self, batch: Any) -> tuple[Tensor, Tensor]:
         """One step of AdamW: the loss (scalar) and the number of right answers, on the device."""
@@ -207,19 +192,13 @@ def make_optimizer(model: nn.Module, training: Training, runtime: Runtime) -> to
 
     Nor does it decay the parameters that a module names in ``no_weight_decay``: see ``undecayed``.
     """
-    spared = undecayed(model)
-    named = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
-    decay = {n for n, p in named if p.dim() >= 2} - spared
-    groups = [
-        {
-            "params": [p for n, p in named if n in decay],
-            "weight_decay": training.weight_decay,
-        },
-        {"params": [p for n, p in named if n not in decay], "weight_decay": 0.0},
-    ]
-    return torch.optim.AdamW(
-        [g for g in groups if g["params"]], lr=training.lr, fused=runtime.device.type != "mps"
-    )
+    spared, groups = undecayed(model), list[dict[str, Any]]()
+    trained = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
+    for decays, weight_decay in ((True, training.weight_decay), (False, 0.0)):
+        params = [p for name, p in trained if (p.dim() >= 2 and name not in spared) == decays]
+        if params:
+            groups.append({"params": params, "weight_decay": weight_decay})
+    return torch.optim.AdamW(groups, lr=training.lr, fused=runtime.device.type != "mps")
 
 
 def undecayed(model: nn.Module) -> set[str]:

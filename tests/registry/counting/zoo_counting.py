@@ -134,10 +134,10 @@ class Count(Task):
 
         class Counter(TextReader):
             def answered(self, texts, first):
-                ids, read = self.read(texts, first)
+                ids = [encoding.ids for encoding in self.encode(texts, first)]
                 counts = self.model(*padded(ids, self.device))[:, 0].tolist()
-                for fields, count in zip(read, counts, strict=True):
-                    yield Prediction(**fields, label=f"{count:.1f}")
+                for text, count in zip(texts, counts, strict=True):
+                    yield Prediction(text, label=f"{count:.1f}")
 
         return Counter(model, tokenizer, setup.sizes.max_length)
 
