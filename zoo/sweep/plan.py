@@ -140,7 +140,7 @@ def make_plan(request: Request, registry: Registry) -> Plan:
     if request.baseline.strip() not in ("", "none"):
         given = _baselines(request, registry, task)
         names = {str(choice) for choice in given}
-        for choice, condition in task.baseline_rows(given, registry):
+        for choice, condition in task.baseline_rows(given):
             if not condition or str(choice) not in names:
                 trainable = not task.is_estimator(choice)
                 rows.append(Row(baseline=choice, trainable=trainable, condition=condition))

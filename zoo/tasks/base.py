@@ -11,7 +11,7 @@ import contextlib
 import math
 import pkgutil
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -146,19 +146,13 @@ class Metric:
 class Estimator:
     """A baseline that is fitted outside the training loop.
 
-    factory: makes the model that is fitted. training: the arguments of its ``fit``. answers: what a
-    fitted model answers to inputs, one after another. inputs: all that are scored. score: the
-    evaluation of the answers to them. train_tokens, scored_tokens: how many tokens it is fitted
-    and scored on.
+    factory: makes the model that is fitted. training: the arguments of its ``fit``. score: the
+    evaluation of a fitted model.
     """
 
     factory: Callable[[], Any]
     training: tuple[Any, ...]
-    answers: Callable[[Any, Sequence[Any]], Iterable[Any]]
-    inputs: Sequence[Any]
-    score: Callable[[Iterable[Any]], Evaluation]
-    train_tokens: int
-    scored_tokens: int
+    score: Callable[[Any], Evaluation]
     model: Any = None
 
     def fit(self) -> None:
@@ -168,7 +162,7 @@ class Estimator:
 
     def evaluate(self) -> Evaluation:
         """The evaluation, once fitted."""
-        return self.score(self.answers(self.model, self.inputs))
+        return self.score(self.model)
 
 
 class Task(ABC):
@@ -228,9 +222,7 @@ class Task(ABC):
         """Whether a baseline (component or choice) is an Estimator, not trained like a cell."""
         return any(map(baseline.can, self.estimators))
 
-    def baseline_rows(
-        self, asked_for: Sequence[Choice], registry: Registry
-    ) -> list[tuple[Choice, str]]:
+    def baseline_rows(self, asked_for: Sequence[Choice]) -> list[tuple[Choice, str]]:
         """The baselines of a table where these were asked for, each with its condition.
 
         A condition is a few words, such as "some texts are cut": the row is there only where

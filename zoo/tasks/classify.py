@@ -103,9 +103,7 @@ class Classify(EncoderTask):
             conditions=frozenset({CUT} if cut else ()),
         )
 
-    def baseline_rows(
-        self, asked_for: Sequence[Choice], registry: Registry
-    ) -> list[tuple[Choice, str]]:
+    def baseline_rows(self, asked_for: Sequence[Choice]) -> list[tuple[Choice, str]]:
         """Each baseline that reads texts also on whole ones, unless it says what it reads."""
         rows: list[tuple[Choice, str]] = []
         for choice in asked_for:
@@ -136,12 +134,10 @@ class Classify(EncoderTask):
         self, setup: TaskSetup, choice: Choice, split: str, texts: list[str], targets: list[int]
     ) -> Read:
         """Texts as cells read them, up to the end of the last token; whole with ``whole``."""
-        arrays = setup.data.split(split)
-        if choice.given.get("whole", False):
-            return texts, targets, arrays.columns["whole"]
-        ends = arrays.columns["ends"]
-        cut = [text[:end] for text, end in zip(texts, ends, strict=True)]
-        return cut, targets, arrays.lengths
+        if not choice.given.get("whole", False):
+            ends = setup.data.split(split).columns["ends"]
+            texts = [text[:end] for text, end in zip(texts, ends, strict=True)]
+        return texts, targets
 
     def score(self, setup: TaskSetup, predicted: Any, targets: Any) -> Evaluation:
         groups = self.scored_groups(setup)

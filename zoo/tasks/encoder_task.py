@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 EVALUATION_BATCH = 128
 
-Read = tuple[list[Any], list[Any], np.ndarray]  # texts, their targets, the tokens of each
+Read = tuple[list[Any], list[Any]]  # texts, and their targets
 
 
 class EncoderOptions(TaskOptions, TextReading, Division):
@@ -89,7 +89,7 @@ class EncoderTask(Task):
     def texts_of_baseline(
         self, setup: TaskSetup, choice: Choice, split: str, texts: list[Any], targets: list[Any]
     ) -> Read:
-        """What a baseline reads of a split's texts, with targets and tokens of each."""
+        """What a baseline reads of a split's texts, with the targets of each."""
 
     @abstractmethod
     def score(self, setup: TaskSetup, predicted: Any, targets: Any) -> Evaluation:
@@ -138,20 +138,14 @@ class EncoderTask(Task):
             for split, (texts, targets, _) in setup.data.corpus().splits.items()
         }
         train, scored = parts[TRAIN], self.scored_part(setup)
-        held_out = parts.get(scored, train)
+        texts, targets = parts.get(scored, train)
         if not scored:
-            train, held_out = (
-                ([train[0][row] for row in rows], [train[1][row] for row in rows], train[2][rows])
+            train, (texts, targets) = (
+                ([train[0][row] for row in rows], [train[1][row] for row in rows])
                 for rows in self.validation_rows(setup)
             )
         return Estimator(
-            factory=choice.build,
-            training=train[:2],
-            answers=lambda model, texts: model.predict(texts),
-            inputs=held_out[0],
-            score=lambda predicted: self.score(setup, predicted, held_out[1]),
-            train_tokens=int(train[2].sum()),
-            scored_tokens=int(held_out[2].sum()),
+            choice.build, train, lambda model: self.score(setup, model.predict(texts), targets)
         )
 
     def split(self, setup: TaskSetup, names: Sequence[str], device: torch.device) -> PaddedSplit:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -120,19 +120,12 @@ class LanguageModelling(Task):
         length, sizes = setup.sizes.max_length, byte_lengths(setup.data.tokenizer())
         blocks = [ids[start : start + length + 1] for start in range(0, len(ids) - 1, length)]
 
-        def score(nats: Iterable[npt.NDArray[np.float64]]) -> Evaluation:
-            total = math.fsum(float(block.sum()) for block in nats)
+        def score(model: Any) -> Evaluation:
+            total = math.fsum(float(model.nats(block).sum()) for block in blocks)
             return language_evaluation(total, len(ids) - 1, int(sizes[ids[1:]].sum()))
 
-        return Estimator(
-            factory=functools.partial(choice.build, vocab_size=setup.data.vocab_size),
-            training=(train,),
-            answers=lambda model, blocks: map(model.nats, blocks),
-            inputs=blocks,
-            score=score,
-            train_tokens=len(train) - 1,
-            scored_tokens=len(ids) - 1,
-        )
+        factory = functools.partial(choice.build, vocab_size=setup.data.vocab_size)
+        return Estimator(factory, (train,), score)
 
     def split(self, setup: TaskSetup, names: Sequence[str], device: torch.device) -> Any:
         return _blocks(setup, setup.data.split(*names).ids, device)

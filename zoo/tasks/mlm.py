@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
@@ -105,24 +105,18 @@ class MaskedLanguageModelling(LanguageModelling):
         )
         targets = [part[own] for part, own in zip(true, places, strict=True)]
 
-        def score(answers: Iterable[npt.NDArray[np.float64]]) -> Evaluation:
+        def score(model: Any) -> Evaluation:
             nats, right = list[npt.NDArray[np.float64]](), list[npt.NDArray[np.bool_]]()
-            for log_probabilities, wanted in zip(map(np.asarray, answers), targets, strict=True):
+            for *window, wanted in zip(hidden, places, targets, strict=True):
+                log_probabilities = np.asarray(model.log_probabilities(*window))
                 nats.append(-log_probabilities[np.arange(len(wanted)), wanted])
                 right.append(log_probabilities.argmax(axis=1) == wanted)
             text_of = np.repeat(arrays.columns["texts"], list(map(len, places)))
             flat, hits, ids = (np.concatenate(part) for part in (nats, right, targets))
             return masked_evaluation(flat, hits, ids, text_of, sizes)
 
-        return Estimator(
-            factory=functools.partial(choice.build, vocab_size=len(sizes)),
-            training=(texts,),
-            answers=lambda model, windows: (model.log_probabilities(*window) for window in windows),
-            inputs=list(zip(hidden, places, strict=True)),
-            score=score,
-            train_tokens=len(train.arrays.ids),
-            scored_tokens=len(arrays.ids),
-        )
+        factory = functools.partial(choice.build, vocab_size=len(sizes))
+        return Estimator(factory, (texts,), score)
 
     def split(self, setup: TaskSetup, names: Sequence[str], device: torch.device) -> Any:
         return self._masked(setup, setup.data.split(*names), device)

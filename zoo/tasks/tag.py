@@ -118,11 +118,9 @@ class Tag(EncoderTask):
         self, setup: TaskSetup, choice: Choice, split: str, texts: list[Any], targets: list[Any]
     ) -> Read:
         """The tokens that cells read, and their tags."""
-        arrays = setup.data.split(split)
-        counts = arrays.columns["tokens"]
+        counts = setup.data.split(split).columns["tokens"]
         tokens = [each[:count] for each, count in zip(texts, counts, strict=True)]
-        tags = [each[:count] for each, count in zip(targets, counts, strict=True)]
-        return tokens, tags, arrays.lengths
+        return tokens, [each[:count] for each, count in zip(targets, counts, strict=True)]
 
     def score(self, setup: TaskSetup, predicted: Any, targets: Any) -> Evaluation:
         answered, true = list[np.ndarray](), list[np.ndarray]()
