@@ -19,8 +19,9 @@ from refused import refused
 from statsmodels.stats.proportion import proportion_confint
 
 from zoo.config.metric_description import MetricDescription
+from zoo.report.compare import why_not_comparable
 from zoo.report.page import run_text
-from zoo.report.rows import make_rows, why_not_comparable
+from zoo.report.rows import make_rows
 from zoo.report.run_report import RunReport
 
 NOISE = (0.001, -0.002, 0.0005, 0.0015, -0.001)

@@ -20,7 +20,7 @@ import numpy as np
 from zoo.config.metric_description import MetricDescription
 from zoo.config.settings import machine_of
 from zoo.errors import ZooError, counted, listed
-from zoo.report.rows import Row, changed_settings, environment_of, why_not_comparable
+from zoo.report.rows import Row, environment_of, settings_of
 from zoo.report.run_report import RunReport
 from zoo.report.stats.intervals import ALPHA, ENOUGH, ROUNDING
 from zoo.report.stats.paired import holm, pairs_of, tested
@@ -287,6 +287,35 @@ def _failed_alone(row: Row, beside: Row) -> str | None:
         return None
     well = beside.measured if bad.kind == "cost" else beside.trained and not beside.failed
     return f"{bad.status}: {bad.reason}" if well else None
+
+
+def changed_settings(one: Record, other: Record) -> dict[str, tuple[Any, Any]]:
+    """Settings that differ between two records, without those of how a job is executed.
+
+    Under their names in ``zoo bench``, such as epochs, with both values.
+    """
+    before, after = settings_of(one.config), settings_of(other.config)
+    return {
+        name.partition(".")[2]: (before.get(name), after.get(name))
+        for name in dict.fromkeys([*before, *after])
+        if not name.startswith("execution.") and before.get(name) != after.get(name)
+    }
+
+
+def why_not_comparable(one: Record, other: Record) -> str | None:
+    """Why two records cannot be compared: other data, or another split; None where they can."""
+    before, after = (
+        {
+            "data": f"{data['name']} ({data['fingerprint'][:12]})",
+            "validation share": record.config.get("training", {}).get("validation", 0.0),
+            "training split": data.get("train"),
+            "test split": data.get("test"),
+        }
+        for record in (one, other)
+        for data in [record.config["data"]]
+    )
+    differing = (what for what in before if before[what] != after[what])
+    return next((f"other {w}: {before[w]} against {after[w]}" for w in differing), None)
 
 
 def _texts(row: ComparedRow, metric: MetricDescription) -> dict[str, str]:

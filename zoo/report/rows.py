@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
 
 from zoo.config.metric_description import MetricDescription, ranked_by
 from zoo.errors import ZooError
@@ -100,20 +99,15 @@ class Row:
         return self.examples or float(counts.get(self.metric.name) or 0)
 
     @cached_property
-    def wrong(self) -> dict[int, NDArray[np.bool_]]:
-        """Seed to a mask of the examples it got wrong, for the seeds whose record lists them."""
-        masks = {}
-        for seed, record in self.trained.items():
-            if "errors" in record.metrics and self.examples:
-                masks[seed] = np.zeros(self.examples, dtype=bool)
-                masks[seed][[error[0] for error in record.metrics["errors"]]] = True
-        return masks
+    def wrong(self) -> dict[int, list[int]]:
+        """Seed to the examples it got wrong, for the seeds whose record lists them."""
+        known = {s: r.metrics.get("errors") for s, r in self.trained.items() if self.examples}
+        return {seed: [e[0] for e in of] for seed, of in known.items() if of is not None}
 
     @property
     def measured(self) -> Record | None:
         """The latest cost measurement if it succeeded, else None."""
-        latest = self.cost_records[-1] if self.cost_records else None
-        return latest if latest is not None and latest.status == "ok" else None
+        return next((r for r in self.cost_records[-1:] if r.status == "ok"), None)
 
     @property
     def cost(self) -> dict[str, Any]:
@@ -121,9 +115,9 @@ class Row:
         return self.measured.metrics if self.measured else {}
 
     @property
-    def parameters(self) -> int:
-        """Of its model; 0 where no record has it."""
-        return int(self.cost.get("params") or self._recorded("params") or 0)
+    def parameters(self) -> Any:
+        """Of its model; None where no record has it."""
+        return self.cost.get("params") or self._recorded("params")
 
     @property
     def status(self) -> str:
@@ -205,10 +199,9 @@ def varying(cells: Sequence[Mapping[str, str]]) -> dict[str, tuple[str, ...]]:
 def find_row(rows: Sequence[Row], wanted: str) -> Row | None:
     """The first cell with this name, or with all of these choices: ``fused+sin``."""
     parts = {part.strip() for part in wanted.split("+")}
-    for row in rows:
-        if not row.baseline and (row.name == wanted or parts <= set(row.cell.values())):
-            return row
-    return None
+    cells = (row for row in rows if not row.baseline)
+    fitting = (row for row in cells if row.name == wanted or parts <= set(row.cell.values()))
+    return next(fitting, None)
 
 
 def settings_of(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -216,48 +209,10 @@ def settings_of(config: Mapping[str, Any]) -> dict[str, Any]:
     return {f"{part}.{k}": v for part in PARTS for k, v in shared_part(config, part).items()}
 
 
-def changed_settings(one: Record, other: Record) -> dict[str, tuple[Any, Any]]:
-    """Settings that differ between two records, without those of how a job is executed.
-
-    Under their names in ``zoo bench``, such as epochs, with both values.
-    """
-    before, after = settings_of(one.config), settings_of(other.config)
-    return {
-        name.partition(".")[2]: (before.get(name), after.get(name))
-        for name in dict.fromkeys([*before, *after])
-        if not name.startswith("execution.") and before.get(name) != after.get(name)
-    }
-
-
-def why_not_comparable(one: Record, other: Record) -> str | None:
-    """Why two records cannot be compared: other data, or another split; None where they can."""
-    before, after = (
-        {
-            "data": f"{data['name']} ({data['fingerprint'][:12]})",
-            "validation share": record.config.get("training", {}).get("validation", 0.0),
-            "training split": data.get("train"),
-            "test split": data.get("test"),
-        }
-        for record in (one, other)
-        for data in [record.config["data"]]
-    )
-    differing = (what for what in before if before[what] != after[what])
-    return next((f"other {w}: {before[w]} against {after[w]}" for w in differing), None)
-
-
 def environment_of(records: Sequence[Record]) -> dict[str, str]:
     """Machine and versions of what ran, by name; several values where they differ."""
-    values: dict[str, dict[str, None]] = {}
-    for record in records:
-        ran = record.environment | {"plug-in": record.plugins} if record.environment else {}
-        for name, value in _flat(ran) if record.status != "skipped" else ():
-            values.setdefault(name, {})[value] = None
-    return {name: "; ".join(filter(None, known)) for name, known in values.items() if any(known)}
-
-
-def _flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
-    for name, value in values.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{before}{name} ")
-        else:
-            yield f"{before}{name}", "" if value is None else str(value)
+    ran = [r for r in records if r.environment and r.status != "skipped"]
+    facts = [r.environment | {"plug-in": r.plugins} for r in ran]
+    table = pd.json_normalize(facts, sep=" ").astype(object)
+    known = {name: [*map(str, column.dropna().unique())] for name, column in table.items()}
+    return {str(name): "; ".join(filter(None, of)) for name, of in known.items() if any(of)}

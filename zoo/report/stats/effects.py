@@ -1,14 +1,13 @@
 """The effect of each component, averaged over everything it was combined with.
 
-A main effect compares the reference's choice on an axis with another choice on it: the difference
-of the metric in each combination of the other axes and each seed, averaged over the combinations.
-Every seed gives one such average, so what is known of it is correct however strongly cells of one
-seed are correlated. Speeds are combined in the same way as logs, block by block, and memory as a
-geometric mean. Verdicts are those of the whole report (``verdicts``).
+A main effect compares the reference's choice on an axis with another one: the difference of the
+metric in each combination of the other axes and each seed, averaged over the combinations. Every
+seed gives one such average, however strongly cells of one seed are correlated. Speeds are combined
+in the same way as logs, block by block, and memory as a geometric mean.
 
-Where the grid is not full, because one factor was varied at a time or a cell failed, each choice
-is compared with the reference alone, with everything else as in the reference: an average over the
-cells that happen to exist would compare each choice with different companions.
+Where the grid is not full, each choice is compared with the reference alone, with everything else
+as in the reference: an average over the cells that happen to exist would compare each choice with
+different companions.
 """
 
 from __future__ import annotations

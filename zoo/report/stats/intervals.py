@@ -29,7 +29,6 @@ given more than n (S - 1) degrees of freedom.
 
 from __future__ import annotations
 
-import functools
 import math
 from dataclasses import dataclass
 
@@ -81,12 +80,6 @@ def symmetric(mean: float, half: float) -> Interval:
     return Interval(mean, mean - half, mean + half)
 
 
-@functools.lru_cache(maxsize=1024)
-def t_quantile(df: float) -> float:
-    """How many standard errors a 95% interval reaches to each side."""
-    return float(special.stdtrit(df, (1 + LEVEL) / 2))
-
-
 def t_tests(means: Array, errors: Array, df: Array) -> Array:
     """Two-sided p-values that means with these standard errors are 0."""
     t = np.abs(means) / np.maximum(errors, 1e-300)
@@ -111,8 +104,7 @@ def sampling_error(accuracy: float, examples: float) -> float | None:
     """
     if examples <= 0 or not math.isfinite(accuracy):
         return None
-    low, high = wilson(accuracy, examples, float(special.ndtri((1 + LEVEL) / 2)))
-    return max(high - accuracy, accuracy - low)
+    return Interval(accuracy, *wilson(accuracy, examples, special.ndtri((1 + LEVEL) / 2))).half
 
 
 @dataclass(frozen=True)
@@ -141,11 +133,8 @@ def moderate(values: Array, expected: Array, rank: int) -> Moderated:
     factor. rank: how many of the quantities are linearly independent.
     """
     there = ~np.isnan(values)
-    seeds = there.sum(axis=1)
-    mean = np.where(there, values, 0.0).sum(axis=1) / seeds
-    residuals = np.where(there, values - mean[:, None], 0.0)
-    df = seeds - 1.0
-    own = (residuals**2).sum(axis=1) / df
+    seeds, mean, own = there.sum(axis=1), np.nanmean(values, axis=1), np.nanvar(values, 1, ddof=1)
+    residuals, df = np.nan_to_num(values - mean[:, None]), seeds - 1.0
     dispersion = own / expected
     # A variance of exactly 0 has no logarithm; it says little of the others.
     varied = dispersion > 1e-9 * dispersion.max(initial=0.0)

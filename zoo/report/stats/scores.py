@@ -2,31 +2,30 @@
 
 A t-interval is symmetric, reaches beyond 1, and has no width where all seeds are perfect. A share
 has a variance φ p (1 - p) instead, with a dispersion φ that is shrunk towards that of the other
-rows (``intervals.moderate``). The interval holds every p with
-
-    (p̂ - p)² ≤ t² φ p (1 - p) / S,
-
-which is Wilson's (1927) with S / φ in place of the number of trials and a quantile of t in place of
-the normal one (Kott and Carr 1997 use it for samples in clusters, such as seeds).
+rows (``intervals.moderate``). The interval holds every p with (p̂ - p)² ≤ t² φ p (1 - p) / S, which
+is Wilson's (1927) with S / φ in place of the number of trials and a quantile of t in place of the
+normal one (Kott and Carr 1997 use it for samples in clusters, such as seeds).
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from zoo.report.rows import Row
 from zoo.report.stats.intervals import (
     ENOUGH,
+    LEVEL,
     ROUNDING,
     Array,
     Interval,
     moderate,
     symmetric,
-    t_quantile,
     wilson,
 )
 
@@ -98,15 +97,10 @@ def scores_of(rows: Sequence[Row]) -> Scores:
     values = np.full((len(rows), len(seeds)), np.nan)
     wrong = np.zeros((len(seeds), len(rows), examples), dtype=bool)
     listed = np.zeros((len(seeds), len(rows)), dtype=bool)
-    for place, row in enumerate(rows):
-        known, masks = row.values, row.wrong if examples else {}
-        if row.deterministic:
-            known = dict.fromkeys(seeds, next(iter(known.values())))
-            masks = dict.fromkeys(seeds, next(iter(masks.values()))) if masks else {}
-        for number, seed in enumerate(seeds):
-            values[place, number] = known.get(seed, np.nan)
-            if seed in masks:
-                wrong[number, place], listed[number, place] = masks[seed], True
+    for (place, row), (number, seed) in itertools.product(enumerate(rows), enumerate(seeds)):
+        values[place, number] = row.values.get(seed, np.nan)
+        if seed in row.wrong:
+            wrong[number, place, row.wrong[seed]], listed[number, place] = True, True
     return Scores(
         values=values,
         fixed=np.array([row.deterministic for row in rows]),
@@ -132,7 +126,7 @@ def row_intervals(scores: Scores) -> list[Interval]:
     expected = scores.expected[enough]
     family = moderate(scores.values[enough], expected, len(enough))
     for k, row in enumerate(enough):
-        mean, t = float(family.mean[k]), t_quantile(float(family.df[k]))
+        mean, t = float(family.mean[k]), float(special.stdtrit(family.df[k], (1 + LEVEL) / 2))
         if not scores.share:
             intervals[row] = symmetric(mean, t * float(family.error[k]))
             continue

@@ -160,9 +160,7 @@ def _outcome(run: EvaluatedRun) -> list[Column]:
         return "" if row.status == "ok" else row.status
 
     def reason(row: Row) -> str:
-        if (bad := row.bad) is None or bad.status == "skipped":
-            return bad.reason if bad else ""
-        return f"{'cost' if bad.kind == 'cost' else f'seed {bad.seed}'}: {bad.reason}"
+        return row.bad.reason if row.bad else ""
 
     def rank_text(row: Row) -> str:
         rank = ranks.get(row.name)
@@ -206,14 +204,11 @@ def _sizes(run: EvaluatedRun) -> list[Column]:
     def seeds(row: Row) -> int:
         return len({record.seed for record in row.trained.values()})
 
-    def seeds_text(row: Row) -> str:
-        return str(seeds(row)) if row.values and not row.deterministic else ""
-
     trained, size = "How many trainings the score is the mean of.", "The parameters of the model."
     return [
         *map(setting, run.tuned),
-        Column("seeds", "seeds", trained, -1, 7, seeds, seeds_text),
-        Column("params", "params", size, -1, 8, lambda row: row.parameters or None, "{:,.0f}"),
+        Column("seeds", "seeds", trained, -1, 7, seeds, lambda row: str(seeds(row) or "")),
+        Column("params", "params", size, -1, 8, lambda row: row.parameters, "{:,.0f}"),
     ]
 
 
