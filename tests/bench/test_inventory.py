@@ -35,11 +35,11 @@ def facts(**names: Mapping[str, str]) -> Facts:
 
 
 def test_a_part_counts_if_all_its_checks_were_run_and_none_failed(registry):
-    done = results("pool/mean") + results("pool/cls", gradcheck="failed")
+    done = results("pool/mean") + results("pool/cls", slopes="failed")
     done += results("norm/rms")[1:]
     parts = {(p.kind, p.name): p for p in find_parts(registry, done)}
     assert parts["pool", "mean"].counts
-    assert parts["pool", "cls"].failed == ["gradcheck"]
+    assert parts["pool", "cls"].failed == ["slopes"]
     assert parts["norm", "rms"].missing == [next(iter(checks_of("norm")))]
     assert [key for key, part in parts.items() if part.counts] == [("pool", "mean")]
     text = page(list(parts.values()), facts(mean={}))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from zoo.registry import BUILT_IN
-from zoo.testing import ComponentCheck, component_checks, parametrize_with_checks
+from zoo.testing import component_checks, parametrize_with_checks
 
 HERE = Path(__file__).parent
 SOUND = [HERE / "sound.py", HERE / "sound_tasks.py"]
@@ -17,39 +16,32 @@ SOUND = [HERE / "sound.py", HERE / "sound_tasks.py"]
 # softmaxes that differ in the layout of weights, two are left out.
 COMPILED = {"attention/fused", "pe/rope", "norm/layer", "ffn/gelu", "block/pre", "pool/mean"}
 ANOTHER_LAYOUT = {"attention/split", "attention/packed"}
-OF_DATA = {"everywhere", "parameters-act"}
+SLOW_KINDS = ("data", "task")
 
 
-def is_quick(check: ComponentCheck) -> bool:
-    """Whether it is made in a quick run; the executor on Ray starts one, which takes seconds."""
-    if check.component in ANOTHER_LAYOUT or check.component == "executor/ray":
+def is_quick(check: Any) -> bool:
+    """Whether it is made in a quick run."""
+    if check.component in ANOTHER_LAYOUT:
         return False
-    if check.choice.component.kind == "data":
-        return check.name not in OF_DATA
-    return check.name != "compiled" or check.component in COMPILED
+    if check.name == "compiled":
+        return check.component in COMPILED
+    return check.choice.component.kind not in SLOW_KINDS or check.name == "declares"
 
 
 def of_built_ins(*, quick: bool) -> list[Any]:
-    """For each built-in the checks that are quick, or those that are not."""
-    found = []
-    for of_one in component_checks(distribution=BUILT_IN):
-        chosen = tuple(check for check in of_one.checks if is_quick(check) is quick)
-        on_ray = [pytest.mark.ray] if of_one.component == "executor/ray" else []
-        if chosen:
-            some = replace(of_one, checks=chosen)
-            found.append(pytest.param(some, marks=on_ray, id=of_one.component))
-    return found
+    """The checks of built-ins that are quick, or those that are not."""
+    return [c for c in component_checks(distribution=BUILT_IN) if is_quick(c) is quick]
 
 
-@pytest.mark.parametrize("checks", of_built_ins(quick=True))
-def test_a_built_in_component_conforms(checks):
-    checks()
+@pytest.mark.parametrize("check", of_built_ins(quick=True), ids=str)
+def test_a_built_in_component_conforms(check):
+    check()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("checks", of_built_ins(quick=False))
-def test_a_built_in_component_passes_what_takes_seconds(checks):
-    checks()
+@pytest.mark.parametrize("check", of_built_ins(quick=False), ids=str)
+def test_a_built_in_component_passes_what_takes_seconds(check):
+    check()
 
 
 @pytest.mark.slow

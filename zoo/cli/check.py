@@ -40,10 +40,11 @@ from zoo.registry import KINDS
     "--compile",
     "backend",
     type=click.Choice(["eager", "aot_eager", "inductor"]),
-    default="aot_eager",
+    default="eager",
     show_default=True,
     help="Back end of torch.compile; 'inductor' is thorough and slow.",
 )
+@click.option("--thorough", is_flag=True, help="Draw more sizes.")
 @click.option("--list", "listing", is_flag=True, help="List the checks and their claims.")
 @json_option
 def check(
@@ -52,6 +53,7 @@ def check(
     only: tuple[str, ...],
     seed: int,
     backend: str,
+    thorough: bool,
     listing: bool,
     as_json: bool,
 ) -> int:
@@ -71,12 +73,17 @@ def check(
         return _list(as_json)
     zoo = load_zoo(plugins)
     chosen = select_choices(zoo, components, files=not components)
-    settings = CheckSettings(seed=seed, compile_backend=backend)
+    settings = CheckSettings(seed, backend, thorough)
     results = run_checks(chosen, only=only, files=plugins, settings=settings)
     done = list(results) if as_json else _print(results)
     totals = counts(done)
     if as_json:
-        print_json({"results": [asdict(result) for result in done], "counts": totals})
+        from zoo.conformance.certificate import certificate
+
+        own = {name: list(group) for name, group in itertools.groupby(done, _component)}
+        certificates = [certificate(c, own[f"{c.component.kind}/{c}"]) for c in chosen]
+        entries = [asdict(result) for result in done]
+        print_json({"results": entries, "counts": totals, "certificates": certificates})
     else:
         tested = len({result.component for result in done})
         summary = ", ".join(f"{count} {status}" for status, count in totals.items())
@@ -84,10 +91,14 @@ def check(
     return 1 if totals["failed"] or not totals["passed"] else 0
 
 
+def _component(result: CheckResult) -> str:
+    return result.component
+
+
 def _print(results: Iterable[CheckResult]) -> list[CheckResult]:
     """Print each result as it comes, and return all. What follows from a failure is one line."""
     done: list[CheckResult] = []
-    for component, group in itertools.groupby(results, lambda result: result.component):
+    for component, group in itertools.groupby(results, _component):
         own: list[CheckResult] = []
         for result in group:
             if not own:

@@ -1,8 +1,8 @@
-"""Conformance: small named checks of the contract of each kind.
+"""Conformance: a few mechanisms that hold each kind's parts to their contract.
 
-A check states one claim, says for which components it applies, and fails with numbers.
-``zoo check`` and ``zoo.testing.parametrize_with_checks`` run the same ones. Importing this package
-does not import torch; ``checks_of`` does.
+A check is one mechanism, as it is applied to the parts of a kind; it fails with numbers.
+``zoo check`` and ``zoo.testing.checks`` run the same ones. Importing this package does not import
+torch; ``checks_of`` does.
 """
 
 from __future__ import annotations

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from zoo.conformance.outcomes import REFUSALS, CheckFailed
+from zoo.conformance.outcomes import CheckFailed, CheckSkipped, raised
+from zoo.errors import ZooError
 
 # Two ways of computing the same in float64 differ only by rounding.
 EXACT = 1e-9
+# What a part may raise when it is asked for something that it does not declare.
+REFUSALS = (ValueError, TypeError, NotImplementedError, ZooError)
 
 
 def must(holds: bool, what: str) -> None:
@@ -21,20 +25,30 @@ def must(holds: bool, what: str) -> None:
 
 
 @contextlib.contextmanager
-def likely(cause: Callable[[], str]) -> Iterator[None]:
-    """Add the likely cause to the message of a failure inside; empty: it cannot be told."""
+def trying(what: str) -> Iterator[None]:
+    """Say what was tried where something is raised that is no outcome of a check."""
+    try:
+        yield
+    except (CheckFailed, CheckSkipped):
+        raise
+    except Exception as error:
+        raise CheckFailed(f"{what}: {raised(error)}") from error
+
+
+@contextlib.contextmanager
+def hinting(hint: Callable[[], str] | str) -> Iterator[None]:
+    """Add a hint to the message of a failure inside; empty: there is none."""
     try:
         yield
     except CheckFailed as failure:
-        if not (told := cause()):
-            raise
-        raise CheckFailed(f"{failure}; likely cause: {told}") from None
+        text = hint if isinstance(hint, str) else hint()
+        raise CheckFailed(f"{failure}: {text}" if text else str(failure)) from None
 
 
 def has_shape(actual: Tensor, shape: Sequence[int], what: str) -> None:
     """Fail unless it has this shape."""
-    found = tuple(actual.shape)
-    must(found == tuple(shape), f"{what}: shape {found} instead of {tuple(shape)}")
+    own = tuple(actual.shape)
+    must(own == tuple(shape), f"{what}: shape {own} instead of {tuple(shape)}")
 
 
 def close(actual: Tensor, expected: Tensor, what: str, *, tolerance: float = EXACT) -> None:
@@ -42,18 +56,17 @@ def close(actual: Tensor, expected: Tensor, what: str, *, tolerance: float = EXA
     has_shape(actual, expected.shape, what)
     if actual.numel() == 0:
         return
+    finite(actual, what)
     actual, expected = actual.detach().double(), expected.detach().double()
     off = (actual - expected).abs()
-    bad = int((~off.isfinite()).sum())
-    must(not bad, f"{what}: {bad} of {off.numel()} not finite")
-    allowed = tolerance * (1 + largest(expected))
-    worst = int(off.argmax())
+    allowed, worst = tolerance * (1 + largest(expected)), off.flatten().argmax()
     if float(off.max()) > allowed:
-        index = tuple(int(i) for i in torch.unravel_index(torch.tensor(worst), off.shape))
+        place = tuple(int(i) for i in torch.unravel_index(worst, off.shape))
+        values = float(actual.flatten()[worst]), float(expected.flatten()[worst])
+        digits = 6 if f"{values[0]:.6g}" != f"{values[1]:.6g}" else 17
         raise CheckFailed(
-            f"{what}: {float(actual.flatten()[worst]):.6g} instead of "
-            f"{float(expected.flatten()[worst]):.6g} at {index}, off by {float(off.max()):.3g} "
-            f"where {allowed:.3g} is allowed"
+            f"{what}: {values[0]:.{digits}g} instead of {values[1]:.{digits}g} at {place}, "
+            f"off by {float(off.max()):.3g} where {allowed:.3g} is allowed"
         )
 
 
@@ -67,6 +80,25 @@ def same(actual: Tensor, expected: Tensor, what: str) -> None:
         )
 
 
+def all_close(
+    actual: Mapping[str, Tensor],
+    expected: Mapping[str, Tensor],
+    what: str,
+    tolerance: float = EXACT,
+) -> None:
+    """Fail unless all entries agree; one that is missing here counts as zeros."""
+    for name in dict.fromkeys([*expected, *actual]):
+        one, other = actual.get(name), expected.get(name)
+        one = torch.zeros_like(other) if one is None and other is not None else one
+        assert one is not None
+        close(
+            one,
+            torch.zeros_like(one) if other is None else other,
+            f"{what}: {name}",
+            tolerance=tolerance,
+        )
+
+
 def differ(one: Tensor, other: Tensor, what: str, *, least: float = 1e-6) -> None:
     """Fail unless some entry differs by more than least."""
     has_shape(one, other.shape, what)
@@ -76,7 +108,7 @@ def differ(one: Tensor, other: Tensor, what: str, *, least: float = 1e-6) -> Non
 
 def finite(actual: Tensor, what: str) -> None:
     """Fail unless every entry is finite."""
-    bad = int((~actual.isfinite()).sum())
+    bad = int((~actual.detach().isfinite()).sum())
     must(not bad, f"{what}: {bad} of {actual.numel()} entries are not finite")
 
 
@@ -85,8 +117,14 @@ def largest(values: Tensor) -> float:
     return float(values.detach().abs().max())
 
 
+def off_by(actual: Tensor, expected: Tensor) -> float:
+    """The norm of the difference, relative to the norm of what is expected."""
+    difference = (actual.detach().double() - expected.detach().double()).norm()
+    return float(difference / expected.detach().double().norm().clamp_min(1e-30))
+
+
 def refusal(
-    call: Callable[[], object], errors: tuple[type[Exception], ...] = REFUSALS
+    call: Callable[[], Any], errors: tuple[type[Exception], ...] = REFUSALS
 ) -> Exception | None:
     """The error with which the call is refused; None where it is accepted."""
     try:

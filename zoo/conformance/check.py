@@ -1,4 +1,4 @@
-"""What a check is, and how components are chosen and checked; imports torch when one is run."""
+"""What a check is, and how parts are chosen and checked; imports torch when one is run."""
 
 from __future__ import annotations
 
@@ -7,80 +7,64 @@ import importlib
 import shlex
 import sys
 import time
-import traceback
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, TypeVar
 
-from zoo.conformance.outcomes import CheckFailed, CheckSettings, CheckSkipped
-from zoo.errors import ComponentError, ZooError, nearest, one_line
+from zoo.conformance.outcomes import CheckFailed, CheckSettings, CheckSkipped, raised
+from zoo.errors import ComponentError, ZooError, nearest
 from zoo.registry import CAPABILITIES, KINDS, Choice
 from zoo.registry.loading import Zoo
 
-Applies = Callable[[Choice], str | None]
 Body = TypeVar("Body", bound=Callable[..., None])
-# The modules with checks, in the order in which these are run and listed.
-_WITH_CHECKS = (
-    "modules training attention texts exactness pe position_wise block "
-    "whole_models baseline experiment"
-)
-CHECK_MODULES = tuple(f"zoo.conformance.{name}" for name in _WITH_CHECKS.split())
-# Run before the others, which fail too where one of these does.
-BASIC = ("contract", "shape-and-dtype", "padding-invariance", "causality", "exact", "permutation")
+# The mechanisms, in the order in which they are run: basic before subtle, compiling last.
+MECHANISMS = [
+    "declares",
+    "surroundings",
+    "values",
+    "purity",
+    "slopes",
+    "baselines",
+    "data",
+    "laws",
+    "compiled",
+]
 _CHECKS: dict[str, dict[str, Check]] = {kind: {} for kind in CAPABILITIES}
 STATUSES = ("passed", "failed", "skipped", "xfailed")
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that must hold for the components of a kind.
+    """One mechanism as it is applied to the parts of a kind.
 
-    claim: what must hold, in one line. body: takes the kind's set-up, and raises CheckFailed where
-    the claim is false. applies: why the check is skipped for a choice, or None.
+    claim: what must hold, in one line. body: takes the part's adaptor, and raises CheckFailed where
+    the claim is false, or CheckSkipped where it says nothing of the part.
     """
 
     name: str
     kind: str
     claim: str
     body: Callable[[Any], None]
-    applies: Applies
 
 
 def checks_of(kind: str) -> dict[str, Check]:
     """The checks of a kind by name, in the order in which they are run; imports torch."""
-    for module in CHECK_MODULES:
-        importlib.import_module(module)
-    found = _CHECKS[kind]
-    return {name: found[name] for name in dict.fromkeys([*BASIC, *found]) if name in found}
+    for module in MECHANISMS:
+        importlib.import_module(f"zoo.conformance.{module}")
+    checks = _CHECKS[kind]
+    return {name: checks[name] for name in MECHANISMS if name in checks}
 
 
-def check(
-    *kinds: str,
-    name: str = "",
-    needs: str = "",
-    unless: str = "",
-    applies: Applies = lambda choice: None,
-) -> Callable[[Body], Body]:
-    """Add a function to the checks of some kinds.
-
-    Its name, with dashes, is the check's unless given; its docstring, one line, is the claim. It
-    is skipped for components that do not declare all of ``needs``, or that declare ``unless``.
-    """
-
-    def why_skipped(choice: Choice) -> str | None:
-        if missing := [repr(c) for c in needs.split() if not choice.can(c)]:
-            return f"it does not declare {', '.join(missing)}"
-        return f"it declares {unless!r}" if choice.can(unless) else applies(choice)
+def check(name: str, *kinds: str) -> Callable[[Body], Body]:
+    """Add a function to the checks of these kinds; its docstring, one line, is the claim."""
 
     def add(body: Body) -> Body:
-        called = name or body.__name__.replace("_", "-")
         claim = (body.__doc__ or "").strip()
-        assert len(claim.splitlines()) == 1, f"check {called} must state its claim in one line"
+        assert len(claim.splitlines()) == 1, f"check {name} must state its claim in one line"
         for kind in kinds:
-            assert called not in _CHECKS[kind], f"two checks of {kind} are named {called}"
-            _CHECKS[kind][called] = Check(called, kind, claim, body, why_skipped)
+            assert name not in _CHECKS[kind], f"two checks of {kind} are named {name}"
+            _CHECKS[kind][name] = Check(name, kind, claim, body)
         return body
 
     return add
@@ -88,7 +72,7 @@ def check(
 
 @dataclass(frozen=True)
 class CheckResult:
-    """The outcome of one check of one component.
+    """The outcome of one check of one part.
 
     component: ``kind/name(params)``. status: one of STATUSES. message: the numbers of a failure
     or the reason of a skip. repeat: the command that runs only this check.
@@ -118,11 +102,11 @@ def select_choices(
         # The last plug-ins are the files, one each.
         chosen += _every(zoo, of={row.distribution for row in zoo.plugins[-len(zoo.files) :]})
     for distribution in distributions:
-        found = _every(zoo, of={distribution})
-        if not found:
+        choices = _every(zoo, of={distribution})
+        if not choices:
             hint = nearest(distribution, sorted({row.distribution for row in zoo.plugins}))
             raise ZooError(f"distribution '{distribution}' registers nothing{hint}")
-        chosen += found
+        chosen += choices
     if not chosen:
         raise ZooError("nothing to check; name components as kind/name, or say all")
     return list({(c.component.kind, str(c)): c for c in chosen}.values())
@@ -153,7 +137,7 @@ def _every(
 
 @dataclass(frozen=True)
 class ComponentCheck:
-    """One check of one component.
+    """One check of one part.
 
     files: the single-file plug-ins in use, for the command that repeats the result. expected: why
     it is expected to fail, or empty.
@@ -175,13 +159,21 @@ class ComponentCheck:
         """``kind/name(params)``."""
         return f"{self.choice.component.kind}/{self.choice}"
 
-    @property
-    def why_skipped(self) -> str | None:
-        """Why it does not apply to the component, by what this declares; None where it does."""
-        return self.check.applies(self.choice)
-
     def __str__(self) -> str:
         return f"{self.component}:{self.name}"
+
+    def __call__(self) -> None:
+        """Run it as a test of pytest: what failed fails it, what says nothing is skipped."""
+        import pytest
+
+        result = self.run()
+        if result.status == "failed":
+            lines = "\n  ".join(result_lines(result))
+            pytest.fail(f"{result.component} ({result.owner}): {lines}", pytrace=False)
+        if result.status == "xfailed":
+            pytest.xfail(f"{result.check}: {result.message}")
+        if result.status == "skipped":
+            pytest.skip(result.message)
 
     def run(self) -> CheckResult:
         """The outcome; ``xfailed`` where it fails as expected, failed where it then does not."""
@@ -190,8 +182,8 @@ class ComponentCheck:
         if self.expected and status == "failed":
             status, message = "xfailed", f"{self.expected} [{message}]"
         elif self.expected:
-            found = f"{status}{': ' if message else ''}{message}"
-            status, message = "failed", f"expected to fail ({self.expected}), but it {found}"
+            outcome = f"{status}{': ' if message else ''}{message}"
+            status, message = "failed", f"expected to fail ({self.expected}), but it {outcome}"
         return CheckResult(
             component=self.component,
             owner=str(self.choice.component.owner),
@@ -205,22 +197,18 @@ class ComponentCheck:
 
     def _outcome(self) -> tuple[str, str]:
         """The status and the message, whether it is expected to fail or not."""
-        if self.why_skipped is not None:
-            return "skipped", self.why_skipped
-        from zoo.conformance.setup import Setup
+        from zoo.conformance.parts import part_of
         from zoo.models.seeding import seeded
 
-        kind = self.check.kind
         try:
             # Each check has a seed of its own: running other checks changes nothing. What a
             # component prints goes to stderr, because stdout may be JSON.
             with (
                 _one_thread(),
                 contextlib.redirect_stdout(sys.stderr),
-                seeded(self.settings.seed, f"checks/{kind}/{self.name}"),
+                seeded(self.settings.seed, f"checks/{self.check.kind}/{self.name}"),
             ):
-                setup = Setup.of_kind.get(kind, Setup)(self.choice, self.settings, self.files)
-                self.check.body(setup)
+                self.check.body(part_of(self.choice, self.settings, self.files))
         except CheckSkipped as skip:
             return "skipped", str(skip)
         except CheckFailed as failure:
@@ -232,7 +220,7 @@ class ComponentCheck:
             missing = isinstance(error.__cause__, ModuleNotFoundError)
             if missing and isinstance(error, ComponentError):
                 return "skipped", str(error)
-            return "failed", f"raised {one_line(error)}{_place(error)}"
+            return "failed", raised(error)
         return "passed", ""
 
     def _command(self) -> str:
@@ -243,6 +231,7 @@ class ComponentCheck:
             words += ["--seed", str(self.settings.seed)]
         if self.settings.compile_backend != CheckSettings().compile_backend:
             words += ["--compile", self.settings.compile_backend]
+        words += ["--thorough"] * self.settings.thorough
         return shlex.join(words)
 
 
@@ -284,20 +273,24 @@ def checks_for(
 
 def run_checks(choices: Iterable[Choice], **options: Any) -> Iterator[CheckResult]:
     """Run the checks that ``checks_for`` gives for these choices and options."""
+    from zoo.conformance.elsewhere import OTHER
+
+    choices = list(choices)
+    wanted = options.get("only") or ("purity",)
+    if "purity" in wanted and any(c.component.kind not in WITHOUT_TORCH for c in choices):
+        OTHER.start()  # it imports torch meanwhile
     checks = checks_for(choices, **options)  # at once, so that a wrong name runs nothing
     return (check.run() for check in checks)
 
 
+WITHOUT_TORCH = ("task", "metric", "executor", "tracker")  # kinds of which nothing is asked there
+
+
 def consequences(results: Iterable[CheckResult]) -> list[CheckResult]:
-    """The failures that follow a failed basic check of their component."""
-    wrong: set[str] = set()
-    found = []
-    for result in results:
-        if result.status == "failed" and result.component in wrong:
-            found.append(result)
-        elif result.status == "failed" and result.check in BASIC:
-            wrong.add(result.component)
-    return found
+    """The failures of a part but for the first, which is probably their reason."""
+    failed = [result for result in results if result.status == "failed"]
+    first = {result.component: result for result in reversed(failed)}
+    return [result for result in failed if result is not first[result.component]]
 
 
 def result_lines(result: CheckResult) -> list[str]:
@@ -333,13 +326,3 @@ def _one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(threads)
-
-
-def _place(error: BaseException) -> str:
-    """Where an error was raised: the last frame outside libraries and the checks."""
-    frames = [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if "site-packages" not in frame.filename and "/zoo/conformance/" not in frame.filename
-    ]
-    return f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import traceback
 from dataclasses import dataclass
+from pathlib import Path
 
-from zoo.errors import ZooError
-
-# What a component may raise when asked for something that it does not declare.
-REFUSALS = (ValueError, TypeError, NotImplementedError, ZooError)
+from zoo.errors import one_line
 
 
 class CheckFailed(AssertionError):  # noqa: N818 - the name of an outcome
@@ -15,12 +14,24 @@ class CheckFailed(AssertionError):  # noqa: N818 - the name of an outcome
 
 
 class CheckSkipped(Exception):  # noqa: N818 - the name of an outcome
-    """The check does not apply to this component; the message says why."""
+    """The check does not apply to this part; the message says why."""
 
 
 @dataclass(frozen=True)
 class CheckSettings:
-    """Options of a run of checks: the seed, and the back end of torch.compile."""
+    """Options of a run: the seed, torch.compile's back end, and whether more sizes are drawn."""
 
     seed: int = 0
-    compile_backend: str = "aot_eager"
+    compile_backend: str = "eager"
+    thorough: bool = False
+
+
+def raised(error: BaseException) -> str:
+    """What was raised, and where: the last frame outside of libraries and the checks."""
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if "site-packages" not in frame.filename and "/zoo/conformance/" not in frame.filename
+    ]
+    place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    return f"raised {one_line(error)}{place}"

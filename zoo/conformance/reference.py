@@ -6,7 +6,6 @@ They share no code with the components that they check.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -37,7 +36,10 @@ def attention(
     scores = torch.einsum("bhie,bhje->bhij", q, k) / math.sqrt(q.shape[-1])
     if (bias := position.bias(queries, keys)) is not None:
         scores = scores + bias
-    scores = scores.masked_fill(hidden(layer), -torch.inf)
+    unseen = hidden(layer)
+    if (content := position.content_bias(q, k, queries, keys, ~unseen)) is not None:
+        scores = scores + content
+    scores = scores.masked_fill(unseen, -torch.inf)
     shares = scores.softmax(dim=-1)
     mixed = torch.einsum("bhij,bhje->bihe", shares, v).flatten(2)
     return mixed @ weights.wo.T + weights.bo, shares
@@ -97,29 +99,12 @@ class ReferenceEncoding(PositionalEncoding):
         return self.gain * (torch.sin(0.9 * offset + head) - 0.3 * (head + 1) * offset.clamp_min(0))
 
 
-class CausalBias(ReferenceEncoding):
-    """A bias so low that no query attends to a later key: a causal mask made of a bias."""
-
-    def bias(self, q_positions: Tensor, k_positions: Tensor) -> Tensor:
-        """(…, H, Lq, Lk): -10⁴ where the key is later than the query, else 0."""
-        later = (k_positions[..., None, :] > q_positions[..., :, None])[..., None, :, :]
-        return -1e4 * later.double().expand(*later.shape[:-3], self.heads, *later.shape[-2:])
-
-
 class KeysTurned(ReferenceEncoding):
     """A rotation that also negates the keys."""
 
     def rotate_keys(self, x: Tensor, positions: Tensor) -> Tensor:
         """x (B, H, L, Dh) rotated and negated."""
         return -self.rotate(x, positions)
-
-
-class Cancelling(ReferenceEncoding):
-    """A bias that takes the scores of exact attention away: every key then has the same share."""
-
-    def content_bias(self, q: Tensor, k: Tensor, *rest: Any) -> Tensor:
-        """(B, H, Lq, Lk): -q·k / √Dh."""
-        return -q @ k.mT / math.sqrt(q.shape[-1])
 
 
 class ContentBias(ReferenceEncoding):

@@ -37,7 +37,7 @@ def accuracy() -> Metric:
 def macro_f1() -> Metric:
     """The mean over the classes of F1 = 2PR / (P + R); 0 for a class never predicted.
 
-    Over all classes, or those in ``present``.
+    Over the classes that occur in truth or predictions, or those in ``present``.
     """
     return Metric(MetricDescription(name="macro_f1", label="macro F1"), _macro_f1)
 
@@ -49,7 +49,7 @@ def _macro_f1(outputs: Outputs) -> float:
         f1_score(
             outputs["labels"],
             outputs["predicted"],
-            labels=outputs.get("present", list(range(outputs["classes"]))),
+            labels=outputs.get("present"),
             average="macro",
             zero_division=0,
         )

@@ -12,24 +12,24 @@ executors, metrics, trackers = Specimens("executor"), Specimens("metric"), Speci
 zoo_register = registering(executors, metrics, trackers)
 
 
-@executors.caught_by("events", "the factory gives a NoExecutor, no Executor")
+@executors.caught_by("laws", "the factory gives a NoExecutor, no Executor")
 class NoExecutor:
     def run(self, jobs, *, limits, directory):
         return iter(())
 
 
-@executors.caught_by("events", "abstract")
+@executors.caught_by("laws", "abstract")
 class CannotRun(Executor):
     pass
 
 
-@executors.caught_by("events", "0 Started events, not 1")
+@executors.caught_by("laws", "0 Started events, not 1")
 class RunsNothing(Executor):
     def run(self, jobs, *, limits, directory):
         return iter(())
 
 
-@executors.caught_by("events", "0 Ended events, not 1")
+@executors.caught_by("laws", "0 Ended events, not 1")
 class LosesTheLastJob(Executor):
     def run(self, jobs, *, limits, directory):
         for job in jobs:
@@ -38,7 +38,7 @@ class LosesTheLastJob(Executor):
             yield Ended(jobs[0], item) if isinstance(item, Result) else Progress(jobs[0], item)
 
 
-@executors.caught_by("events", "no environment")
+@executors.caught_by("laws", "no environment")
 class ForgetsTheMachine(Executor):
     def run(self, jobs, *, limits, directory):
         for job in jobs:
@@ -53,27 +53,27 @@ def described(name: str, **changes):
     return Metric(**{**parts, **changes})
 
 
-@metrics.caught_by("contract", "gives a float, no Metric")
+@metrics.caught_by("laws", "gives a float, no Metric")
 def number():
     return 0.5
 
 
-@metrics.caught_by("contract", "description is a str, no MetricDescription")
+@metrics.caught_by("laws", "description is a str, no MetricDescription")
 def described_in_text():
     return described("a", description="the share of right answers")
 
 
-@metrics.caught_by("contract", "compute is a float, no function")
+@metrics.caught_by("laws", "compute is a float, no function")
 def computed_before():
     return described("computed_before", compute=0.5)
 
 
-@metrics.caught_by("contract", "name is 'share' instead of 'another_name'")
+@metrics.caught_by("laws", "name is 'share' instead of 'another_name'")
 def another_name():
     return described("share")
 
 
-@trackers.caught_by("contract", "the factory gives a LooksLikeOne, no Tracker")
+@trackers.caught_by("laws", "the factory gives a LooksLikeOne, no Tracker")
 class LooksLikeOne:
     def start(self, run):
         pass

@@ -35,17 +35,17 @@ class Sound(Task):
 Sound.__abstractmethods__ = frozenset()
 
 
-@broken.caught_by("contract", "gives a dict, no Task")
+@broken.caught_by("laws", "gives a dict, no Task")
 def no_task():
     return {}
 
 
-@broken.caught_by("contract", "no subclass of pydantic.BaseModel")
+@broken.caught_by("laws", "no subclass of pydantic.BaseModel")
 class OptionsInADict(Sound):
     options: ClassVar = {"size": 3}
 
 
-@broken.caught_by("contract", "options without a default: width")
+@broken.caught_by("laws", "options without a default: width")
 class RequiredOption(Sound):
     class Wide(Options):
         width: int
@@ -53,58 +53,58 @@ class RequiredOption(Sound):
     options = Wide
 
 
-@broken.caught_by("contract", "no mapping from axis")
+@broken.caught_by("laws", "no mapping from axis")
 class NeedsAList(Sound):
     needs: ClassVar = ["causal"]
 
 
-@broken.caught_by("contract", "'atention', which is no axis")
+@broken.caught_by("laws", "'atention', which is no axis")
 class NeedsOfNoAxis(Sound):
     needs: ClassVar = {"atention": {"causal"}}
 
 
-@broken.caught_by("contract", "needs of attention are a str, no set")
+@broken.caught_by("laws", "needs of attention are a str, no set")
 class NeedsText(Sound):
     needs: ClassVar = {"attention": "causal"}
 
 
-@broken.caught_by("contract", "no attention can declare 'flies'")
+@broken.caught_by("laws", "no attention can declare 'flies'")
 class NeedsTheImpossible(Sound):
     needs: ClassVar = {"attention": {"flies", "causal"}}
 
 
-@broken.caught_by("contract", "reads is 'pairs', no tuple")
+@broken.caught_by("laws", "reads is 'pairs', no tuple")
 class ReadsText(Sound):
     reads = "pairs"
 
 
-@broken.caught_by("contract", "no data can declare 'pictures'")
+@broken.caught_by("laws", "no data can declare 'pictures'")
 class ReadsPictures(Sound):
     reads = ("text-labels", "pictures")
 
 
-@broken.caught_by("contract", "metrics is \\(\\), no tuple of names")
+@broken.caught_by("laws", "metrics is \\(\\), no tuple of names")
 class NothingMeasured(Sound):
     metrics = ()
 
 
-@broken.caught_by("contract", "metrics is 'share', no tuple of names")
+@broken.caught_by("laws", "metrics is 'share', no tuple of names")
 class MetricsInText(Sound):
     metrics = "share"
 
 
-@broken.caught_by("contract", "no metric 'shrae'; did you mean 'share'")
+@broken.caught_by("laws", "no metric 'shrae'; did you mean 'share'")
 class UnknownMetric(Sound):
     metrics = ("share", "shrae")
 
 
-@broken.caught_by("no-torch", "it imports torch")
+@broken.caught_by("laws", "it imports torch")
 class ImportsTorch(Sound):
     def __init__(self):
         import torch  # noqa: F401
 
 
-@broken.caught_by("no-torch", "in a new process: RuntimeError: not twice")
+@broken.caught_by("laws", "in a new process: RuntimeError: not twice")
 class FailsInANewProcess(Sound):
     def __init__(self):
         import sys
@@ -113,7 +113,7 @@ class FailsInANewProcess(Sound):
             raise RuntimeError("not twice")
 
 
-@broken.caught_by("parameters", "the factory takes 'size', which is not registered", parameters={})
+@broken.caught_by("declares", "the factory takes 'size', which is not registered", parameters={})
 class TakesAnArgument(Sound):
     def __init__(self, size=3):
         self.size = size

@@ -1,0 +1,313 @@
+"""What a fitted baseline gives: answers that were learned, one for each text, again and again."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import json
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from zoo.config.sizes import Sizes
+from zoo.conformance.assertions import must, trying
+from zoo.conformance.check import check
+from zoo.conformance.elsewhere import OTHER
+from zoo.conformance.outcomes import CheckSettings
+from zoo.conformance.parts import VOCAB, BaselinePart, Part, other_values
+from zoo.registry import Choice
+
+METHODS = {
+    "texts": ("fit", "predict"),
+    "token-texts": ("fit", "predict"),
+    "tokens": ("forward", "parameters"),
+    "stream": ("fit", "nats"),
+    "masked": ("fit", "log_probabilities"),
+}
+# Three topics that any classifier separates, with some words in common.
+TEXTS = [
+    f"{words} on {day}"
+    for day in ("monday", "tuesday", "wednesday", "thursday")
+    for words in ("the team won the match", "the bank raised its rates", "rain fell over hills")
+]
+LABELS = [0, 1, 2] * 4
+# Of two topics each, so that small differences of two fits decide.
+MIXED = [
+    f"{' '.join(first.split()[:3])} {' '.join(other.split()[-4:])}"
+    for first, other in itertools.permutations(TEXTS, 2)
+]
+UNSEEN = ["words it never saw", "", "the bank won the match", "rain", *MIXED]
+# Texts of token ids in which every token stands between the same two; a text with two masks.
+WINDOWS = [np.arange(first, first + 12) for first in range(2, VOCAB - 14)] * 2
+PLACES = (np.array([2, 5, 3, 7, 3, 9, 10]), np.array([2, 4]))
+# Each token has one tag wherever it stands, so that any tagger learns them.
+TOKENS = [text.split() for text in TEXTS]
+TAGS = [[("the", "on").index(w) if w in ("the", "on") else 2 for w in text] for text in TOKENS]
+COUNTING = np.tile(np.arange(VOCAB), 6)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Made-up data. training: the arguments of ``fit``; other: the same with other answers."""
+
+    training: tuple[Any, ...]
+    other: tuple[Any, ...]
+    inputs: Any
+    answers: Callable[[Any, Any], list[Any]]
+
+
+def _labels(model: Any, texts: Sequence[Any]) -> list[Any]:
+    return [
+        [int(t) for t in p] if isinstance(x, list) else int(p)
+        for x, p in zip(texts, model.predict(texts), strict=True)
+    ]
+
+
+SAMPLES = {
+    "texts": Sample((TEXTS, LABELS), (TEXTS, [2 - n for n in LABELS]), TEXTS + UNSEEN, _labels),
+    "token-texts": Sample(
+        (TOKENS, TAGS),
+        (TOKENS, [[2 - tag for tag in tags] for tags in TAGS]),
+        [*TOKENS, ["a", "new", "word"], ["The", "bank"], ["on"], []],
+        _labels,
+    ),
+    "stream": Sample(
+        (COUNTING,),
+        (COUNTING[::-1].copy(),),
+        np.tile(np.arange(VOCAB), 2),
+        lambda model, ids: [round(float(x), 9) for x in model.nats(ids)],
+    ),
+    "masked": Sample(
+        (WINDOWS,),
+        ([ids[::-1].copy() for ids in WINDOWS],),
+        PLACES,
+        lambda model, places: model.log_probabilities(*places).round(9).tolist(),
+    ),
+}
+
+
+@check("baselines", "baseline")
+def baselines(part: Part) -> None:
+    """It learns, answers each text alone as in a batch, and is the same again and everywhere."""
+    assert isinstance(part, BaselinePart)
+    declared = [capability for capability in METHODS if part.can(capability)]
+    must(
+        len(declared) == 1,
+        f"declares {' and '.join(declared) or 'none of them'}: declare one of {', '.join(METHODS)}",
+    )
+    made, sort = part.make(), declared[0]
+    for method in METHODS[sort]:
+        must(callable(getattr(made, method, None)), f"a {type(made).__name__} has no {method}()")
+    if sort == "tokens":
+        _sizes_act(part)
+        return
+    model = _fitted(part, sort)
+    count = getattr(model, "parameters", None)
+    counted = isinstance(count, int | np.integer) and not isinstance(count, bool)
+    must(
+        count is None or (counted and bool(count >= 0)),
+        f"parameters is {count!r:.60}: how many numbers the fitted model holds",
+    )
+    with trying("what it learned"):
+        {"texts": _texts, "token-texts": _tags, "stream": _stream, "masked": _masked}[sort](
+            part, model
+        )
+    _again(part, sort)
+    _settings_act(part, sort)
+
+
+def _fitted(part: Part, sort: str, **other: Any) -> Any:
+    """A newly fitted one, whose arguments must be as before."""
+    model, training = part.make(), copy.deepcopy(other.get("training", SAMPLES[sort].training))
+    before = _text(training)
+    model.fit(*training)
+    must(_text(training) == before, "fit() has changed the texts, the tokens or their labels")
+    return model
+
+
+def _text(data: Any) -> str:
+    return json.dumps(data, default=lambda array: array.tolist())
+
+
+def _answers(model: Any, sort: str, inputs: Any = None) -> list[Any]:
+    """Its answers to inputs, which must be as before."""
+    inputs = copy.deepcopy(SAMPLES[sort].inputs if inputs is None else inputs)
+    before = _text(inputs)
+    answers = SAMPLES[sort].answers(model, inputs)
+    must(_text(inputs) == before, "the texts have changed after it answered")
+    return answers
+
+
+def _alone(model: Any, sort: str, inputs: Sequence[Any], answers: list[Any]) -> None:
+    pairs = [(a, _answers(model, sort, [t])[0]) for t, a in zip(inputs, answers, strict=True) if t]
+    wrong = [pair for pair in pairs if pair[0] != pair[1]]
+    must(
+        not wrong,
+        f"{len(wrong)} of {len(pairs)} answers differ one by one and in a batch, "
+        f"such as {wrong[:1]}",
+    )
+
+
+def _texts(part: Part, model: Any) -> None:
+    inputs, answers = SAMPLES["texts"].inputs, _answers(model, "texts")
+    unknown = sorted(set(answers) - set(LABELS))
+    must(not unknown, f"predicts labels that it never saw: {unknown[:3]}")
+    wrong = sum(p != label for p, label in zip(answers, LABELS, strict=False))
+    if part.can("constant"):
+        must(len(set(answers)) == 1, f"predicts several classes: {sorted(set(answers))}")
+    else:
+        must(not wrong, f"{wrong} of {len(TEXTS)} texts that it was fitted to are mislabelled")
+    _alone(model, "texts", inputs[:40], answers[:40])
+    other = _fitted(part, "texts", training=(TEXTS, [2 * n + 1 for n in LABELS]))
+    unknown = sorted(set(_answers(other, "texts")) - {1, 3, 5})
+    must(not unknown, f"fitted to the labels 1, 3 and 5, it predicts {unknown[:3]}")
+
+
+def _tags(part: Part, model: Any) -> None:
+    inputs, answers = SAMPLES["token-texts"].inputs, _answers(model, "token-texts")
+    lengths = [len(tags) for tags in answers]
+    must(lengths == [len(text) for text in inputs], f"{lengths} are not one tag per token")
+    must(answers[: len(TAGS)] == TAGS, "tokens that it was fitted to are mistagged")
+    _alone(model, "token-texts", inputs, answers)
+    # Labels of -100 do not count: the first text may as well be another.
+    ignored = [[-100] * len(TAGS[0]), *TAGS[1:]]
+    model = _fitted(part, "token-texts", training=(TOKENS, ignored))
+    seen = {tag for tags in _answers(model, "token-texts") for tag in tags}
+    must(seen <= {0, 1, 2}, f"with labels of -100, it predicts {sorted(seen)}")
+    if part.can("deterministic"):
+        without = _fitted(part, "token-texts", training=(TOKENS[1:], TAGS[1:]))
+        pair = [_answers(m, "token-texts") for m in (model, without)]
+        must(pair[0] == pair[1], "a text whose labels are all -100 changes what it predicts")
+
+
+def _stream(part: Part, model: Any) -> None:
+    # Most of it is one token, which a model of single tokens learns too.
+    sequence = np.repeat([0, 1, 0, 2, 0, 3, 0, 4], [9, 1, 8, 2, 9, 1, 8, 2])
+    ids = np.tile(sequence, 25)
+    learned = _fitted(part, "stream", training=(ids,))
+    nats = learned.nats(ids)
+    must(nats.shape == (len(ids) - 1,), f"gives {nats.shape} for {len(ids)} tokens")
+    mean = float(nats[len(sequence) :].mean())
+    must(mean < 0.5 * np.log(VOCAB), f"{mean:.2f} nats per token of a repeating sequence")
+    must(len(learned.nats(ids[:1])) == 0, "the first token alone has none")
+    model = _fitted(part, "stream", training=(np.tile(np.arange(VOCAB - 2), 6),))
+    for before in ([0, 1, 2], [2, 0, VOCAB - 1], [VOCAB - 1, 1, VOCAB - 2]):
+        last = [model.nats(np.array([*before, token]))[-1] for token in range(VOCAB)]
+        total = float(np.exp(-np.array(last)).sum())
+        must(abs(total - 1) < 1e-6, f"the probabilities after {before} sum to {total:.6f}")
+    ids = np.random.default_rng(0).integers(VOCAB - 2, size=40)
+    ids[:20] = np.arange(20)
+    whole = model.nats(ids)
+    for end in (2, 10, 25, 39):
+        off = float(np.abs(model.nats(ids[:end]) - whole[: end - 1]).max())
+        must(off < 1e-9, f"the nats of the first {end} tokens change by {off:.3g} with later ones")
+
+
+def _masked(part: Part, model: Any) -> None:
+    text, places = WINDOWS[5].copy(), np.array([3, 6, 9])
+    targets = text[places]
+    text[places] = 1  # no text has this id
+    unseen = np.array([0, 1, 3, VOCAB - 1, 3])
+    for ids, at in ((text, places), PLACES, (unseen, np.array([2, 4]))):
+        logs = model.log_probabilities(ids, at)
+        must(
+            logs.shape == (len(at), VOCAB),
+            f"gives {logs.shape} for {len(at)} masks, not {(len(at), VOCAB)}",
+        )
+        totals = np.exp(logs).sum(axis=1)
+        worst = float(totals[np.abs(totals - 1).argmax()])
+        must(abs(worst - 1) < 1e-6, f"the probabilities at a mask sum to {worst:.6f}")
+        guessed = logs.argmax(axis=1)
+        right = ids is not text or (guessed == targets).all()
+        must(right, f"finds {guessed.tolist()} where {targets.tolist()} are masked")
+        other = ids.copy()
+        other[at[:1]] = 7
+        same = np.allclose(
+            model.log_probabilities(other, at[:1]), model.log_probabilities(ids, at)[:1]
+        )
+        must(same, "reads what stands at the place that it is to find")
+
+
+def fit_and_predict(choice: Choice, seed: int = 0) -> str:
+    """What a baseline of this choice, newly fitted, answers to made-up data, as text.
+
+    A run seeds NumPy's generator; what is declared to be deterministic needs no seed.
+    """
+    part = BaselinePart(choice, CheckSettings())
+    sort = next(capability for capability in METHODS if part.can(capability))
+    random.seed(seed)
+    torch.manual_seed(seed)
+    np.random.seed(seed if part.can("deterministic") else 0)
+    return _text(_answers(_fitted(part, sort), sort))
+
+
+def _again(part: Part, sort: str) -> None:
+    """Fitted again, after other data, or in another process, it is the same."""
+    expected = fit_and_predict(part.choice)
+    hint = (
+        "it draws, and declares 'deterministic'"
+        if part.can("deterministic")
+        else ("draw from NumPy's generator, which a run seeds")
+    )
+    again = fit_and_predict(part.choice, seed=1)
+    must(again == expected, f"fitted twice to the same data, it gives other answers: {hint}")
+    model, sample = part.make(), SAMPLES[sort]
+    model.fit(*copy.deepcopy(sample.other))
+    turned = _text(_answers(model, sort))
+    must(turned != expected or part.can("constant"), "fitted to other answers, it gives the same")
+    np.random.seed(0)
+    model.fit(*copy.deepcopy(sample.training))
+    remembers = _text(_answers(model, sort)) != expected
+    must(not remembers, "fitted a second time, it remembers the data of the first")
+    other = OTHER.ask(part.choice, part.files, "zoo.conformance.baselines:fit_and_predict")
+    what = "two processes with other hash seeds, folders and dates give other predictions"
+    must(other == expected, f"{what}: sort sets, and use no hash()")
+
+
+def _learned(value: Any, depth: int = 0) -> Any:
+    """The numbers that a fitted object holds in arrays and containers, without its settings."""
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return value.tolist()
+    if isinstance(value, dict):
+        return [[str(key), _learned(item, depth + 1)] for key, item in value.items()]
+    if isinstance(value, list | tuple):
+        return [_learned(item, depth + 1) for item in value]
+    if hasattr(value, "__dict__") and depth < 9 and not callable(value):
+        held = (v for v in vars(value).values() if not isinstance(v, bool | int | float | str))
+        return [_learned(item, depth + 1) for item in held]
+    return str(value) if isinstance(value, int | float | str) and depth > 1 else None
+
+
+def _settings_act(part: Part, sort: str) -> None:
+    """Every parameter that is a number changes what is learned or answered."""
+
+    def of(parameters: dict[str, Any]) -> str:
+        np.random.seed(0)
+        model = _fitted(part.given(**parameters), sort)
+        return _text([_answers(model, sort), _learned(model), getattr(model, "parameters", 0)])
+
+    given, plain = part.choice.given, None
+    for name, default in part.choice.component.parameters.items():
+        outcomes = []
+        for value in other_values(given.get(name, default)):
+            plain = plain or of(dict(given))
+            try:
+                outcomes.append(of({**given, name: value}) != plain)
+            except (ValueError, TypeError):
+                continue
+            if outcomes[-1]:
+                break
+        must(not outcomes or any(outcomes), f"'{name}' changes nothing that is learned")
+
+
+def _sizes_act(part: BaselinePart) -> None:
+    """A model with other sizes has other weights, and one with more classes more answers."""
+    large = Sizes(dim=32, layers=2, heads=4, ffn_dim=64, max_length=32, vocab_size=VOCAB)
+    counts = [
+        sum(p.numel() for p in part.make(sizes=sizes).parameters()) for sizes in (None, large)
+    ]
+    must(counts[0] != counts[1], f"{counts[0]} weights whatever the sizes: use `sizes`")

@@ -1,0 +1,30 @@
+"""A part under torch.compile."""
+
+from __future__ import annotations
+
+import torch
+
+from zoo.conformance.assertions import all_close, close, trying
+from zoo.conformance.check import check
+from zoo.conformance.outcomes import CheckSkipped
+from zoo.conformance.parts import MODULES, Part, gradients, of_module
+
+
+@check("compiled", *MODULES)
+def compiled(part: Part) -> None:
+    """torch.compile gives the same output and gradients, causal and padded."""
+    module_part = of_module(part)
+    if part.can("eager"):
+        raise CheckSkipped("it declares 'eager'")
+    module, calls = module_part.build(), module_part.calls()
+    # Compiling takes seconds: of the calls, the one nearest to how models call it.
+    call = next((c for c in calls if c.way.causal and c.way.padded), calls[-1])
+    torch.compiler.reset()
+    run = torch.compile(module_part.call, backend=part.settings.compile_backend)
+    with trying(f"{call}, compiled"):
+        actual = gradients(module_part, module, call, run)
+        expected = gradients(module_part, module, call, module_part.call)
+        all_close(actual, expected, f"{call}, compiled", tolerance=1e-6)
+        with torch.no_grad():
+            pair = run(module, call), module_part.call(module, call)
+        close(*pair, f"{call}, compiled without gradients: output", tolerance=1e-6)

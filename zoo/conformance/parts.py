@@ -1,0 +1,650 @@
+"""One adaptor that builds, draws and calls any part, in a known state."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import torch
+from torch import Tensor, nn
+
+from zoo.components.attention.base import Attention
+from zoo.components.attention.split import Split
+from zoo.components.block.base import Block
+from zoo.components.layer_context import LayerContext
+from zoo.components.pe.base import NO_POSITIONS, PositionalEncoding
+from zoo.components.pool.base import Pool
+from zoo.components.tokens import Tokens
+from zoo.config.sizes import Sizes
+from zoo.conformance.assertions import EXACT, finite, has_shape, must
+from zoo.conformance.outcomes import CheckFailed, CheckSettings, CheckSkipped
+from zoo.conformance.reference import ContentBias, ReferenceEncoding
+from zoo.data.tokenizer import SPECIALS
+from zoo.models.seeding import seeded
+from zoo.registry import AXES, Choice
+from zoo.registry.kinds import PASSED
+
+MODULES = (*AXES, "baseline")
+# All different, √(DIM / HEADS) from HEADS too, so that one used in place of another shows.
+BATCH, DIM, HEADS, HIDDEN, MAX_LENGTH = 3, 16, 2, 40, 600
+# What every part of a layer is offered when it is built: the first layer, whose parts need nothing
+# that an earlier one leaves.
+PLACE = {"layer_index": 0, "layer_count": 4}
+LAST = {**PLACE, "layer_index": PLACE["layer_count"] - 1}
+JITTER, GARBAGE, DROPOUT = 0.1, 100.0, 0.5
+VOCAB, CLASSES = 50, 4
+VOCABULARY = [*SPECIALS, *(f"word{i}" for i in range(VOCAB - len(SPECIALS)))]
+SLOTS = ("rotate", "bias", "content-bias")
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a part is called. encoded: with an encoding. first: the first token's position."""
+
+    name: str
+    encoded: bool = False
+    padded: bool = False
+    causal: bool = False
+    cross: bool = False
+    first: int = 0
+
+
+PLAIN, PADDED = Way("plain"), Way("padded", padded=True)
+
+
+@dataclass(frozen=True)
+class Call:
+    """What a part is called with: x (B, L, D) or ids (B, L), its tokens, and the way.
+
+    context: keys and values of an attention, or a block's memory. more: further fields of the
+    layer's context.
+    """
+
+    x: Tensor
+    tokens: Tokens
+    way: Way = PLAIN
+    context: Tensor | None = None
+    context_tokens: Tokens | None = None
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        rows = f", rows {self.more['read']}" if self.more.get("read") else ""
+        return f"{self.way.name}{rows}, {self.x.shape[-2 if self.x.dim() > 2 else -1]} tokens"
+
+    @property
+    def inputs(self) -> dict[str, Tensor]:
+        """What gradients are taken of, by name."""
+        named = {"x": self.x, "context": self.context}
+        return {n: x for n, x in named.items() if x is not None and x.is_floating_point()}
+
+    def map(self, change: Callable[[Tensor], Tensor]) -> Call:
+        """The same call with every tensor changed."""
+
+        def changed(tokens: Tokens) -> Tokens:
+            mask = None if tokens.attention_mask is None else change(tokens.attention_mask)
+            return replace(tokens, attention_mask=mask, positions=change(tokens.positions))
+
+        call = replace(self, x=change(self.x), tokens=changed(self.tokens))
+        if self.context is None or self.context_tokens is None:
+            return call
+        keys = changed(self.context_tokens)
+        return replace(call, context=change(self.context), context_tokens=keys)
+
+    @property
+    def tensors(self) -> list[Tensor]:
+        """Inputs, masks and positions."""
+        tensors: list[Tensor] = []
+        self.map(lambda tensor: tensors.append(tensor) or tensor)  # type: ignore[func-returns-value]
+        return tensors
+
+    def with_inputs(self, change: Callable[[Tensor], Tensor]) -> Call:
+        """The same call with changed inputs."""
+        changed: dict[str, Any] = {name: change(x) for name, x in self.inputs.items()}
+        return replace(self, **changed)
+
+    def leaves(self) -> Call:
+        """The same call with copies of the inputs, which require gradients."""
+        return self.with_inputs(lambda x: x.detach().clone().requires_grad_())
+
+    def columns(self, rows: slice, **more: Any) -> Call:
+        """The call with these positions of L alone."""
+        return replace(
+            self, x=self.x[:, rows], tokens=self.tokens[rows], more={**self.more, **more}
+        )
+
+    def but(self, **more: Any) -> Call:
+        """The call with further fields of the layer's context."""
+        return replace(self, more={**self.more, **more})
+
+
+class Part:
+    """Builds one choice as its contract says.
+
+    contract: the type that the factory must give. files: the single-file plug-ins in use.
+    """
+
+    contract: ClassVar[Any] = object
+
+    def __init__(self, choice: Choice, settings: CheckSettings, files: Sequence[str] = ()) -> None:
+        self.choice, self.settings, self.files = choice, settings, files
+        self.kind, self.can = choice.component.kind, choice.can
+
+    @property
+    def passes(self) -> tuple[str, ...]:
+        """The names of the arguments that the contract passes to the factory."""
+        return PASSED.get(self.kind, ())
+
+    def make(self, dropout: float = 0.0) -> Any:
+        """Call the factory with the contract's arguments."""
+        return self.choice.build()
+
+    def but(self, **changes: Any) -> Self:
+        """The same adaptor with other attributes."""
+        other = copy.copy(self)
+        other.__dict__.pop("width", None)
+        other.__dict__.update(changes)
+        return other
+
+    def given(self, **parameters: Any) -> Self:
+        """The same with these parameters of the component, and defaults for the others."""
+        choice = replace(self.choice, given=parameters)
+        return self.but(choice=choice, can=choice.can)
+
+
+class ModulePart(Part, ABC):
+    """For the kinds whose parts are torch modules.
+
+    dim, heads, hidden, place: what they are built with. per_text: whether it gives one output a
+    text, not one a token. tolerance: of two ways of computing the same. sides: where padding may
+    stand. pads: whether padding never matters. core: the name of the part in what is built.
+    """
+
+    dim, heads, hidden = DIM, HEADS, HIDDEN
+    place: Mapping[str, int] = PLACE
+    max_length = MAX_LENGTH
+    per_text: ClassVar[bool] = False
+    tolerance: ClassVar[float] = EXACT
+    sides: tuple[str, ...] = ("right", "left", "inner")
+    pads = True
+    core = ""
+
+    @property
+    @abstractmethod
+    def ways(self) -> list[Way]:
+        """Every way of calling that the declared capabilities allow."""
+
+    @property
+    def shown_ways(self) -> list[Way]:
+        """The ways that differ in more than padding."""
+        return list({(w.encoded, w.causal, w.cross): w for w in self.ways if not w.first}.values())
+
+    @abstractmethod
+    def call(self, module: Any, call: Call) -> Tensor:
+        """What it gives."""
+
+    def run(self, module: Any, call: Call) -> Tensor:
+        """What it gives, of the contract's shape and finite, with zeros in rows of padding."""
+        out = self.call(module, call)
+        must(isinstance(out, Tensor), f"{call}: gives a {type(out).__name__}, no tensor")
+        has_shape(out, self.shape(call), f"{call}: output")
+        finite(out, f"{call}: output")
+        mask = call.tokens.attention_mask
+        if self.per_text or mask is None:
+            return out
+        return out.masked_fill(~mask[:, call.more.get("read") or slice(None), None], 0)
+
+    def shape(self, call: Call) -> tuple[int, ...]:
+        """The shape of what it gives."""
+        read = call.more.get("read")
+        rows = call.x.shape[1] if read is None else len(range(*read.indices(call.x.shape[1])))
+        return (len(call.x), rows, self.out_dim)
+
+    @property
+    def out_dim(self) -> int:
+        """The width of an output."""
+        return self.dim
+
+    def at(self, dim: int, heads: int, hidden: int = HIDDEN) -> Self:
+        """The same for parts of other sizes."""
+        return self.but(dim=dim, heads=heads, hidden=hidden)
+
+    @property
+    def quiet(self) -> bool:
+        """Whether training without dropout is deterministic."""
+        return not self.can("random")
+
+    def layer(self, call: Call, position: PositionalEncoding = NO_POSITIONS) -> LayerContext:
+        """The context of a call in the layer at ``place``."""
+        fields = {"index": self.place["layer_index"], "count": self.place["layer_count"]}
+        return LayerContext(
+            call.tokens, position, causal=call.way.causal, **{**fields, **call.more}
+        )
+
+    def wrap(self, made: Any) -> nn.Module:
+        """A module that can be called, with what was made in it."""
+        module: nn.Module = made
+        return module
+
+    def build(
+        self,
+        dtype: torch.dtype = torch.float64,
+        *,
+        seed: int = 0,
+        dropout: float = 0.0,
+        jitter: float = JITTER,
+    ) -> Any:
+        """The part in evaluation mode, its weights drawn from the seed.
+
+        jitter: the size of noise added to every weight, so that no check passes only because one is
+        initialised to zero or one. Raises CheckSkipped where the factory gives None and may.
+        """
+        with seeded(self.settings.seed + seed, "checks/build"):
+            made = self.make(dropout if "dropout" in self.passes else 0.0)
+            if made is None and type(None) in getattr(self.contract, "__args__", ()):
+                raise CheckSkipped("it builds nothing, which its kind allows")
+            if not isinstance(made, self.contract):
+                raise CheckFailed(
+                    f"the factory gives a {_named(type(made))}, no {_named(self.contract)}"
+                )
+            module = self.wrap(made)
+            if jitter:
+                perturb(module, jitter)
+        return module.to(dtype).eval()
+
+    def draw(self, length: int, *, seed: int = 0, texts: int = BATCH) -> Tensor:
+        """Texts as inputs, (B, L, D) in float64, the same first ones whatever their number."""
+        shape = (length, self.dim)
+        return torch.stack([normal(self.generator(seed, text), *shape) for text in range(texts)])
+
+    def calls(
+        self,
+        dtype: torch.dtype = torch.float64,
+        *,
+        seed: int = 0,
+        length: int = 6,
+        texts: slice = slice(None),
+    ) -> list[Call]:
+        """A call in every way; padded with ``padded_mask`` where the way is.
+
+        texts: which of the batch; each has the same values whichever are taken.
+        """
+        calls = []
+        for way in self.ways:
+            x, context = (self.draw(n, seed=seed + n)[texts] for n in (length, length + 3))
+            x, context = (t.to(dtype) if t.is_floating_point() else t for t in (x, context))
+            tokens, keys = (
+                Tokens(padded_mask(n)[texts], torch.arange(n)) if way.padded else Tokens.whole(n)
+                for n in (length, length + 3)
+            )
+            first = min(way.first, self.max_length - length)
+            tokens = replace(tokens, positions=tokens.positions + first)
+            call = Call(x, tokens, way)
+            if way.cross:
+                call = replace(call, context=context, context_tokens=keys)
+            calls.append(call)
+        return calls
+
+    def generator(self, *seeds: int) -> torch.Generator:
+        """A random generator of its own."""
+        number = self.settings.seed
+        for seed in seeds:
+            number = 1009 * number + seed + 1
+        return torch.Generator().manual_seed(number)
+
+
+def _named(kind: Any) -> str:
+    return f"{getattr(kind, '__module__', '')}.{getattr(kind, '__name__', kind)}"
+
+
+class AttentionPart(ModulePart):
+    """Builds ``Attention(dim, heads, dropout=…)``."""
+
+    contract = Attention
+
+    def make(self, dropout: float = 0.0) -> Any:
+        fixed = {"max_length": self.max_length} if self.can("fixed-length") else {}
+        return self.choice.build(self.dim, self.heads, dropout=dropout, offered=self.place, **fixed)
+
+    @property
+    def pads(self) -> bool:  # type: ignore[override]
+        """Whether it declares so."""
+        return self.can("padding")
+
+    @property
+    def ways(self) -> list[Way]:
+        """Plain, then with each encoding that it can take, causal, and with a context."""
+        full = Way("encoded", any(map(self.can, SLOTS)), self.pads)
+        ways = [] if self.can("causal-only") else [PLAIN, full]
+        if self.can("causal"):
+            causal = replace(PLAIN, name="plain causal", causal=True)
+            ways += [causal, replace(full, name="causal", causal=True)]
+        return [*ways, replace(full, name="cross", cross=True)] if self.can("cross") else ways
+
+    def call(self, module: Any, call: Call, position: PositionalEncoding | None = None) -> Tensor:
+        """With the reference encoding where the way has one."""
+        if position is None and call.way.encoded:
+            position = self.encoding(module.heads)
+        layer = self.layer(call, position or NO_POSITIONS)
+        layer = replace(layer, context=call.context, context_tokens=call.context_tokens)
+        out: Tensor = module(call.x, layer)
+        return out
+
+    def encoding(self, heads: int, gain: Tensor | float = 1.0) -> ReferenceEncoding:
+        """The reference encoding with every declared slot."""
+        kind = ContentBias if self.can("content-bias") else ReferenceEncoding
+        return kind(self.can("rotate"), self.can("bias"), heads=heads, gain=gain)
+
+
+class Probe(nn.Module):
+    """An encoding in an attention with large scores: (B, L, D) to (B, L, 4 D).
+
+    What it embeds, what it rotates as queries and as keys, and what the attention then gives.
+    """
+
+    def __init__(self, encoding: PositionalEncoding, dim: int, heads: int) -> None:
+        super().__init__()
+        self.encoding = encoding
+        self.attention = Split(dim, heads)
+        with torch.no_grad():
+            for name in ("q", "k"):
+                self.attention.project.get_parameter(f"{name}.weight").mul_(3)
+
+    def forward(self, x: Tensor, layer: LayerContext) -> Tensor:
+        positions, heads = layer.tokens.positions, self.attention.heads
+        embedded = self.encoding.embed(x, positions)
+        q = x.unflatten(-1, (heads, -1)).transpose(1, 2)
+        turned = [self.encoding.rotate(q, positions), self.encoding.rotate_keys(q, positions)]
+        for rotated in turned:
+            has_shape(rotated, q.shape, "what it rotates")
+        out = self.attention(embedded, replace(layer, position=self.encoding))
+        return torch.cat([embedded, *(t.transpose(1, 2).flatten(2) for t in turned), out], dim=-1)
+
+
+class EncodingPart(ModulePart):
+    """Builds ``PositionalEncoding(dim=, heads=, head_dim=, max_length=)``; called in a Probe."""
+
+    contract, core = PositionalEncoding, "encoding."
+    ways = [  # noqa: RUF012
+        Way("encoded", True, True),
+        Way("causal", True, True, causal=True),
+        Way("far positions", True, first=MAX_LENGTH),
+    ]
+
+    def make(self, dropout: float = 0.0) -> Any:
+        return self.choice.build(
+            dim=self.dim,
+            heads=self.heads,
+            head_dim=self.dim // self.heads,
+            max_length=self.max_length,
+            offered=self.place,
+        )
+
+    def wrap(self, made: Any) -> nn.Module:
+        return Probe(made, self.dim, self.heads)
+
+    @property
+    def out_dim(self) -> int:
+        return 4 * self.dim
+
+    def call(self, module: Any, call: Call) -> Tensor:
+        out: Tensor = module(call.x, self.layer(call))
+        return out
+
+
+class NormPart(ModulePart):
+    """Builds ``Norm(dim)``, which takes each token by itself."""
+
+    contract = nn.Module
+    ways = [PLAIN]  # noqa: RUF012
+
+    def make(self, dropout: float = 0.0) -> Any:
+        return self.choice.build(self.dim, offered=self.place)
+
+    def draw(self, length: int, **options: Any) -> Tensor:
+        return 1 + 2 * super().draw(length, **options)
+
+    def call(self, module: Any, call: Call) -> Tensor:
+        out: Tensor = module(call.x)
+        return out
+
+
+class FFNPart(NormPart):
+    """Builds ``FFN(dim, hidden, dropout)``; None is a layer without a feed-forward network."""
+
+    contract = nn.Module | None
+
+    @property
+    def ways(self) -> list[Way]:  # type: ignore[override]
+        """Plain, padded and, where it reads the past alone, causal."""
+        causal = Way("causal", padded=True, causal=True)
+        return [PLAIN, PADDED, causal] if self.can("causal") else [PLAIN, PADDED]
+
+    def make(self, dropout: float = 0.0) -> Any:
+        return self.choice.build(self.dim, self.hidden, dropout, offered=self.place)
+
+    def call(self, module: Any, call: Call) -> Tensor:
+        out: Tensor = module(call.x, self.layer(call))
+        return out
+
+
+class PoolPart(ModulePart):
+    """Builds ``Pool(dim)`` and calls it with and without a mask."""
+
+    contract = Pool
+    per_text = True
+    ways = [PLAIN, PADDED]  # noqa: RUF012
+
+    def make(self, dropout: float = 0.0) -> Any:
+        return self.choice.build(self.dim)
+
+    @property
+    def sides(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Everywhere, where it reads every row."""
+        return ModulePart.sides if self.build().reads is None else ("right",)
+
+    def call(self, module: Any, call: Call) -> Tensor:
+        out: Tensor = module(call.x, call.tokens.attention_mask)
+        return out
+
+    def shape(self, call: Call) -> tuple[int, ...]:
+        return (len(call.x), self.width)
+
+    @cached_property
+    def width(self) -> int:
+        """The width of its output."""
+        own = getattr(self.build(), "width", None)
+        return self.dim if own is None else int(own)
+
+
+class PlainFFN(nn.Module):
+    """A feed-forward network that is smooth everywhere, and knows the length of its input."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(dim, 2 * dim), nn.Tanh(), nn.Linear(2 * dim, dim))
+
+    def forward(self, x: Tensor, layer: LayerContext) -> Any:
+        tokens = layer.tokens.positions.shape[-1]
+        what = f"a feed-forward network is given {x.shape[1]} positions, and a context of {tokens}"
+        hint = "one before the attention is called with replace(layer, read=None)"
+        must(x.shape[1] == tokens, f"{what}: {hint}")
+        return self.layers(x)
+
+
+class BlockPart(ModulePart):
+    """Builds ``Block(attention, ffn, norm, dropout=, cross=)`` from plain parts.
+
+    cross: with a cross-attention. ffn: with a feed-forward network. norm: makes its norms; None:
+    layer norm.
+    """
+
+    contract = Block
+    cross, ffn = False, True
+    norm: Callable[[], nn.Module] | None = None
+
+    @property
+    def ways(self) -> list[Way]:
+        """Causal or not, with a memory where it has a cross-attention."""
+        causal = (True,) if self.cross else (False, True)
+        cross = self.cross
+        return [
+            Way("cross" * cross or ("causal" if c else "padded"), True, True, c, cross)
+            for c in causal
+        ]
+
+    def make(self, dropout: float = 0.0) -> Any:
+        def make_ffn() -> PlainFFN | None:
+            return PlainFFN(self.dim) if self.ffn else None
+
+        return self.choice.build(
+            Split(self.dim, self.heads),
+            make_ffn(),
+            self.norm or (lambda: nn.LayerNorm(self.dim)),
+            dropout=dropout,
+            offered={**self.place, "make_ffn": make_ffn},
+            **({"cross": Split(self.dim, self.heads)} if self.cross else {}),
+        )
+
+    def calls(self, *args: Any, **options: Any) -> list[Call]:
+        """As of every part, and for a few rows."""
+        calls = super().calls(*args, **options)
+        return [*calls, calls[-1].but(read=slice(1, 3))]
+
+    def call(self, module: Any, call: Call) -> Tensor:
+        """With an encoding that rotates and adds a bias."""
+        position = ReferenceEncoding(rotates=True, biases=True, heads=self.heads)
+        layer = replace(
+            self.layer(call, position), memory=call.context, memory_tokens=call.context_tokens
+        )
+        out: Tensor = module(call.x, layer)
+        return out
+
+
+class BaselinePart(ModulePart):
+    """Builds ``Baseline(vocab_size=, classes=, sizes=, dropout=)``.
+
+    One that learns from texts takes none of these, one that learns from token ids only
+    ``vocab_size``.
+    """
+
+    contract = nn.Module
+    per_text, tolerance = True, 1e-6
+    sides = ("right",)
+    max_length = 32
+    quiet = False
+    ways = [PLAIN, PADDED]  # noqa: RUF012
+
+    def make(self, dropout: float = 0.0, classes: int = CLASSES, sizes: Sizes | None = None) -> Any:
+        if self.can("stream") or self.can("masked"):
+            return self.choice.build(vocab_size=VOCAB)
+        if not self.can("tokens"):
+            return self.choice.build()
+        more: dict[str, Any] = {"vocabulary": VOCABULARY} if self.can("vocabulary") else {}
+        if self.can("head"):
+            more["head_hidden"] = 0
+        sizes = sizes or Sizes(
+            dim=8, layers=1, heads=2, ffn_dim=16, max_length=32, vocab_size=VOCAB
+        )
+        return self.choice.build(
+            vocab_size=VOCAB, classes=classes, sizes=sizes, dropout=dropout, **more
+        )
+
+    def draw(self, length: int, *, seed: int = 0, texts: int = BATCH) -> Tensor:
+        return ids_of(self, length, seed, texts)
+
+    def call(self, module: Any, call: Call) -> Tensor:
+        out: Tensor = module(call.x, call.tokens)
+        return out
+
+    def shape(self, call: Call) -> tuple[int, ...]:
+        return (len(call.x), CLASSES)
+
+
+PARTS = {
+    "attention": AttentionPart,
+    "pe": EncodingPart,
+    "norm": NormPart,
+    "ffn": FFNPart,
+    "block": BlockPart,
+    "pool": PoolPart,
+    "baseline": BaselinePart,
+}
+
+
+def part_of(choice: Choice, settings: CheckSettings, files: Sequence[str] = ()) -> Part:
+    """The adaptor of a choice."""
+    return PARTS.get(choice.component.kind, Part)(choice, settings, files)
+
+
+def of_module(part: Part) -> ModulePart:
+    """The part, which is a torch module; CheckSkipped where it is a baseline that is fitted."""
+    if part.kind == "baseline" and not part.can("tokens"):
+        raise CheckSkipped("it is no torch module: it does not declare 'tokens'")
+    assert isinstance(part, ModulePart)
+    return part
+
+
+def forms(part: ModulePart) -> Iterator[ModulePart]:
+    """The part, and a block also with a cross-attention."""
+    yield part
+    if part.kind == "block" and part.can("cross"):
+        yield part.but(cross=True)
+
+
+def ids_of(part: ModulePart, length: int, seed: int, texts: int) -> Tensor:
+    """Texts as token ids (B, L)."""
+    rows = [
+        torch.randint(len(SPECIALS), VOCAB, (length,), generator=part.generator(seed, text))
+        for text in range(texts)
+    ]
+    return torch.stack(rows)
+
+
+def perturb(module: nn.Module, size: float = JITTER) -> None:
+    """Add noise to every parameter."""
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.add_(size * torch.randn(parameter.shape))
+
+
+def normal(generator: torch.Generator, *shape: int) -> Tensor:
+    """Standard normal numbers in float64."""
+    return torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+
+def padded_mask(length: int) -> Tensor:
+    """The attention mask (B, L) of a full text, one of about half, and one of a single token."""
+    return torch.arange(length) < torch.tensor([length, (length + 1) // 2, 1])[:, None]
+
+
+def other_values(value: object) -> list[Any]:
+    """Other values of a parameter, where it is a number or a switch."""
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, int):
+        return [2 * value, value // 2, value + 1] if value else [1]
+    if isinstance(value, float):
+        return [value / 2, 2 * value] if value else [0.5]
+    return []
+
+
+def gradients(
+    part: ModulePart, module: nn.Module, call: Call, run: Callable[..., Tensor] | None = None
+) -> dict[str, Tensor]:
+    """The output, and the gradients of all inputs and weights by name."""
+    call = call.leaves()
+    out = (run or part.run)(module, call)
+    leaves = {
+        f"gradient of {n}": x
+        for n, x in (*call.inputs.items(), *module.named_parameters())
+        if x.requires_grad
+    }
+    result = {"output": out.detach()}
+    if out.requires_grad and leaves:
+        slopes = torch.autograd.grad(out.sin().sum(), list(leaves.values()), allow_unused=True)
+        result |= {n: s for n, s in zip(leaves, slopes, strict=True) if s is not None}
+    return result

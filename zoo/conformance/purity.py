@@ -1,0 +1,253 @@
+"""A part is a pure function of its weights and inputs, whatever was called before, anywhere."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import itertools
+import json
+import os
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from zoo.conformance.assertions import EXACT, all_close, close, must, same, trying
+from zoo.conformance.check import check
+from zoo.conformance.elsewhere import OTHER
+from zoo.conformance.outcomes import CheckSettings, CheckSkipped
+from zoo.conformance.parts import (
+    DROPOUT,
+    MODULES,
+    Call,
+    ModulePart,
+    Part,
+    forms,
+    gradients,
+    of_module,
+    part_of,
+)
+from zoo.models.seeding import seeded
+from zoo.registry import Choice
+
+MODES: dict[str, Any] = {
+    "with gradients": torch.enable_grad,
+    "under torch.no_grad": torch.no_grad,
+    "under torch.inference_mode": torch.inference_mode,
+}
+# What may have tensors of two devices: a copy, and an index on the CPU into a tensor elsewhere.
+COPIES, INDEXED = ("copy_", "_pack_padded"), ("index.", "index_put", "_index_put_impl")
+ELSEWHERE = "two processes with other hash seeds, folders, dates and random states"
+
+
+@check("purity", *MODULES)
+def purity(part: Part) -> None:
+    """Calls in any order and mode leave no trace, and any process and seed builds the same."""
+    if part.kind == "baseline" and not part.can("tokens"):
+        raise CheckSkipped("what a fitted baseline remembers is a check of 'baselines'")
+    module_part = of_module(part)
+    _seeds(module_part)
+    for form in forms(module_part):
+        _saved(form)
+        _sequence(form)
+        _nothing_kept(form)
+        _device(form)
+    if part.kind != "baseline":
+        _everywhere(part)
+
+
+def _seeds(part: ModulePart) -> None:
+    """One seed gives the same weights again, another seed others, and nothing else is seeded."""
+    built, states = [], []
+    others = random.getstate(), np.random.get_state()[1].tolist()  # type: ignore[index]
+    for seed in (1, 2, 1):
+        with seeded(part.settings.seed + seed, "checks/seeds"):
+            made = part.make(0.0)
+            states.append(torch.get_rng_state())
+        if not isinstance(made, nn.Module):
+            raise CheckSkipped("it builds nothing, which its kind allows")
+        built.append(dict(made.named_parameters()) | dict(made.named_buffers()))
+    what = "leaves torch's generator in the same state with two seeds: it must not seed it"
+    must(not torch.equal(states[0], states[1]), what)
+    now = random.getstate(), np.random.get_state()[1].tolist()  # type: ignore[index]
+    must(now == others, "built, it changes the state of Python's or NumPy's random generator")
+    first, other, again = built
+    must(first.keys() == again.keys(), f"names differ: {sorted(first.keys() ^ again.keys())}")
+    for name, value in first.items():
+        same(value, again[name], f"{name} of the second one built from the seed")
+    alike = [
+        name
+        for name, value in first.items()
+        if isinstance(value, nn.Parameter)
+        and _drawn(value.detach())
+        and torch.equal(value, other[name])
+    ]
+    hint = "draw initial weights from torch's global generator, without one of your own"
+    must(not alike, f"{', '.join(alike)} are the same with two seeds: {hint}")
+
+
+def _drawn(weight: Tensor) -> bool:
+    """Whether it looks like random numbers: a matrix of distinct values with unlike rows."""
+    if weight.dim() < 2 or not weight.is_floating_point() or min(weight.shape) < 2:
+        return False
+    rows = weight.flatten(1).double()
+    distinct = len(weight.unique()) > weight.numel() / 2
+    likeness = nn.functional.cosine_similarity(rows[1:], rows[:-1], dim=1).abs().mean()
+    # Sinusoids and other smooth tables, which may well be the same, have like neighbours.
+    return distinct and float(likeness) < 0.5
+
+
+def _saved(part: ModulePart) -> None:
+    """A state_dict loaded into one of another seed gives the same output, bit by bit."""
+    first, second = part.build(seed=0), part.build(seed=1)
+    second.load_state_dict({name: v.clone() for name, v in first.state_dict().items()})
+    for call in part.calls():
+        actual, expected = part.run(second, call), part.run(first, call)
+        close(actual, expected, f"{call}: output after loading a state_dict", tolerance=0.0)
+
+
+def _sequence(part: ModulePart) -> None:
+    """No call changes weights, inputs, generators, files, or what a later one gives and learns."""
+    module, state = part.build(dropout=DROPOUT), part.build().state_dict()
+    calls = part.calls()
+    others = [*part.calls(seed=1, length=9), *part.calls(seed=2, texts=slice(0, 1))]
+    expected = [gradients(part, part.build(), call) for call in calls]
+    draw = random.Random(part.settings.seed)
+    plan = [*itertools.product(MODES.items(), (False, True), calls)]
+    plan += draw.choices([*itertools.product(MODES.items(), (False, True), others)], k=12)
+    draw.shuffle(plan)
+    files = sorted(os.listdir())
+    for turn, ((mode, gradient_mode), training, call) in enumerate(plan):
+        mode = f"{mode}, in training" if training else mode
+        with gradient_mode():
+            quiet = not training
+            out = leaves_inputs(part, module.train(training), call, mode, generators=quiet)
+            if training and out.requires_grad:
+                out.sin().sum().backward()
+            for own, outcome in zip(calls, expected, strict=True):
+                if own is call and not training:
+                    close(out, outcome["output"], f"{call}: output {mode}")
+        module.zero_grad()
+        number = turn % len(calls)
+        again = leaves_inputs(part, module.eval(), calls[number], "", generators=True).detach()
+        what = f"{calls[number]}, after a call in between ({call}, {mode})"
+        same(again, expected[number]["output"], f"{what}: output in evaluation")
+        for name, value in module.state_dict().items():
+            same(value, state[name], f"{name} after calls {mode}")
+        with trying(f"{what}; keep no tensor of a call, or register it as a buffer when built"):
+            all_close(gradients(part, module, calls[number]), expected[number], what)
+    must(sorted(os.listdir()) == files, "calls leave files in the working folder")
+
+
+def leaves_inputs(
+    part: ModulePart, module: nn.Module, call: Call, mode: str, *, generators: bool = False
+) -> Tensor:
+    """The output of a call, whose tensors must be afterwards as before.
+
+    generators: torch's must be so too.
+    """
+    before = [tensor.clone() for tensor in call.tensors]
+    state = torch.get_rng_state()
+    out = part.run(module, call)
+    for tensor, copy in zip(call.tensors, before, strict=True):
+        same(tensor, copy, f"{call}: an input, mask or positions after the call{mode}")
+    drawn = generators and not torch.equal(torch.get_rng_state(), state)
+    must(not drawn, f"{call}: random numbers are drawn in evaluation")
+    return out
+
+
+def _nothing_kept(part: ModulePart) -> None:
+    """When a call is over, neither its graph nor any of its tensors is kept."""
+    module = part.build()
+    for training in (False, True):
+        module.train(training)
+        calls = part.calls()
+        for call in calls:  # what a first call makes once, such as a table, may stay
+            part.run(module, call)
+        with _new_tensors() as kept:
+            for call in calls:
+                part.run(module, call)
+        graphs = sum(tensor.grad_fn is not None for tensor in kept)
+        shapes = ", ".join(sorted({str(tuple(tensor.shape)) for tensor in kept}))
+        what = f"{len(kept)} tensors of a call (shapes {shapes}) are still there after it"
+        what += ", and with them its graph" * bool(graphs)
+        must(not kept, f"{what}: keep none in attributes, lists or caches of your own")
+
+
+@contextlib.contextmanager
+def _new_tensors() -> Iterator[list[Tensor]]:
+    """A list that is filled, at the end, with the tensors made meanwhile that are still alive."""
+    tensors: list[Tensor] = []
+    gc.freeze()  # what is there already is left out of what follows
+    try:
+        yield tensors
+        gc.collect()
+        tensors += [o for o in gc.get_objects() if issubclass(type(o), Tensor)]
+    finally:
+        gc.unfreeze()
+
+
+class _TwoDevices(TorchDispatchMode):
+    """Notes what gets tensors on the meta device and the CPU at once, or copies to the CPU.
+
+    Integers, such as lengths, may be copied to the CPU: some of torch's own functions want that.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.seen: list[str] = []
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        tensors = [x for x in tree_leaves((args, kwargs)) if isinstance(x, Tensor)]
+        name = str(func).removeprefix("aten.")
+        # A tensor of one number on the CPU goes with every device.
+        places = {x.device.type for x in tensors if x.dim() or x.device.type != "cpu"}
+        allowed = name.startswith(COPIES) or (name.startswith(INDEXED) and args[0].is_meta)
+        moved = name.startswith("_to_copy") and "meta" in places and args[0].is_floating_point()
+        back = moved and torch.device((kwargs or {}).get("device") or "meta").type == "cpu"
+        if back or (len(places) > 1 and not allowed):
+            self.seen.append(name)
+        return func(*args, **(kwargs or {}))
+
+
+def _device(part: ModulePart) -> None:
+    """Moved to another device it computes there alone: nothing is left, or made, on the CPU."""
+    module = part.build().to("meta")
+    hint = "make tensors with device=x.device, and register as buffers those that are kept"
+    for call in (call.map(lambda t: t.to("meta")) for call in part.calls()):
+        out, both = None, _TwoDevices()
+        # The meta device has no values: a part that looks at them may fail there.
+        with contextlib.suppress(Exception), both:
+            out = part.call(module, call)
+        what = f"{call}: {', '.join(both.seen[:3])} gets tensors on two devices"
+        must(not both.seen, f"{what}: {hint}")
+        if out is not None:
+            must(out.is_meta, f"{call}: the output is on device {out.device}: {hint}")
+
+
+def weights_and_outputs(choice: Choice) -> str:
+    """Everything that a module holds, and gives in each of its calls, as text."""
+    part = of_module(part_of(choice, CheckSettings()))
+    with torch.no_grad():
+        module = part.build()
+        outputs = {str(call): part.run(module, call) for call in part.calls()}
+    named = {**module.state_dict(), **outputs}
+    return json.dumps({name: (tensor.double() + 0.0).tolist() for name, tensor in named.items()})
+
+
+def _everywhere(part: Part) -> None:
+    """In another process it is built and computes the same."""
+    own = json.loads(weights_and_outputs(part.choice))
+    text = OTHER.ask(part.choice, part.files, "zoo.conformance.purity:weights_and_outputs")
+    other = json.loads(text)
+    must(list(own) == list(other), f"{ELSEWHERE} build it with other weights or buffers")
+    for name, values in own.items():
+        what = f"{ELSEWHERE} differ in '{name}': sort sets, and use no hash()"
+        close(torch.tensor(other[name]), torch.tensor(values), what, tolerance=1e3 * EXACT)
