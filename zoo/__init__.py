@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from zoo.api import bench, build, train
     from zoo.errors import ZooError
     from zoo.inference.saved_model import load
-    from zoo.registry.declarations import part
-    from zoo.registry.hookspecs import hookimpl
+    from zoo.registry.declarations import hookimpl, part
 
 __all__ = ["ZooError", "__version__", "bench", "build", "hookimpl", "load", "part", "train"]
 
@@ -21,7 +20,7 @@ _LAZY = {
     "ZooError": "zoo.errors",
     "bench": "zoo.api",
     "build": "zoo.api",
-    "hookimpl": "zoo.registry.hookspecs",
+    "hookimpl": "zoo.registry.declarations",
     "load": "zoo.inference.saved_model",
     "part": "zoo.registry.declarations",
     "train": "zoo.api",

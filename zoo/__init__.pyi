@@ -12,8 +12,8 @@ from zoo import sklearn as sklearn
 from zoo.config.sizes import Sizes
 from zoo.errors import ZooError as ZooError
 from zoo.models.text_model import TextModel
+from zoo.registry.declarations import hookimpl as hookimpl
 from zoo.registry.declarations import part as part
-from zoo.registry.hookspecs import hookimpl as hookimpl
 from zoo.report.write import BenchResult
 from zoo.sweep.progress import Progress
 

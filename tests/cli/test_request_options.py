@@ -9,8 +9,8 @@ import pytest
 from small_runs import FAILING, QUICK, SIZES, flags
 
 from zoo.cli.request_options import SECTIONS
-from zoo.config.flags import SETTINGS, flag
 from zoo.config.request import COMPARING, flat_fields
+from zoo.config.settings import SETTINGS, flag
 from zoo.sweep.options import as_text
 from zoo.tasks.base import find_task
 

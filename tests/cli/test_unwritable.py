@@ -13,14 +13,11 @@ COMMANDS = {
     "lengths": ["bench", "--phases", "cost", "--max-length", "8,16", "--on", "inline", "--out"],
     "train": ["train", "--data", "hub:nobody/nothing", "--on", "inline", "--save"],
 }
-LONG = "x" * 300
 PLACES = {
     "/proc/zoo": "No such file or directory",
     "file": "it is a file; name a directory",
     "file/out": "Not a directory",
-    f"new/{LONG}": "File name too long",
     "locked/out": "Permission denied",
-    "link": "File exists",
 }
 
 
@@ -34,7 +31,6 @@ def test_a_place_that_cannot_be_written_to_is_refused_before_any_work(
     (folder / "file").write_text("mine")
     (folder / "locked").mkdir(mode=0o500)
     (folder / "run").mkdir()
-    (folder / "link").symlink_to("nowhere")
     before = sorted(folder.rglob("*"))
     line = refused_command(*COMMANDS[command], place)
     assert f"{place} exists already" in line or f"cannot write to {place}: " in line

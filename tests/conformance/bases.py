@@ -29,8 +29,7 @@ from zoo.components.pe.learned import Learned
 from zoo.components.pe.rope import Rotary
 from zoo.components.pe.sin import Sinusoidal
 from zoo.components.pool.base import Pool
-from zoo.components.pool.cls import Cls
-from zoo.components.pool.mean import Mean
+from zoo.components.pool.pools import Cls, Mean
 from zoo.components.tokens import Tokens, past_tokens
 from zoo.models.key_value_cache import KeyValues
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from zoo.cli import main
-from zoo.config.flags import SETTINGS, flag
-from zoo.config.settings import Pretraining
+from zoo.config.settings import SETTINGS, Pretraining, flag
 
 PAGE = (Path(__file__).parents[2] / "docs" / "tasks.md").read_text(encoding="utf-8")
 PAGE = PAGE.partition("## Masked language models")[2].partition("## From texts")[0]

@@ -18,7 +18,7 @@ from safetensors import safe_open
 
 import zoo as zoo_package
 from zoo.cli import main
-from zoo.config.flags import SETTINGS, flag
+from zoo.config.settings import SETTINGS, flag
 from zoo.execution.base import Event
 from zoo.registry import AXES, PartSpec
 from zoo.registry.cell import ModelParts

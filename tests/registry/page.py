@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from zoo.conformance.check import checks_of
-from zoo.registry import CAPABILITIES, KINDS, Component, Owner, Register, hookspecs
+from zoo.registry import CAPABILITIES, KINDS, Component, Owner, Register, declarations
 from zoo.registry.loading import read_plugin
 
 PAGE = Path(__file__).parents[2] / "plugins" / "README.md"
@@ -23,7 +23,7 @@ PAGE = Path(__file__).parents[2] / "plugins" / "README.md"
 
 def hooks() -> dict[str, Callable[..., None]]:
     """Every hook by name."""
-    return {name: hook for name, hook in vars(hookspecs).items() if name.startswith("zoo_")}
+    return {name: hook for name, hook in vars(declarations).items() if name.startswith("zoo_")}
 
 
 def signature(function: Callable[..., None], *, name: str) -> str:

@@ -162,7 +162,7 @@ def test_class_names_are_sensible(kind, name, expected):
     ("arguments", "message"),
     [
         (["atention", "mine"], "zoo new writes no atention; did you mean 'attention'?"),
-        (["executor", "mine"], "zoo new writes no executor; plugins/README.md in the repository"),
+        (["executor", "mine"], "zoo new writes no executor. There is: attention, pe,"),
         (["metric", "f1.micro"], "illegal name 'f1.micro'"),
         (["norm", "My Norm"], "illegal name 'My Norm'"),
         (["norm", "2-norm"], "illegal name '2-norm'"),

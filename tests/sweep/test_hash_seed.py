@@ -49,7 +49,7 @@ from zoo import hookimpl
 
 @hookimpl
 def zoo_register(register):
-    register("pool", "mine", "zoo.components.pool.mean:Mean", summary="mine")
+    register("pool", "mine", "zoo.components.pool.pools:Mean", summary="mine")
 """
 
 

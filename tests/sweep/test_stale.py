@@ -18,7 +18,7 @@ from zoo.sweep.records import FILE, RecordFile
 
 PLUGIN = '''
 from zoo import hookimpl
-from zoo.components.pool.mean import Mean
+from zoo.components.pool.pools import Mean
 
 class Mine(Mean):
     """A mean."""

@@ -18,7 +18,7 @@ import click
 from zoo import __version__
 from zoo.errors import StoppedError, ZooError, close_match, nearest, one_line
 from zoo.files import full_disk
-from zoo.registry.hookspecs import hookimpl
+from zoo.registry.declarations import hookimpl
 
 if TYPE_CHECKING:
     from zoo.registry import Component, Register

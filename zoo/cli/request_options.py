@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from zoo.cli.options import LOADED
-from zoo.config.flags import SETTINGS, flag
-from zoo.config.settings import TUNABLE
+from zoo.config.settings import SETTINGS, TUNABLE, flag
 from zoo.errors import ZooError, one_line
 from zoo.registry import AXES
 

@@ -5,7 +5,6 @@ Records go to other people: they name no place of this machine.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import sys
@@ -22,18 +21,12 @@ def refuse_unwritable(place: Path, *, is_file: bool = False) -> None:
     kind, other = ("file", "directory") if is_file else ("directory", "file")
     if place.exists() and place.is_dir() == is_file:
         raise ZooError(f"cannot write to {place}: it is a {other}; name a {kind}")
-    folder = place.absolute().parent if is_file else place.absolute()
-    missing = [] if is_file else [f for f in (folder, *folder.parents) if not f.exists()]
+    path = place.absolute()
+    there = next(above for above in (path, *path.parents) if above.exists())
     try:
-        if missing:
-            folder.mkdir(parents=True)
-        tempfile.TemporaryFile(dir=folder).close()
+        tempfile.TemporaryFile(dir=path.parent if is_file else there).close()
     except OSError as error:
         raise ZooError(f"cannot write to {place}: {error.strerror}") from error
-    finally:
-        for made in missing:
-            with contextlib.suppress(OSError):
-                made.rmdir()
 
 
 def portable(path: str) -> str:

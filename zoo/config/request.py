@@ -19,8 +19,7 @@ from pydantic import (
     ValidationError,
 )
 
-from zoo.config.flags import spelt
-from zoo.config.settings import Execution, Pretraining, Training
+from zoo.config.settings import Execution, Pretraining, Training, spelt
 from zoo.config.sizes import Sizes
 from zoo.errors import ZooError, nearest
 

@@ -14,7 +14,7 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zoo.registry.hookspecs import hookimpl
+from zoo.registry.declarations import hookimpl
 
 if TYPE_CHECKING:
     from zoo.data.sources.corpus import Corpus, Examples, Pairs, TaggedCorpus, Texts

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from zoo.config.flags import flag
 from zoo.config.request import validated
+from zoo.config.settings import flag
 from zoo.data.sources.corpus import IGNORED, Examples
 from zoo.data.sources.load_data import find_registered
 from zoo.errors import ZooError, listed, nearest

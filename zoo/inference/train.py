@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zoo.config.flags import flag
 from zoo.config.request import PARTS, Request, validated
-from zoo.config.settings import Execution
+from zoo.config.settings import Execution, flag
 from zoo.errors import ZooError, listed, nearest
 from zoo.execution.base import WEIGHTS, Job, Result, TrainJob
 from zoo.files import scratch_directory

@@ -20,14 +20,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pluggy
+
 from zoo.registry.component import PluginError, Register, find_module
 from zoo.registry.kinds import COMMAND, KINDS, PASSED
 
+hookspec = pluggy.HookspecMarker("zoo")
+hookimpl = pluggy.HookimplMarker("zoo")
 T = TypeVar("T", bound=Callable[..., Any])
 # Their classes declare nothing, so their files are not read.
 _FOREIGN = sys.stdlib_module_names | {"torch", "numpy", "pydantic"}
 
 _DECLARES = re.compile(rb"^@(\w+\.)?part\(", re.MULTILINE)
+
+
+@hookspec
+def zoo_register(register: Register) -> None:
+    """Register this plug-in's components, one ``register(kind, name, factory, ...)`` call each.
+
+    A command of ``zoo`` has the kind "command"; its factory is the click command.
+    """
 
 
 def part(

@@ -24,7 +24,7 @@ import pluggy
 
 from zoo import __version__
 from zoo.errors import ZooError, nearest, one_line
-from zoo.registry import BUILT_IN, Owner, Register, Registry, hookspecs
+from zoo.registry import BUILT_IN, Owner, Register, Registry, declarations
 from zoo.registry.component import PluginError, find_module
 from zoo.registry.declarations import register_parts
 from zoo.registry.kinds import COMMAND
@@ -165,7 +165,7 @@ def read_plugin(value: str, owner: Owner) -> Register:
         if ":" in value or _has_hooks(module):
             # A plug-in manager of its own, so that one that fails halfway leaves nothing.
             manager = pluggy.PluginManager(GROUP)
-            manager.add_hookspecs(hookspecs)
+            manager.add_hookspecs(declarations)
             manager.register(pkgutil.resolve_name(value))
             manager.check_pending()
             manager.hook.zoo_register(register=register)

@@ -12,10 +12,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from zoo.config.flags import SETTINGS, flag, spelt
 from zoo.config.places import portable
 from zoo.config.request import MOST_SEEDS, PARTS, Request, flat_fields, validated
-from zoo.config.settings import PRETRAIN, TUNABLE, Training
+from zoo.config.settings import PRETRAIN, SETTINGS, TUNABLE, Training, flag, spelt
 from zoo.config.sizes import Sizes
 from zoo.errors import ZooError, nearest
 from zoo.registry import Registry

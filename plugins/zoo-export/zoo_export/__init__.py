@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from zoo.registry.hookspecs import hookimpl
+from zoo.registry.declarations import hookimpl
 
 if TYPE_CHECKING:
     from zoo.registry import Register

@@ -11,8 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from zoo.components.pool.base import Pool
-from zoo.components.pool.cls import Cls
-from zoo.components.pool.mean import Mean
+from zoo.components.pool.pools import Cls, Mean
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
 from zoo.errors import ComponentError, one_line

@@ -20,7 +20,7 @@ from typing import Any
 
 import psutil
 
-from zoo.config.flags import spelt
+from zoo.config.settings import spelt
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 PATIENCE = 300  # seconds for what takes a few on a machine that is not busy

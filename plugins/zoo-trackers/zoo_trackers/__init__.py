@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from zoo.registry import Register
-from zoo.registry.hookspecs import hookimpl
+from zoo.registry.declarations import hookimpl
 
 requires_zoo = ">=0.2"
 

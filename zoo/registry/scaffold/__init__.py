@@ -11,7 +11,6 @@ from string import Template
 
 import zoo
 from zoo.errors import ZooError, nearest
-from zoo.registry import KINDS
 
 # A first run takes seconds: no costs, one layer, and the beginning of each text.
 QUICK = "--data newswire --phases train --seeds 1 --set layers=1 --max-length 64"
@@ -22,7 +21,7 @@ STARTERS = {
     "norm": ("components/norm/rms.py", f"--norm NAME,layer {QUICK}"),
     "ffn": ("components/ffn/swiglu.py", f"--ffn NAME,gelu {QUICK}"),
     "block": ("components/block/arrangements.py", f"--block NAME,pre {QUICK}"),
-    "pool": ("components/pool/mean.py", f"--pool NAME,cls {QUICK}"),
+    "pool": ("components/pool/pools.py", f"--pool NAME,cls {QUICK}"),
     "data": (
         "registry/scaffold/data.py",
         "--data NAME --pe rope,none --phases train --epochs 5 --set layers=1",
@@ -47,10 +46,7 @@ class NewPlugin:
 
     def __post_init__(self) -> None:
         if self.kind not in STARTERS:
-            more = "; plugins/README.md in the repository says how others are made"
-            if self.kind not in KINDS:
-                more = nearest(self.kind, STARTERS)
-            raise ZooError(f"zoo new writes no {self.kind}{more}")
+            raise ZooError(f"zoo new writes no {self.kind}{nearest(self.kind, STARTERS)}")
         if self.name == "all" or not _NAME.fullmatch(self.name):
             raise ZooError(
                 f"illegal name '{self.name}'; it takes lower-case letters, digits and single "
