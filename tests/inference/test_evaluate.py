@@ -37,15 +37,13 @@ def test_scores_equal_those_of_scikit_learn(trained, model, corpus, said, answer
         if p.label != label
     )
     assert len(worst) > 5
-    assert [m["text"] for m in found["mistakes"]] == [text for _, text in worst[:5]]
+    assert [m["text"] for m in found["mistakes"]] == [text for _, text in worst]
     printed = said("evaluate", trained, "--data", corpus).out
     assert "class   precision  recall  F1     support" in printed
     assert "Confusion (rows: true, columns: predicted)" in printed
 
 
-def test_an_evaluation_is_of_the_split_that_is_asked_for_and_shows_so_many_mistakes(
-    trained, corpus, said, answer
-):
+def test_an_evaluation_is_of_the_split_that_is_asked_for(trained, corpus, said):
     for words, split in (
         ([], "test split: 30 documents"),
         (["--split", "train"], "train split: 72 documents"),
@@ -53,18 +51,10 @@ def test_an_evaluation_is_of_the_split_that_is_asked_for_and_shows_so_many_mista
     ):
         shown = said("evaluate", trained, "--data", corpus, *words).out
         assert shown.splitlines()[0].endswith(split), shown
-    command = ["evaluate", trained, "--data", corpus, "--mistakes"]
-    whole = answer(*command, 1000)
-    count = len(whole["mistakes"])
-    assert count == round(30 * (1 - whole["accuracy"])) > 2
-    assert [sum(row) for row in whole["confusion"]] == [10, 10, 10]
-    assert answer(*command, 2)["mistakes"] == whole["mistakes"][:2]
-    shown = said(*command, 2).out
-    _, _, table = shown.partition(f"\nThe worst of {count} mistakes\n\n")
-    head, *lines = table.splitlines()
-    assert head.split() == ["true", "predicted", "p(true)", "text"]
-    assert len(lines) == 2
-    assert "The worst of" not in said(*command, 0).out
+        _, _, table = shown.partition("\nThe worst of ")
+        head, *lines = table.splitlines()[2:]
+        assert head.split() == ["true", "predicted", "p(true)", "text"]
+        assert len(lines) == 5
 
 
 def test_the_texts_of_mistakes_are_cut_to_a_line_and_json_has_all_of_them(

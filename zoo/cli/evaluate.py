@@ -17,6 +17,7 @@ from zoo.errors import ZooError, counted
 if TYPE_CHECKING:
     from zoo.inference.attention_map import AttentionMap
 
+WORST = 5  # mistakes that are printed; --json has all
 LINE = 100  # characters of a line of mistakes in a pipe; --json has the whole texts
 SCORES = ("precision", "recall", "f1")
 MATRIX = 12  # tokens; a wider matrix does not fit a terminal
@@ -38,19 +39,8 @@ MOST = 3  # tokens named instead of a whole row
     help="Which documents; 'all' reads a file as it is, of any number of documents.",
 )
 @model_options
-@click.option(
-    "--mistakes",
-    "most",
-    type=click.IntRange(min=0),
-    default=5,
-    show_default=True,
-    metavar="N",
-    help="How many of the worst mistakes to show.",
-)
 @json_option
-def evaluate(
-    saved: SavedModel, data: str, split: str, most: int, as_json: bool, **reading: Any
-) -> None:
+def evaluate(saved: SavedModel, data: str, split: str, as_json: bool, **reading: Any) -> None:
     """Score a model on labelled texts: every class, the confusion matrix, the worst mistakes.
 
     Of a tagger the tokens are scored, and its tags are the classes.
@@ -68,9 +58,8 @@ def evaluate(
     scores, metrics, notices = score(model, saved.registry, data, split, given)
     for notice in notices:
         click.echo(notice, err=True)
-    mistakes = scores.mistakes[:most]
     if as_json:
-        print_json({**asdict(scores), **scores.metrics, "split": split, "mistakes": mistakes})
+        print_json({**asdict(scores), **scores.metrics, "split": split})
         return
     described = [metric.description for metric in metrics]
     part = "all documents" if split == "all" else f"{split} split"
@@ -94,7 +83,7 @@ def evaluate(
     labels = [row["label"] for row in scores.classes]
     pairs = zip(labels, scores.confusion, strict=True)
     print_table([[label, *map(str, row)] for label, row in pairs], ["", *labels])
-    if mistakes:
+    if mistakes := scores.mistakes[:WORST]:
         click.echo(f"\nThe worst of {counted(len(scores.mistakes), 'mistake')}\n")
         names = ("label", "predicted", "probability", "text")
         rows = [[f"{m[n]:.3f}" if n == "probability" else m[n] for n in names] for m in mistakes]

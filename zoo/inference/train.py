@@ -15,8 +15,15 @@ from zoo.config.settings import Execution, flag
 from zoo.errors import ZooError, listed, nearest
 from zoo.execution.base import WEIGHTS, Job, Result, TrainJob
 from zoo.files import scratch_directory
-from zoo.inference.card import Card, SampleOutputs, full_name, versions_of
-from zoo.inference.saved_model import draft, refuse_taken, write
+from zoo.inference.saved_model import (
+    Card,
+    SampleOutputs,
+    draft,
+    full_name,
+    refuse_taken,
+    versions_of,
+    write,
+)
 from zoo.registry import AXES, Choice, Registry
 from zoo.registry.cell import Cell
 from zoo.registry.loading import Zoo

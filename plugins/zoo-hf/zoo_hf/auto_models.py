@@ -26,8 +26,7 @@ from zoo.components.block.base import Block
 from zoo.components.layer_context import AuxiliaryLoss
 from zoo.components.tokens import Tokens
 from zoo.errors import ZooError
-from zoo.inference.card import FORMAT, Card
-from zoo.inference.saved_model import CONFIG, read
+from zoo.inference.saved_model import CONFIG, FORMAT, Card, read
 from zoo.models.architectures import Classifier, Tagger
 from zoo.models.build import StackOptions, build_classifier, build_tagger
 from zoo.models.stack import Encoder, Stack

@@ -7,7 +7,7 @@ from transformers.modeling_outputs import MaskedLMOutput
 from transformers.utils.generic import can_return_tuple
 
 from zoo.errors import ZooError
-from zoo.inference.card import Card
+from zoo.inference.saved_model import Card
 from zoo.models.architectures import MaskedLanguageModel
 from zoo.registry.cell import Cell
 from zoo_hf.auto_models import ZooPreTrainedModel

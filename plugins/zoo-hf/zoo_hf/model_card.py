@@ -20,8 +20,7 @@ from scipy import stats
 from zoo.config.metric_description import MetricDescription
 from zoo.errors import ZooError
 from zoo.files import writing
-from zoo.inference.card import Card
-from zoo.inference.saved_model import read
+from zoo.inference.saved_model import Card, read
 from zoo_hf.plugin_files import components
 
 RESULTS = ".eval_results/encoder-zoo.yaml"

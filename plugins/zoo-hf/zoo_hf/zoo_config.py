@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from transformers import PreTrainedConfig
 
 from zoo.errors import ZooError
-from zoo.inference.card import FORMAT, MODEL_TYPE, Card, first_error
+from zoo.inference.saved_model import FORMAT, MODEL_TYPE, Card, first_error
 
 
 class ZooConfig(PreTrainedConfig):  # type: ignore[misc]
