@@ -14,8 +14,8 @@ class Tokens:
 
     attention_mask: bool (B, L), True where a token is real; None where every token is.
     positions: int (L) or (B, L), counted from 0.
-    in_order: the positions are known to increase strictly along L. A flag and not a comparison of
-    the positions, which would make the host wait for the device.
+    in_order: the positions are known to increase strictly along L. Comparing them would make the
+    host wait for the device.
     """
 
     attention_mask: Tensor | None

@@ -141,7 +141,7 @@ PARTS: dict[str, type[BaseModel]] = {
 
 def flat_fields() -> dict[str, type[BaseModel]]:
     """Every option but a task's own, by its flat name, with the model that holds it."""
-    held = (*PARTS, "task_options", "tuned", "initial", "lengths")
+    held = (*PARTS, "task_options", "tuned", "lengths")
     own = {name: Request for name in Request.model_fields if name not in held}
     return own | {name: model for model in PARTS.values() for name in model.model_fields}
 

@@ -16,7 +16,6 @@ from zoo.errors import ZooError, nearest
 from zoo.registry.component import BUILT_IN, Choice, Component, PartSpec, PluginError, Register
 from zoo.registry.kinds import AXES, COMMAND, KINDS
 
-# The page is written from the plug-ins themselves, so that no list of them is kept here.
 OTHERS = (
     "Others come from plug-ins: plugins/README.md in the repository has those of this project, and "
     "'zoo plugins' prints those installed"

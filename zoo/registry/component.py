@@ -161,8 +161,8 @@ class Choice:
         offered: further arguments by name; the factory gets those that ``takes``.
         """
         taken = {name: value for name, value in (offered or {}).items() if self.takes(name)}
-        carried_out = self.component.harness_parameters
-        own = {name: value for name, value in self.given.items() if name not in carried_out}
+        harness = self.component.harness_parameters
+        own = {name: value for name, value in self.given.items() if name not in harness}
         return self.component.resolve()(*args, **kwargs, **taken, **own)
 
     def takes(self, argument: str) -> bool:

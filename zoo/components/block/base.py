@@ -86,8 +86,6 @@ class Block(nn.Module):
     def cross_attend(self, h: Tensor, layer: LayerContext) -> Tensor:
         """Cross-attention: queries from the decoder, keys and values from the encoder.
 
-        One well-known tutorial takes the queries from the encoder's output, which would give one
-        output per source token and not one per target token.
         Rotations and biases compare positions within one text, so none is applied here.
         """
         assert self.cross is not None
