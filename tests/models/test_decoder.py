@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 import torch
 from references import assert_same, shake
 from small_models import (
@@ -101,7 +100,7 @@ def test_neither_padding_nor_a_cache_changes_a_translation(registry, cell):
             lambda module, args: widths.append(args[1].shape[1])
         )
         stepwise = in_steps(
-            lambda i, t, c: model.decode(i, t, memory, source[1], cache=c),
+            lambda i, t, c: model.logits(model.decoder(i, t, memory, source[1], cache=c)),
             *(target, tokens, model.decoder.new_cache()),
         )
         assert_same(stepwise[tokens.attention_mask], out[tokens.attention_mask])
@@ -113,14 +112,14 @@ def test_a_cache_of_selected_texts_continues_those(registry):
     source, source_tokens = padded(TEXTS, "left")
     target = some_ids(3, 4)
     memory = model.encoder(source, source_tokens)
-    cache = model.decoder.new_cache()
-    model.decode(target[:, :3], Tokens.whole(3), memory, source_tokens, cache=cache)
+    decoder, cache = model.decoder, model.decoder.new_cache()
+    decoder(target[:, :3], Tokens.whole(3), memory, source_tokens, cache=cache)
     rows = torch.tensor([2, 0, 0, 1])
     cache.select(rows)
     last, where = target[rows][:, 3:], Tokens(None, torch.tensor([3]))
     memory_tokens = Tokens(source_tokens.attention_mask[rows], source_tokens.positions[rows])
-    step = model.decode(last, where, memory[rows], memory_tokens, cache=cache)
-    whole = model.decode(target, Tokens.whole(4), memory, source_tokens)
+    step = decoder(last, where, memory[rows], memory_tokens, cache=cache)
+    whole = decoder(target, Tokens.whole(4), memory, source_tokens)
     assert_same(step[:, 0], whole[rows, 3])
 
 
@@ -139,13 +138,6 @@ def test_a_cache_joins_texts_with_and_without_padding():
     assert tokens.attention_mask is not None
     assert tokens.attention_mask.tolist() == [[True, True, False, True], [True] * 4]
     assert tokens.positions.tolist() == [[0, 1, 0, 3], [0, 1, 2, 3]]
-
-
-@pytest.mark.parametrize("rows", [slice(0, 1), slice(-1, None), slice(2, 4)])
-def test_the_last_layer_computes_the_rows_that_are_read(registry, rows):
-    decoder = shake(language_model(registry)).eval().decoder
-    ids, tokens = padded(TEXTS, "left")
-    assert_same(decoder(ids, tokens, read=rows), decoder(ids, tokens)[:, rows])
 
 
 def test_a_language_model_starts_with_the_weights_of_the_classifier_of_its_cell(registry):

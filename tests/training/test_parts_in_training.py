@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import torch
-from small_runs import CLASSIFY, bench
 from token_splits import RUNTIME, split
 from torch import nn
 
@@ -22,7 +21,7 @@ from zoo.registry.cell import Cell
 from zoo.tasks.base import TaskSetup
 from zoo.tasks.classify import Classify, ClassifyOptions
 from zoo.training import checkpoint
-from zoo.training.trainer import Trainer, make_optimizer
+from zoo.training.trainer import Trainer, auxiliary_of, make_optimizer
 
 SIZES = Sizes(dim=8, layers=2, heads=2, ffn_dim=12, max_length=16, vocab_size=40)
 USUAL = {"attention": "fused", "pe": "rope", "norm": "layer", "block": "pre", "pool": "mean"}
@@ -89,6 +88,7 @@ def test_an_epoch_reports_the_mean_before_its_weight(parts):
     assert epoch["auxiliary: size"] == pytest.approx(sum(sizes) / 2, rel=1e-5)
     lengths = [b.ids.shape[1] * b.items for b in one.train.shuffled(5, 1, 0)]
     assert epoch["auxiliary: tokens"] == pytest.approx(sum(lengths) / 12)
+    assert list(auxiliary_of(epoch)) == ["size", "tokens"]
     assert one.run_epoch()["auxiliary: size"] == pytest.approx(sum(sizes) / 2, rel=1e-5)
     # Nothing is collected outside of training.
     assert one.model.encoder.losses is None
@@ -145,46 +145,3 @@ def test_a_resumed_training_with_such_parts_ends_with_the_same_bits(parts, tmp_p
     assert {**again, "seconds": 0} == {**curve[1], "seconds": 0}
     for one, other in zip(whole.model.parameters(), second.model.parameters(), strict=True):
         assert torch.equal(one, other)
-
-
-PLUGIN = """
-from paper_attention import register_attentions
-from paper_parts import register_parts
-from zoo import hookimpl
-
-
-@hookimpl
-def zoo_register(register):
-    register_attentions(register)
-    register_parts(register)
-"""
-
-
-def test_a_bench_records_an_auxiliary_loss(tmp_path, monkeypatch):
-    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("ZOO_PLUGINS", "")
-    (tmp_path / "papers.py").write_text(PLUGIN, "utf-8")
-    options = {
-        **CLASSIFY,
-        "data": "newswire(train=60,test=20)",
-        "attention": "score-residual,value-residual",
-        "ffn": "experts(experts=2),gelu",
-        "block": "macaron",
-        "pool": "two-queries",
-        "pe": "none",
-        "baseline": "none",
-        "phases": "train",
-        "seeds": (0,),
-        "epochs": 1,
-        "design": "one-factor",
-        "layers": 2,
-    }
-    outcome = bench(tmp_path / "out", options, plugins=(tmp_path / "papers.py",))
-    records = {"+".join(r.cell.values()): r for r in outcome.records}
-    assert len(records) == 3
-    for name, record in records.items():
-        assert record.status == "ok", record.reason
-        assert ("auxiliary" in record.metrics) == ("experts" in name)
-        if "experts" in name:
-            assert 0.9 < record.metrics["auxiliary"]["balance"] < 2.0
-            assert record.curve[-1]["auxiliary: balance"] == record.metrics["auxiliary"]["balance"]

@@ -17,8 +17,8 @@ from zoo.execution.open_setup import build_model, find_estimator, open_setup
 from zoo.models.seeding import derive, seeded
 from zoo.tasks.base import Estimator, Evaluation, TaskSetup
 from zoo.training import checkpoint
+from zoo.training.checkpoint import sample_outputs
 from zoo.training.device import resolve
-from zoo.training.sample_outputs import sample_outputs
 from zoo.training.trainer import Trainer, auxiliary_of
 
 CHECKPOINT = "checkpoint.safetensors"

@@ -267,7 +267,7 @@ def load_from(
     from safetensors.torch import load_file
     from tokenizers import Tokenizer
 
-    from zoo.training.sample_outputs import same_outputs
+    from zoo.training.checkpoint import same_outputs
 
     card = read(directory)
     try:

@@ -39,14 +39,11 @@ class Stack(nn.Module):
     """A stack of blocks over embedded tokens; built modules are passed in.
 
     position: adds to the embeddings. layer_positions: for each block the encoding that rotates and
-    biases there; by default ``position`` in all of them.
-    final_norm: the norm after the last block, for blocks that need one.
-    embedding_norm: a norm before the first block, as in BERT (Devlin et al. 2019).
-    max_length: the most tokens it takes, where one of its parts has a limit; None for no limit.
-    caches: whether its attention supports a cache.
-    all_positions: compute every position in the last block, also those that the caller does not
-    read.
-    losses: a list, while somebody collects the blocks' auxiliary losses.
+    biases there; by default ``position`` in all of them. final_norm: the norm after the last block,
+    for blocks that need one. embedding_norm: a norm before the first block, as in BERT (Devlin et
+    al. 2019). max_length: the most tokens it takes; None for no limit. caches: whether its
+    attention supports a cache. all_positions: compute every position in the last block, also those
+    that the caller does not read. losses: a list, while somebody collects the auxiliary losses.
     """
 
     losses: list[AuxiliaryLoss] | None = None
@@ -140,10 +137,9 @@ class Decoder(Stack):
         memory: Tensor | None = None,
         memory_tokens: Tokens | None = None,
         *,
-        read: slice | None = None,
         cache: DecoderCache | None = None,
     ) -> Tensor:
-        """Ids (B, L) to vectors (B, L, D), or to the positions of L in ``read``.
+        """Ids (B, L) to vectors (B, L, D).
 
         memory (B, Lm, D), memory_tokens: an encoder's output, for cross-attention.
         cache: of this decoder; ids and tokens are those after the ones it holds.
@@ -152,12 +148,7 @@ class Decoder(Stack):
             # The cache holds its keys and values: there is nothing new to project.
             memory, memory_tokens = memory[:, :0], memory_tokens[:0]
         layer = LayerContext(
-            tokens,
-            self.position,
-            causal=True,
-            read=read,
-            memory=memory,
-            memory_tokens=memory_tokens,
+            tokens, self.position, causal=True, memory=memory, memory_tokens=memory_tokens
         )
         return self.run(ids, layer, cache)
 

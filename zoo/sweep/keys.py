@@ -49,7 +49,6 @@ HARMLESS = {
     "registry/": "finds parts by the names that the record has; cell.py counts",
     "sweep/": "decides what is done, which the record says; cost.py counts for costs at lengths",
     "training/checkpoint.py": "a training that was interrupted has the numbers of one that was not",
-    "training/sample_outputs.py": "verifies a saved model where it is loaded",
 }
 # What else processes import that train, and only costs depend on.
 OF_COSTS = ("measure/",)

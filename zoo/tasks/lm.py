@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field
 
 from zoo.config.reading import LabelColumn, Reading, TextColumn, part_of
 from zoo.config.sizes import Sizes
@@ -58,13 +57,10 @@ EVALUATION_BATCH = 128
 class PlainTextOptions(TaskOptions, Reading):
     """Options of every task on plain texts."""
 
-    data_fields = ("text_column", "label_column", "keep_duplicates", *Reading.model_fields)
+    data_fields = ("text_column", "label_column", *Reading.model_fields)
 
     text_column: TextColumn = "text"
     label_column: LabelColumn = "label"
-    keep_duplicates: bool = Field(
-        default=False, description="Train also on texts that are held out."
-    )
 
 
 @part("task", "lm", source="Radford et al. 2018, section 3.1")
@@ -96,7 +92,7 @@ class LanguageModelling(Task):
 
     def load(self, spec: str | None, options: Any, sizes: Sizes, registry: Registry) -> Loaded:
         texts, notices = load_texts(registry, spec or DEFAULT_DATA, part_of(LabelledTexts, options))
-        texts, duplicates = deduplicated(texts, notices, keep=options.keep_duplicates)
+        texts, duplicates = deduplicated(texts, notices, keep=False)
         encoded = self.encode(texts, sizes)
         train, held_out = (len(encoded.split(name).ids) for name in (TRAIN, VALIDATION))
         summary = (

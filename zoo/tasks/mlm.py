@@ -1,17 +1,13 @@
 """Masked language modelling: an encoder that predicts tokens from those on both sides of them.
 
 The texts are divided into windows of at most ``max_length`` word pieces, [CLS] included. A share of
-the pieces, or of the words, is to be predicted. In training they are drawn afresh in every epoch,
-and 80% of them are [MASK], 10% another piece, 10% what they are (Devlin et al. 2019, section 3.1).
-The share is 30% as in ModernBERT (Warner et al. 2024, section 2.2): more of a text is trained on in
-every step than with BERT's 15% (Wettig et al. 2023, Should You Mask 15% in Masked Language
-Modeling?).
+the pieces is to be predicted, 30% as in ModernBERT (Warner et al. 2024, section 2.2; Wettig et al.
+2023). In training they are drawn afresh in every epoch, and 80% of them are [MASK], 10% another
+piece, 10% what they are (Devlin et al. 2019, section 3.1).
 
-What is scored has masks of its own, the same for every model and seed, and each is [MASK]: the
-scores are those of tokens that the model does not see. Bits per byte are the nats of the masked
-pieces divided by ln 2 and by the bytes that these pieces stand for, without spaces. The texts are
-lowercased and without accents then, as their word pieces are; [UNK], whose bytes are not known, is
-never masked.
+What is scored has masks of its own, the same for every model and seed, and each is [MASK]. Bits per
+byte are the nats of the masked pieces divided by ln 2 and by the bytes that these pieces stand for:
+lowercased, without accents and spaces. [UNK], whose bytes are not known, is never masked.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The state of an interrupted training on disk, so that it can be resumed.
+"""The state of a training on disk, and the outputs by which a trained model is known again.
 
 One safetensors file holds everything: it cannot run code when it is read, and replacing one file
 is atomic. On a CPU a resumed training ends with the same bits as one that was not interrupted.
@@ -7,16 +7,28 @@ is atomic. On a CPU a resumed training ends with the same bits as one that was n
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
+from torch import Tensor, nn
 
+from zoo.errors import DivergedError
 from zoo.files import replacing
+from zoo.models.architectures import evaluating
 from zoo.training.trainer import Trainer
+
+# Of a model and texts as ids: scores (texts, n).
+Scores = Callable[[nn.Module, Sequence[Sequence[int]]], Tensor]
+
+LENGTHS = (16, 7)  # tokens; unequal, so that padding is covered as well
+FIRST = 2  # [CLS], the first token of every text
+# Relative to the largest score. Another machine's float32 differs by less than 1% of this.
+TOLERANCE = 1e-3
 
 
 def save(file: Path, trainer: Trainer, curve: list[dict[str, float]]) -> None:
@@ -74,3 +86,29 @@ def write_tensors(
 def _part(tensors: dict[str, torch.Tensor], prefix: str) -> dict[str, torch.Tensor]:
     """The tensors whose names have this prefix, by the rest of their names."""
     return {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
+
+
+def sample_outputs(
+    model: nn.Module, scores: Scores, vocab_size: int, max_length: int
+) -> dict[str, Any]:
+    """The model's scores, in float32, for made-up texts: ``ids`` and ``scores``, plain lists.
+
+    Raises DivergedError where a score is not finite.
+    """
+    draw = np.random.default_rng(0)
+    lengths = [min(length, max_length) - 1 for length in LENGTHS]
+    ids = [[FIRST, *draw.integers(FIRST, vocab_size, length).tolist()] for length in lengths]
+    with evaluating(model):
+        values = scores(model, ids).float().cpu()
+    if not values.isfinite().all():
+        raise DivergedError("the trained weights give scores that are not finite")
+    return {"ids": ids, "scores": values.tolist()}
+
+
+def same_outputs(model: nn.Module, scores: Scores, saved: dict[str, Any]) -> bool:
+    """Whether the model, in evaluation mode, still gives what ``sample_outputs`` returned."""
+    wanted = np.asarray(saved["scores"], dtype=np.float32)
+    with evaluating(model):
+        values = scores(model, saved["ids"]).float().cpu().numpy()
+    limit = TOLERANCE * max(1.0, np.abs(wanted).max())
+    return values.shape == wanted.shape and bool(np.abs(values - wanted).max() <= limit)

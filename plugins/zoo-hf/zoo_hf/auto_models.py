@@ -31,7 +31,7 @@ from zoo.models.architectures import Classifier, Tagger
 from zoo.models.build import StackOptions, build_classifier, build_tagger
 from zoo.models.stack import Encoder, Stack
 from zoo.registry.cell import Cell
-from zoo.training.sample_outputs import Scores, same_outputs
+from zoo.training.checkpoint import Scores, same_outputs
 from zoo.training.trainer import AuxiliaryLosses
 from zoo_hf.plugin_files import components
 from zoo_hf.zoo_config import ZooConfig
