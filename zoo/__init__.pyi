@@ -196,8 +196,8 @@ def bench(
         characters.  [classify, lm, mlm only; default: yes]
     group_column: Column of the texts' groups (language, year), in files and Hub data, by
         which scores are reported too; by default there are none.  [classify, tag only]
-    keep_duplicates: Train also on documents that are in the test split.  [classify, lm,
-        mlm, tag only; default: no]
+    keep_duplicates: Train also on documents that are in the test split.  [classify, tag
+        only; default: no]
     head_hidden: Width of the head's hidden layer; 0: none.  [classify, tag only; default:
         0]
     text_column: Column of the texts; in files and Hub data. Of several, as in title,body,
@@ -402,8 +402,8 @@ def train(
         characters.  [classify, lm, mlm only; default: yes]
     group_column: Column of the texts' groups (language, year), in files and Hub data, by
         which scores are reported too; by default there are none.  [classify, tag only]
-    keep_duplicates: Train also on documents that are in the test split.  [classify, lm,
-        mlm, tag only; default: no]
+    keep_duplicates: Train also on documents that are in the test split.  [classify, tag
+        only; default: no]
     head_hidden: Width of the head's hidden layer; 0: none.  [classify, tag only; default:
         0]
     text_column: Column of the texts; in files and Hub data. Of several, as in title,body,

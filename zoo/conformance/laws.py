@@ -302,7 +302,7 @@ def _tiny_run(made: Any, reads: tuple[str, ...], registry: Any) -> None:
     trainer = Trainer(
         model, train, lambda m, batch: made.loss(setup, m, batch), setup.training, runtime, 0
     )
-    losses = [trainer.run_epoch().loss for _ in range(setup.training.epochs)]
+    losses = [trainer.run_epoch()["loss"] for _ in range(setup.training.epochs)]
     falls = losses[-1] < losses[0]
     must(falls, f"in {len(losses)} epochs the loss goes from {losses[0]:.4g} to {losses[-1]:.4g}")
     metrics = made.metrics_from(registry, encoded.label_names)
