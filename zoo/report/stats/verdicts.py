@@ -142,9 +142,8 @@ class Verdicts:
         return better if difference.real else 0
 
     def best_of(self, rows: Sequence[Row]) -> Row | None:
-        """The row with the best mean of those that are ranked; None where there is none."""
-        of = [row for row in rows if row.name in self._ranked]
-        return max(of, key=lambda row: row.metric.better(row.mean), default=None)
+        """The row with the best mean; None where there is none."""
+        return max(rows, key=lambda row: row.metric.better(row.mean), default=None)
 
     @cached_property
     def _better(self) -> dict[str, list[Row]]:
@@ -160,18 +159,13 @@ class Verdicts:
         Without those that are significantly worse than another cell, as where the best one varies
         more from seed to seed.
         """
-        cells = [row for row in self.rows if not row.baseline]
-        best = self.best_of(cells)
+        cells = {row.name: row for row in self.rows if not row.baseline}
+        best = self.best_of([*cells.values()])
         if best is None:
             return []
-        others = [
-            row.name
-            for row in cells
-            if row is not best
-            and self.verdict(row.name, best.name) == 0
-            and all(other.baseline for other in self._better[row.name])
-        ]
-        return [best.name, *others]
+        lost = {name for name in cells if not all(row.baseline for row in self._better[name])}
+        ties = [name for name in cells if self.verdict(name, best.name) == 0 and name not in lost]
+        return [best.name, *(name for name in ties if name != best.name)]
 
     def equal_rows(self) -> list[list[Row]]:
         """Groups of at least two rows whose results are the same with every seed."""

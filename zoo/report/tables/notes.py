@@ -44,12 +44,10 @@ def _conclusion(run: EvaluatedRun, cells: Sequence[Row]) -> str:
         score += f", better than the {'other cell' if len(others) == 1 else 'other cells'}"
     tied = f" Not told apart from {name}: {_names(run, ties)}." if ties else ""
     if baseline is None:
-        use = (
-            f"Use {name}: {score}"
-            if run.tied_cells()
-            else f"Undecided: {name} has the best {score}"
-        )
-        return f"{use}.{tied}" if others else f"{name} has {score}."
+        if not others:
+            return f"{name} has {score}."
+        use = f"Use {name}:" if run.tied_cells() else f"Undecided: {name} has the best"
+        return f"{use} {score}.{tied}"
     rival, bar = run.short_name(baseline), run.score_text(baseline.name)
     against = [run.verdicts.verdict(row.name, baseline.name) for row in [best, *cells]]
     if 1 in against:
@@ -116,9 +114,7 @@ def notes_of(run: EvaluatedRun) -> list[str]:
         _speed(run),
         _visible(run),
         _equal_rows(run),
-        f"Chance level of {run.metric.label}: {run.metric.format(run.chance)}."
-        if run.chance is not None
-        else "",
+        _chance(run),
         _tuning(run),
         *run.remarks,
         made_on(run.typical, run.metric),
@@ -133,13 +129,11 @@ def _seeds(run: EvaluatedRun) -> str:
     counts = [len({record.seed for record in row.trained.values()}) for row in cells]
     if not counts:
         return ""
-    fixed = " A deterministic fit is the same with every seed, and has no interval."
-    lower = f" Lower {run.metric.label} is better."
+    lower = "" if run.metric.higher_is_better else f" Lower {run.metric.label} is better."
     return (
         f"Seeds: {from_to(min(counts), max(counts))} per row, paired across rows. ± is the 95% "
-        f"interval of the mean over at least {ENOUGH} seeds. The variances of all rows are shrunk "
-        f"towards each other.{fixed if any(row.deterministic for row in run.rows) else ''}"
-        f"{'' if run.metric.higher_is_better else lower}"
+        f"interval of the mean over at least {ENOUGH} seeds; a deterministic fit has none. The "
+        f"variances of all rows are shrunk towards each other.{lower}"
     )
 
 
@@ -217,20 +211,23 @@ def _equal_rows(run: EvaluatedRun) -> str:
     return note
 
 
+def _chance(run: EvaluatedRun) -> str:
+    if run.chance is None:
+        return ""
+    return f"Chance level of {run.metric.label}: {run.metric.format(run.chance)}."
+
+
 def _tuning(run: EvaluatedRun) -> str:
-    """Which settings were tried, and on what."""
+    """Which settings were tried."""
     first = next((row for row in run.recorded_rows if row.chosen and row.trials), None)
     if first is None:
         return ""
-    config = first.trials[0].config
-    tuning, part = config["tuning"], "the validation"
-    if not config["data"].get("validation"):
-        part = f"{tuning['share']:.0%} of the training"
+    tuning = first.trials[0].config["tuning"]
     tried = [f"{n} of {', '.join(map(str, v))}" for n, v in tuning["values"].items()]
     return (
-        f"Each row was trained with {' and '.join(tried)} and scored on {part} split "
-        f"({counted(tuning['seeds'], 'seed')}). The value in the table was chosen by that score, "
-        "and then trained on the whole training split."
+        f"Chosen for each row by its score on texts held out from training, "
+        f"{counted(tuning['seeds'], 'seed')}: {' and '.join(tried)}. Each was then trained on the "
+        "whole training split."
     )
 
 
