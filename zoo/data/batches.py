@@ -92,7 +92,8 @@ class PaddedSplit(Split[Batch]):
     def __init__(
         self, arrays: TokenArrays, device: torch.device, targets: str | None = "labels"
     ) -> None:
-        self.device, self.per_token = device, targets == "tags"
+        self.arrays, self.device, self.column = arrays, device, targets
+        self.per_token = targets == "tags"
         self.lengths = arrays.lengths
         self.ids = torch.from_numpy(np.array(arrays.ids, dtype=np.int64)).to(device)
         self.starts = torch.from_numpy(np.array(arrays.offsets[:-1])).to(device)
@@ -108,13 +109,7 @@ class PaddedSplit(Split[Batch]):
 
     def subset(self, rows: np.ndarray) -> Self:
         """Only these texts, in this order."""
-        part = copy.copy(self)
-        picked = torch.from_numpy(rows).to(self.device)
-        part.lengths, part.scored = self.lengths[rows], self.scored[rows]
-        part.starts, part._lengths = self.starts[picked], self._lengths[picked]
-        if self.targets is not None and not self.per_token:
-            part.targets = self.targets[picked]
-        return part
+        return type(self)(self.arrays.take(rows), self.device, self.column)
 
     def batch(self, rows: np.ndarray) -> Batch:
         lengths = self.lengths[rows]

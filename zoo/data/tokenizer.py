@@ -10,13 +10,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from zoo.errors import ZooError, one_line
+from zoo.errors import ZooError
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -184,13 +183,3 @@ def byte_lengths(tokenizer: Tokenizer) -> npt.NDArray[np.int64]:
     for piece, number in tokenizer.get_vocab().items():
         lengths[number] = 0 if " " in piece else len(piece)  # a character of a piece is a byte
     return lengths
-
-
-def read_tokenizer(file: Path) -> Tokenizer:
-    """The tokenizer in a file; ZooError where there is none."""
-    from tokenizers import Tokenizer
-
-    try:
-        return Tokenizer.from_file(str(file))
-    except Exception as error:  # the library raises no narrower class
-        raise ZooError(f"{file} is not a tokenizer: {one_line(error)}") from error

@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import itertools
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Final, NamedTuple, Self
@@ -84,7 +84,12 @@ class DataSet:
                     pieces += [text] if target is None else [text, target]
                 else:
                     pieces += [str(target), text]
-        return content_digest([*pieces, *(self.splits[TEST].groups if TEST in self.splits else [])])
+        digest = hashlib.sha256()
+        for piece in (*pieces, *(self.splits[TEST].groups if TEST in self.splits else ())):
+            if isinstance(piece, str):  # after its length, so that "ab", "c" and "a", "bc" differ
+                piece = f"{len(piece.encode())}:{piece}".encode()
+            digest.update(piece)
+        return digest.hexdigest()
 
     @cached_property
     def duplicates(self) -> int:
@@ -238,17 +243,3 @@ def plain_words(text: str) -> str:
 def _plain(split: Examples) -> list[str]:
     """The texts of a split as ``plain_words``; a list of tokens as one text."""
     return [plain_words(text if isinstance(text, str) else " ".join(text)) for text in split.texts]
-
-
-def content_digest(pieces: Iterable[str | bytes]) -> str:
-    """SHA-256 in hex of the pieces one after another; bytes go in as they are.
-
-    A text goes in after its length, so that "ab", "c" and "a", "bc" differ.
-    """
-    digest = hashlib.sha256()
-    for piece in pieces:
-        if isinstance(piece, str):
-            encoded = piece.encode()
-            piece = b"%d:" % len(encoded) + encoded
-        digest.update(piece)
-    return digest.hexdigest()
