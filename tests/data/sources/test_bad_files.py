@@ -197,6 +197,21 @@ def test_labels_that_differ_in_case_or_spaces_only_are_refused(tmp_path, labels)
     refused(says, read, path)
 
 
+def test_labels_that_differ_by_what_nobody_sees_are_one(tmp_path):
+    names = ["a", "a\u200b", "\u202aa", "\uff41", "1", "1.0", "1", "1"] * 2
+    path = tmp_path / "x.csv"
+    path.write_text("text,label\n" + "".join(f"t {n},{name}\n" for n, name in enumerate(names)))
+    assert read(path)[0].label_names == ["1", "a"]
+
+
+def test_a_text_of_nothing_to_see_is_empty_and_a_label_is_no_text(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text(rows() + "\u200b\u202a,a\n")
+    refused("line 10: 'text' is empty", read, path)
+    says = "'label' is both --text-column and --label-column|--label-column and --text-column"
+    refused(says, read, path, text_column="text,label")
+
+
 def test_other_letters_are_other_labels(tmp_path):
     names = ["かき", "がき", "a-b", "a_b", "1", "01", "Zurich", "Zürich"] * 2
     path = tmp_path / "x.csv"

@@ -61,6 +61,12 @@ def test_a_test_file_is_the_test_split(tmp_path):
     assert corpus.test.texts[0] == "test a 0"
     assert (notices, corpus.notes) == ([], {"split": "test split from held out.csv"})
     refused(r"no file or directory '.*nowhere.csv'", read, train, test="nowhere.csv")
+    folder = tmp_path / "both"
+    folder.mkdir()
+    write(folder / "test.csv", {"a": 2, "b": 2}, "test")
+    assert len(read(train, test=str(folder))[0].test.texts) == 4
+    write(folder / "train.csv", {"a": 9, "b": 9}, "train")
+    assert len(read(train, test=str(folder))[0].test.texts) == 4  # its train split is not scored
     says = "--test and --test-size: a test file, or a part held out"
     refused(says, read, train, test=str(test), test_size=0.5)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from zoo.data.sources.corpus import Corpus
 from zoo.data.sources.frames import SPLIT_NAMES, Table
 from zoo.data.sources.row_reader import NAMES_COLUMN, LabelledTexts, RowReader
-from zoo.errors import ZooError
+from zoo.errors import ZooError, one_line
 from zoo.files import scratch_directory
 
 if TYPE_CHECKING:
@@ -66,7 +66,10 @@ def load(repository: str, reader: RowReader, *, name: str = "") -> tuple[Any, li
                 if split in SPLIT_NAMES and split not in tables:
                     tables[split] = [Table.of(f"{name}, {called}", numbered)]
     except Exception as error:  # the client and datasets raise many kinds
-        raise HubError(name, _first_sentence(error)) from error
+        # Of a file that it cannot read, datasets says why only in the cause.
+        is_vague = type(error).__name__ == "DatasetGenerationError"
+        reason = one_line((is_vague and error.__cause__) or error).partition(". ")[0]
+        raise HubError(name, reason[:400]) from error
     made, notices = reader.data_set(name, tables)
     source = f"https://huggingface.co/datasets/{match['id']}"
     made.notes.update(source=source, revision=folder.name)
@@ -144,11 +147,3 @@ def _quiet(library: ModuleType) -> Iterator[None]:
         logger.setLevel(level)
         if not hidden:
             library.enable_progress_bars()
-
-
-def _first_sentence(error: Exception) -> str:
-    """An error in one line; the client's run over paragraphs, of which the first says what."""
-    # Of a file that it cannot read, datasets says why only in the cause.
-    error = cast(Any, type(error).__name__ == "DatasetGenerationError" and error.__cause__) or error
-    first = re.split(r"\n\s*\n|\. ", str(error).strip(), maxsplit=1)[0]
-    return f"{type(error).__name__}: {' '.join(first.split())}"[:400].rstrip(".")
