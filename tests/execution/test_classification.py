@@ -62,12 +62,6 @@ def test_an_exception_becomes_a_status(error, status, reason, rejected):
     assert type(error).__name__ in failure.traceback
 
 
-def test_a_reason_of_great_length_is_cut_and_the_traceback_is_not():
-    failure = from_exception(raised(RuntimeError("x" * 5000)))
-    assert len(failure.reason) < 400
-    assert "x" * 5000 in failure.traceback
-
-
 def test_a_failure_that_is_classified_already_stays_as_it_is_also_through_a_pipe():
     failure = JobError("timeout", "took longer than 3 s", "trace", rejected=True)
     assert from_exception(failure) is failure

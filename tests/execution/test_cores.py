@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from zoo.errors import ZooError
-from zoo.execution import machine
 from zoo.execution.base import Limits
 from zoo.execution.local import InlineExecutor, LocalExecutor
 from zoo.execution.machine import default_threads, own_cores
@@ -48,8 +47,3 @@ def test_trainings_share_the_cores_and_their_threads_depend_on_the_plan_alone(
 def test_inline_refuses_what_takes_other_processes(asked):
     with pytest.raises(ZooError, match="use --on local"):
         InlineExecutor().default_limits(asked)
-
-
-def test_threads_that_are_asked_for_are_given(monkeypatch):
-    monkeypatch.setattr(machine, "own_cores", lambda: 2)
-    assert LocalExecutor().default_limits(Limits(0, 5)).threads == 5

@@ -8,7 +8,6 @@ from typing import Any
 
 import psutil
 import pytest
-import torch
 from safetensors.torch import load_file
 from small_runs import (
     CLASSIFY,
@@ -114,24 +113,6 @@ def test_a_training_that_one_began_is_resumed_by_the_other(options, inline, firs
     assert record.curve[0]["seconds"] == interrupted
     assert by_key(resumed.records).items() <= by_key(inline.records).items()
     assert not (out / "unfinished").exists()
-
-
-@pytest.mark.parametrize("executor", [InlineExecutor, LocalExecutor])
-def test_every_job_starts_comes_further_and_ends_once(executor, small, tmp_path):
-    setup = prepared(small).setup
-    jobs = [TrainJob(setup, f"seed {n}", f"key{n}", model=cell(), seed=n) for n in range(2)]
-    torch.set_num_threads(2)
-    try:
-        events = list(executor().run(jobs, limits=Limits(threads=1), directory=tmp_path))
-        assert torch.get_num_threads() == 2
-    finally:
-        torch.set_num_threads(1)
-    for job in jobs:
-        own = [event for event in events if event.job == job]
-        assert [type(event) for event in own] == [Started, Progress, Progress, Ended]
-        assert [event.step.done for event in own if isinstance(event, Progress)] == [1, 2]
-        (result,) = (event.result for event in own if isinstance(event, Ended))
-        assert (result.status, result.environment["threads"]) == ("ok", 1)
 
 
 def test_weights_are_an_artifact_until_the_next_event(small, tmp_path):

@@ -6,7 +6,6 @@ import os
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -21,31 +20,11 @@ from zoo.execution.base import Limits
 from zoo.execution.failures import JobError
 from zoo.execution.process import Worker
 
-# What Windows lacks, for the process that submits and for all that it starts; `resource` is what
-# psutil for Linux needs.
-NO_POSIX = """
-import os, signal, socket, sys
-sys.modules["fcntl"] = None
-for module, name in ((os, "fork"), (socket, "send_fds"), (signal, "pthread_sigmask")):
-    delattr(module, name)
-"""
 # The server is killed whenever it starts.
 KILLED = """
 import os, signal, sys
 if "fork_workers" in " ".join(sys.orig_argv):
     os.kill(os.getpid(), signal.SIGKILL)
-"""
-SCRIPT = """
-print("begun")
-from pathlib import Path
-from zoo.execution.base import Limits
-from zoo.execution.process import Worker
-from zoo.execution.failures import JobError
-worker = Worker(Limits(), Path("log"))
-try:
-    worker.call("os:_exit", 3)
-except JobError as failure:
-    print(failure)
 """
 # Calls of workers. Reading an Unreadable raises, as where a plug-in file is not loaded.
 CALLS = """
@@ -93,25 +72,6 @@ def calls(tmp_path, monkeypatch) -> Path:
     (tmp_path / "calls.py").write_text(CALLS)
     monkeypatch.syspath_prepend(tmp_path)
     return tmp_path
-
-
-def test_a_script_without_a_main_guard_starts_workers_where_nothing_can_be_forked(
-    tmp_path, monkeypatch
-):
-    """No fcntl, no pthread_sigmask, no fork: as on Windows."""
-    (tmp_path / "sitecustomize.py").write_text(NO_POSIX)
-    (tmp_path / "script.py").write_text(SCRIPT)
-    done = subprocess.run(
-        [sys.executable, "script.py"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    said = ["begun", "the process exited with status 3"]
-    assert done.stdout.splitlines() == said, done.stderr
 
 
 def kill_the_server() -> None:
@@ -220,24 +180,3 @@ def test_a_worker_has_what_it_is_given_and_a_thread_of_a_component_that_fails_en
         assert worker.call("os:getcwd", seconds=60) == os.getcwd()
         assert worker.call("calls:fail_in_a_thread", seconds=60) is None
     assert "RuntimeError" in (calls / "log").read_text()
-
-
-def test_the_main_module_stays_as_it_is_while_a_worker_starts(tmp_path):
-    """Another thread may look for a class there, as pickle does."""
-    main, stop = sys.modules["__main__"], threading.Event()
-    others: list[object] = []
-
-    def watch() -> None:
-        while not stop.is_set():
-            if sys.modules["__main__"] is not main:
-                others.append(sys.modules["__main__"])
-
-    watching = threading.Thread(target=watch)
-    watching.start()
-    try:
-        with Worker(Limits(), tmp_path / "log") as worker:
-            assert worker.call("os:getpid") > 0
-    finally:
-        stop.set()
-        watching.join()
-    assert others == []

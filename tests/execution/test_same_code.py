@@ -14,7 +14,7 @@ from small_runs import CLASSIFY, cell, prepared
 from wheels import write_wheel
 
 from zoo import __version__
-from zoo.execution.base import CostJob, CostMember, Ended, Executor, Job, Limits, Result, TrainJob
+from zoo.execution.base import Ended, Executor, Job, Limits, Result, TrainJob
 from zoo.execution.local import InlineExecutor, LocalExecutor
 from zoo.registry import BUILT_IN
 
@@ -123,14 +123,6 @@ def test_another_machine_refuses_the_job(executor, source, version, says, job, t
     assert re.match(f"the job needs zoo-mine 1.0.*{says}", line)
     if says == OTHER_CODE:
         assert "it has other code in zoo_mine; install the same code there" in line
-
-
-def test_a_cost_measurement_is_refused_as_a_whole(job, tmp_path):
-    cost = CostJob(job.setup, "group", "key", members=(CostMember(job.model),), blocks=1)
-    with machine(tmp_path, SOURCE, version="2.0").on_the_path():
-        refused = result(LocalExecutor(), cost, tmp_path)
-    assert (refused.rejected, refused.members) == (True, ())
-    assert "zoo-mine 2.0" in refused.reason
 
 
 @pytest.mark.parametrize(

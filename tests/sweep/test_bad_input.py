@@ -118,36 +118,3 @@ def test_one_line_says_what_is_wrong_and_what_would_be_right(arguments, says, no
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
 def test_a_gpu_that_is_not_there_is_refused_by_name(small, no_run):
     assert "--device cuda" in no_run(*flags(small), "--device", "cuda")
-
-
-GOOD = "text,label\n" + "".join(f"word{i} and more,{'ab'[i % 2]}\n" for i in range(20))
-TAGGED = "Anna B-PER\nruns O\n\nBen B-PER\nruns O\n"
-NO_UTF_8 = GOOD.encode() + b"caf\xc3\xa9,a\nd\xc3\xa9j\xc3\xa0,b\n\xff\xfe broken,a\n"
-UNEQUAL = '{"tokens": ["a", "b"], "tags": ["X", "Y"]}\n{"tokens": ["a", "b"], "tags": ["X"]}\n'
-
-
-@pytest.mark.parametrize(
-    ("ending", "train", "test", "says"),
-    [
-        ("csv", "", GOOD, "empty"),
-        ("csv", "words,label\nhello,a\n", GOOD, "'text'"),
-        ("csv", "text,class\nhello,a\n", GOOD, "'label'"),
-        ("csv", "text,label\nhello,a\nbye,a\n", "text,label\nhello,a\n", "two are needed"),
-        ("csv", GOOD + ",a\n", GOOD, "text"),
-        ("csv", NO_UTF_8, GOOD, "UTF-8"),
-        ("jsonl", UNEQUAL, '{"tokens": ["a"], "tags": ["X"]}\n', "line 2: it has 2 tokens but 1"),
-        ("conll", TAGGED + "\nRome\n", TAGGED, "train.conll, line 7: 1 column, where line 1"),
-    ],
-    ids=[
-        "empty", "no text", "no label", "one class", "empty text", "broken UTF-8",
-        "unequal lists", "no tag",
-    ],
-)  # fmt: skip
-def test_bad_data_are_refused_in_one_line(ending, train, test, says, tmp_path, no_run):
-    data = tmp_path / "data"
-    data.mkdir()
-    (data / f"train.{ending}").write_bytes(train.encode() if isinstance(train, str) else train)
-    (data / f"test.{ending}").write_text(test)
-    task = "classify" if ending == "csv" else "tag"
-    arguments = ["--task", task, "--data", str(data)]
-    assert says in no_run(*arguments)

@@ -131,22 +131,6 @@ def test_a_bag_of_words_is_that_of_scikit_learn_on_the_texts_that_it_reads(whole
     assert (record.metrics["accuracy"] == 1) == whole
 
 
-def test_a_third_partys_baseline_reads_the_same_without_code_of_its_own(outcome, data):
-    """It looks up the last word, which alone tells the class, and is cut from all texts."""
-    rows = baselines(outcome)
-    assert rows["last-word(whole=True)"].metrics["accuracy"] == 1
-    (texts, labels), (scored, true) = texts_of(data, "train"), texts_of(data, "test")
-    seen: dict[str, Counter[int]] = {}
-    for text, label in zip(cut(outcome, texts), labels, strict=True):
-        seen.setdefault(text.split()[-1], Counter())[label] += 1
-    guesses = [
-        seen.get(text.split()[-1], Counter([0])).most_common(1)[0][0]
-        for text in cut(outcome, scored)
-    ]
-    expected = np.mean(np.array(guesses) == np.array(true))
-    assert rows["last-word"].metrics["accuracy"] == pytest.approx(expected) != 1
-
-
 def test_a_deterministic_fit_is_made_once_and_called_that(outcome):
     trained = Counter(r.name for r in outcome.records if r.kind == "train")
     assert trained["tfidf-logreg"] == trained["majority"] == 1

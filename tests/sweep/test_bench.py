@@ -212,15 +212,6 @@ def test_a_combination_that_cannot_work_is_a_skipped_row_with_its_reason(tmp_pat
     assert [r.status for r in RecordFile(tmp_path).read()].count("skipped") == 1
 
 
-def test_the_tutorials_classifier_has_89605_parameters(tmp_path):
-    options = {"attention": "naive,split,packed,fused,torch", "pe": "none,sin", "norm": "none"}
-    options |= {"block": "bare", "ffn": "none", "pool": "cls", "head_hidden": 128, "dim": 64}
-    options |= {"heads": 8, "layers": 1, "vocab_size": 1000, "max_length": 16, "epochs": 1}
-    options |= {"data": "newswire(train=60,test=10)", "phases": "train", "baseline": "none"}
-    records = bench(tmp_path, {**options, "batch_size": 256, "threads": 1}).records
-    assert [record.metrics["params"] for record in records] == [89605] * 10
-
-
 def test_records_are_of_the_stated_schema_and_no_text_is_in_them_or_in_tables(finished, corpus):
     texts = pd.read_csv(corpus / "test.csv").text
     for name in ("records.jsonl", "table.csv", "table.md"):

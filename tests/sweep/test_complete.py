@@ -3,13 +3,10 @@
 import json
 
 import pytest
-from click.testing import CliRunner
 from example import run
 from refused import refused
 from small_runs import bench
 
-from bench.publish.__main__ import publish
-from zoo.cli.report import compare, report
 from zoo.errors import ZooError
 from zoo.sweep.records import read_run
 
@@ -53,17 +50,6 @@ def test_a_whole_run_is_read(tmp_path):
 def test_a_record_that_lacks_what_a_report_needs_is_named(tmp_path, number, change, message):
     damaged = written(tmp_path, number, change)
     refused(rf"records.jsonl:{number + 1}: incomplete record: .*{message}", read_run, damaged)
-
-
-def test_reports_comparisons_and_published_results_refuse_alike(tmp_path):
-    damaged = written(tmp_path / "bad", change=lambda v: v["metrics"].update(macro_f1="x"))
-    whole = written(tmp_path / "good")
-    for command, *arguments in ((report, damaged), (compare, whole, damaged)):
-        result = CliRunner().invoke(command, [str(a) for a in arguments])
-        assert isinstance(result.exception, ZooError)
-        assert "bad/records.jsonl:1: incomplete record: metrics.macro_f1" in str(result.exception)
-    refused(r"bad/records\.jsonl:1", publish, tmp_path / "bad", out=tmp_path / "out")
-    assert not (damaged / "report.html").exists()
 
 
 def test_a_run_does_not_go_on_with_a_record_that_no_report_would_read(small, tmp_path):

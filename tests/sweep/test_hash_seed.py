@@ -7,22 +7,11 @@ or the key by which its result is found again.
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+import json
 from pathlib import Path
 from typing import Any
 
-from small_runs import ENV, QUICK, TIMES
-
-from zoo.config.request import load_suite
-from zoo.registry.loading import load
-from zoo.sweep.cost import measure_rows
-from zoo.sweep.make_request import make_requests
-from zoo.sweep.prepare import open_executor
-from zoo.sweep.progress import Progress
-from zoo.sweep.records import RecordFile
-from zoo.sweep.run import prepare_run
+from small_runs import ENV, QUICK, TIMES, flags, zoo
 
 # Words by which documents are divided, numbers of classes, tags of few tokens, a pattern of parts,
 # parts with parameters, and two baselines: each is a collection that somebody may put in order.
@@ -51,26 +40,7 @@ from zoo import hookimpl
 def zoo_register(register):
     register("pool", "mine", "zoo.components.pool.pools:Mean", summary="mine")
 """
-
-
-def written(folder: Path) -> None:
-    """What a run takes, in a folder of its own."""
-    folder.mkdir()
-    (folder / "mine.py").write_text(PLUGIN)
-    (folder / "suite.toml").write_text(SUITE)
-
-
-def carry_out() -> None:
-    """The run of the suite in this folder, without tables."""
-    zoo = load(["mine.py"])
-    given = {n: QUICK[n] for n in ("dim", "heads", "ffn_dim", "threads", "device", "phases")}
-    given |= {"seeds": 1, "max_length": 24, "vocab_size": 150}
-    requests = make_requests(given, zoo.registry, load_suite("suite.toml"))
-    for number, request in enumerate(requests):
-        with open_executor(zoo, "inline") as executor:
-            prepared = prepare_run(request, zoo, executor, Progress())
-            with prepared.open(Path("out") / str(number)) as run:
-                measure_rows(run, run.train_rows())
+SIZES = {n: QUICK[n] for n in ("dim", "heads", "ffn_dim", "threads", "device", "phases")}
 
 
 def without_times(value: Any) -> Any:
@@ -81,34 +51,23 @@ def without_times(value: Any) -> Any:
     return [without_times(one) for one in value] if isinstance(value, list) else value
 
 
-def records(folder: Path) -> dict[str, list[Any]]:
+def records(folder: Path, seed: str) -> dict[str, list[Any]]:
+    """Data set to its records; the run has a folder and a cache of its own."""
+    folder.mkdir()
+    (folder / "mine.py").write_text(PLUGIN)
+    (folder / "suite.toml").write_text(SUITE)
+    words = flags({**SIZES, "seeds": 1, "max_length": 24, "vocab_size": 150})
+    environment = ENV | {"PYTHONHASHSEED": seed, "ZOO_CACHE": str(folder / "cache")}
+    words += ["--suite", "suite.toml", "--on", "inline", "--out", "out", "--quiet"]
+    done = zoo("bench", *words, cwd=folder, env=environment)
+    assert done.returncode == 0, done.stderr
     return {
-        file.parent.name: [
-            without_times(record.model_dump(mode="json"))
-            for record in RecordFile(file.parent).read()
-        ]
+        file.parent.name: [without_times(json.loads(line)) for line in file.open()]
         for file in sorted(folder.glob("out/*/records.jsonl"))
     }
 
 
-def test_records_are_the_same_whatever_the_hash_seed(tmp_path, monkeypatch):
-    """One run is in this process. Each has its own cache: nothing is taken from the other."""
-    here, there = tmp_path / "here", tmp_path / "there"
-    seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
-    environment = ENV | {"PYTHONHASHSEED": seed, "ZOO_CACHE": str(there / "cache")}
-    script = (
-        f"import sys; sys.path[:] = {sys.path}; import test_hash_seed; test_hash_seed.carry_out()"
-    )
-    written(there)
-    with subprocess.Popen(
-        [sys.executable, "-c", script], cwd=there, env=environment, stderr=subprocess.PIPE
-    ) as process:
-        written(here)
-        monkeypatch.chdir(here)
-        monkeypatch.setenv("ZOO_CACHE", str(here / "cache"))
-        carry_out()
-        _, said = process.communicate(timeout=240)
-    assert process.returncode == 0, said.decode()
-    first, second = records(here), records(there)
+def test_records_are_the_same_whatever_the_hash_seed(tmp_path):
+    first, second = (records(tmp_path / seed, seed) for seed in ("1", "2"))
     assert [len(found) for found in first.values()] == [3, 3]
     assert first == second

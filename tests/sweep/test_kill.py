@@ -17,7 +17,7 @@ from typing import IO
 import pandas as pd
 import psutil
 import pytest
-from small_runs import FAILING, SIZES, bench, flags, result_of, zoo
+from small_runs import SIZES, bench, flags, result_of, zoo
 
 from zoo.sweep.records import RecordFile
 
@@ -193,16 +193,6 @@ def test_ctrl_c_leaves_what_is_finished_and_a_table_of_it(tmp_path, corpus):
     assert 0 < len(finished) < 7
     table = pd.read_csv(tmp_path / "table.csv")
     assert table.seeds.sum() == len(finished)
-
-
-@pytest.mark.slow
-def test_workers_in_a_step_that_never_ends_die_with_the_process_that_submits(tmp_path, corpus):
-    hangs = {"attention": "hangs", "plugin": FAILING, "pe": "sin", "baseline": "none", "seeds": 2}
-    process = start(arguments(corpus, tmp_path, jobs=2, **hangs))
-    wait_for(lambda: len(list(tmp_path.glob("unfinished/*/output.log"))) == 2, process)
-    process.kill()
-    process.wait()
-    wait_for(lambda: not _alive(process.pid))
 
 
 def _alive(group: int) -> bool:

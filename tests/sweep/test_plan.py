@@ -104,16 +104,6 @@ def test_cells_say_whether_their_attention_is_exact(registry, attention, exact):
     assert {row.exact for row in baselines} == {False}
 
 
-def test_a_pattern_longer_than_the_layers_is_refused_before_anything_runs(registry):
-    options = {"attention": "fused,fused/naive/split", "baseline": "none"}
-    error = refused("pattern", plan_of, registry, **options)
-    assert str(error) == (
-        "--attention 'fused/naive/split' is a pattern of 3 components, and the model has 2 layers "
-        "(--set layers)"
-    )
-    assert len(plan_of(registry, **options, layers="3").runnable) == 2
-
-
 @pytest.mark.parametrize("attention", ["fused/fused/fused,naive,fused", "fused,fused/fused/fused"])
 def test_a_pattern_of_equal_parts_is_that_part(registry, attention):
     options = {"attention": attention, "baseline": "none"}

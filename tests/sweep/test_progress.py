@@ -13,7 +13,6 @@ from zoo.execution.base import (
     CostJob,
     Ended,
     JobSetup,
-    Notice,
     Progress,
     Result,
     Started,
@@ -93,19 +92,6 @@ def test_the_bar_of_a_run_is_full_when_its_jobs_have_ended():
     assert shown.bar.n == pytest.approx(2)
     assert "other: crashed: no such luck" in shown.bar.postfix
     shown.close()
-
-
-def test_a_pipe_names_the_node_of_each_job_and_what_was_lost():
-    stream = io.StringIO()
-    progress = Shown(stream)
-    progress.phase("train", 2)
-    progress.event(Started(JOB, "gpu-3"))
-    progress.event(Notice("again: some: gpu-3 was lost (its power was cut)"))
-    progress.event(Ended(JOB, Result(seconds=2.0), "gpu-1"), METRICS)
-    assert stream.getvalue().splitlines()[1:] == [
-        "again: some: gpu-3 was lost (its power was cut)",
-        f"train 1/2 {JOB.name}: ok [2.0 s] @gpu-1",
-    ]
 
 
 def test_the_time_left_is_said_once_two_jobs_have_ended():

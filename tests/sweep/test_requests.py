@@ -51,10 +51,3 @@ def test_options_of_python_mean_what_they_say_on_the_command_line(registry):
     # What is None is not given, also where the task has no use for it.
     nothing = {"pool": None, "masked": None, "dim": None}
     assert make_request({"task": "lm", **nothing}, registry).sizes.dim == 64
-
-
-def test_a_request_never_changes(registry):
-    request = make_request({}, registry)
-    with pytest.raises(ValueError, match="frozen"):
-        request.task = "lm"
-    assert type(request).model_validate(request.model_dump()) == request

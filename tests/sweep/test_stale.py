@@ -14,7 +14,7 @@ from factory import train_record, write_records
 from small_runs import CLASSIFY, bench, executor_plugin
 
 from zoo.cli import main
-from zoo.sweep.records import FILE, RecordFile
+from zoo.sweep.records import FILE
 
 PLUGIN = '''
 from zoo import hookimpl
@@ -128,19 +128,6 @@ def test_another_version_of_a_library_makes_records_stale(library, made, stale, 
     assert changes == [f"{library} 0.1, here {version(library)}"]
 
 
-def test_of_two_records_of_the_same_work_the_last_one_counts(made, stale, tmp_path):
-    records = RecordFile(made / "run").read()
-    old = records[0].model_copy(update={"code": {"components/pe/gone.py": "12345678"}})
-    with (file := RecordFile(tmp_path)).lock():
-        for record in (records[0], old):
-            file.append(record)
-    ((records_of, changes),) = stale(tmp_path).values()
-    assert (records_of, changes) == ({"train": 1}, ["components/pe/gone.py removed"])
-    with file.lock():
-        file.append(records[0])
-    assert stale(tmp_path) == {}
-
-
 def test_what_a_person_reads(made, tmp_path, said):
     assert said("stale", made, "--plugin", made / "mine.py").out == "No record is stale.\n"
     write_records(tmp_path / "old", [train_record("rope", seed, 5) for seed in (0, 1)])
@@ -149,17 +136,3 @@ def test_what_a_person_reads(made, tmp_path, said):
     assert row.endswith(f": 2 train: {OLD}")
     assert count == "Stale: 2 records."
     assert "mine.py not given here (--plugin)" in said("stale", made, status=1).out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        ([], "Missing argument 'DIR...'"),
-        (["nowhere"], "nowhere: no such directory"),
-        (["."], ".: no records.jsonl and no scale.jsonl in it"),
-        ([".", "--plugin", "nowhere.py"], "--plugin nowhere.py: no such file"),
-    ],
-)
-def test_bad_input_is_one_line(arguments, says, tmp_path, monkeypatch, refused_command):
-    monkeypatch.chdir(tmp_path)
-    assert refused_command("stale", *arguments).startswith(f"zoo stale: error: {says}")

@@ -13,7 +13,7 @@ from small_runs import CLASSIFY, bench
 from zoo.config.metric_description import MetricDescription
 from zoo.sweep.make_request import make_request
 from zoo.sweep.plan import chosen_settings, make_plan
-from zoo.sweep.records import Record, RecordFile
+from zoo.sweep.records import Record
 
 VALUES = (1e-7, 0.01)
 ACCURACY = MetricDescription(name="accuracy", label="accuracy")
@@ -148,23 +148,6 @@ def test_a_row_none_of_whose_trials_ends_well_says_so(corpus, tmp_path):
     trained = [r for r in outcome.records if r.kind == "train" and r.cell]
     assert [r.status for r in trained] == ["diverged"]
     assert "no lr could be chosen" in trained[0].reason
-
-
-@pytest.mark.parametrize("killed", ["after one trial", "after tuning"])
-def test_a_row_that_was_tuned_and_not_trained_goes_on_where_it_was(
-    records, corpus, tmp_path, killed
-):
-    trials = [r for r in records if r.kind == "tune" and r.cell["attention"] == "naive"]
-    there = trials[:1] if killed == "after one trial" else trials
-    left = [r for r in records if r in there or r.cell.get("attention") != "naive"]
-    file = RecordFile(tmp_path)
-    with file.lock():
-        for record in left:
-            file.append(record)
-    options = {**TUNED, "data": str(corpus), "seeds": 2}
-    again = bench(tmp_path, options)
-    assert again.trained == len(trials) - len(there) + 2  # seeds
-    assert sorted(again.records, key=str) == sorted(RecordFile(tmp_path).read(), key=str)
 
 
 @pytest.mark.parametrize(
