@@ -120,7 +120,6 @@ def test_a_rate_is_of_all_batches_each_with_the_median_of_its_turns():
     one = model([[10, 12], [20, 20]], train=[[1.0, 2.0, 100.0], [3.0]])
     # The first batch took 1, 100 and 3 seconds, the second one 2.
     assert rate(one, "train") == pytest.approx((10 + 20) / (3 + 2))
-    assert rate(one, "train", padded=True) == pytest.approx((12 + 20) / (3 + 2))
 
 
 def test_contention_is_the_median_of_wall_over_cpu_time():

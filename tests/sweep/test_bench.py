@@ -127,7 +127,6 @@ def test_costs_are_measured_on_the_same_batches_in_turns(records):
         for turns in (record.samples["turns"], record.samples["reference"]["turns"]):
             assert [len(blocks) for blocks in turns["train"]["cpu"]] == [1, 1]
         assert record.environment["threads"] == 1
-        assert record.metrics["train_padded_tokens_per_s"] >= record.metrics["train_tokens_per_s"]
         assert record.metrics["flops_per_token"] > 0
 
 

@@ -182,7 +182,6 @@ CHANGES: list[tuple[str, Callable[[str], str], set[str]]] = [
     ("components/attention/naive.py", statement, NAIVE),
     ("components/attention/base.py", statement, EVERY),
     ("components/baseline/tfidf_logreg.py", statement, {f"fit {kind}" for kind in KINDS}),
-    ("components/pe/__init__.py", statement, set()),
     ("tasks/classify.py", statement, EVERY - NAIVE),
     ("tasks/metrics.py", statement, TRAININGS),
     ("data/batches.py", statement, EVERY),
@@ -202,7 +201,6 @@ CHANGES: list[tuple[str, Callable[[str], str], set[str]]] = [
     ("execution/cost_job.py", statement, EVERY - TRAININGS),
     ("sweep/cost.py", statement, {one for one in EVERY if one.endswith("scale")}),
     ("sweep/run.py", statement, set()),
-    ("report/__init__.py", statement, set()),
     ("report/rows.py", statement, set()),
     ("cli/bench.py", statement, set()),
 ]

@@ -211,7 +211,7 @@ class Notice:
 Event = Started | Progress | Ended | Notice
 
 
-class Artifacts:
+class Artifacts(contextlib.AbstractContextManager["Artifacts"]):
     """Files of unfinished jobs within a run's directory, so that any executor can resume them.
 
     Each job has a directory under its key. As a context manager it removes the root at the end, if
@@ -240,9 +240,6 @@ class Artifacts:
         """
         shutil.rmtree(self.root / job.key, ignore_errors=True)
 
-    def __enter__(self) -> Artifacts:
-        return self
-
     def __exit__(self, *_: object) -> None:
         with contextlib.suppress(OSError):
             self.root.rmdir()
@@ -263,7 +260,7 @@ class Executor(ABC):
         same request resumes them, on this executor or another. Jobs that are ``alone`` come after
         the others. A result without an environment counts as of the machine that ran the run's
         InspectJob: an executor of several machines adds what is missing. Closing the iterator stops
-        the jobs. Raises ZooError, when called, for limits that the executor cannot keep.
+        the jobs.
         """
 
     def connect(self) -> None:
@@ -276,6 +273,8 @@ class Executor(ABC):
 
     def default_limits(self, asked: Limits, trainings: int = 1) -> Limits:
         """The limits, with what was not asked for (jobs 0, threads 0) as this executor has it.
+
+        Raises ZooError for limits that it cannot keep.
 
         trainings: models that the whole plan trains on this machine's CPU; 1 elsewhere, and for
         what runs alone. By default each has its share of the cores, as far as ``OMP_NUM_THREADS``

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import gc
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -151,11 +150,7 @@ class _Model:
 
     def prepare(self) -> dict[str, Any]:
         """Compile, and count: parameters, FLOPs, kernels, the tokens of each batch."""
-        self.runtime.synchronise()
-        start = time.perf_counter()
         self._train(self.batches[0])
-        self.runtime.synchronise()
-        first = time.perf_counter() - start
         with FlopCounterMode(display=False) as counter, _Kernels() as kernels:
             self._train(self.batches[0])
         flops = counter.get_total_flops()
@@ -163,11 +158,9 @@ class _Model:
             self._infer(batch)
         return {
             "params": sum(p.numel() for p in self.model.parameters() if p.requires_grad),
-            "first_step_seconds": first,
             "flops_per_token": flops / self.batches[0].padded_tokens if flops else None,
             "kernels": sorted(kernels.names),
             "batches": [[b.real_tokens, b.padded_tokens] for b in self.batches],
-            "latency_tokens": [b.real_tokens for b in self.singles],
         }
 
     def works(self) -> dict[str, Work]:

@@ -39,7 +39,6 @@ PREFIX = "encoder."  # of the encoder's tensors among those of a masked language
 class Stage:
     """The stage before a training. texts, tokens: how many it reads in an epoch."""
 
-    model: MaskedLanguageModel
     trainer: Trainer
     texts: int
     tokens: int
@@ -73,7 +72,7 @@ def stage_of(
         update={**changes, "label_smoothing": 0.0, "validation": 0.0}
     )
     trainer = Trainer(masked, split, masked_loss, training, runtime, job.seed)
-    return Stage(masked, trainer, len(texts), len(arrays.ids))
+    return Stage(trainer, len(texts), len(arrays.ids))
 
 
 def finish(stage: Stage, curve: Sequence[Mapping[str, float]], directory: Path) -> None:
@@ -87,7 +86,7 @@ def finish(stage: Stage, curve: Sequence[Mapping[str, float]], directory: Path) 
             "accuracy": curve[-1]["accuracy"],
         },
     }
-    encoder = stage.model.encoder.state_dict()
+    encoder = stage.trainer.model.encoder.state_dict()
     tensors = {f"{PREFIX}{name}": tensor for name, tensor in encoder.items()}
     checkpoint.write_tensors(directory / FINISHED, tensors, metrics)
     (directory / CHECKPOINT).unlink(missing_ok=True)

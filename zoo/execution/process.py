@@ -48,7 +48,7 @@ class Returned:
     value: Any = None
 
 
-class Worker:
+class Worker(contextlib.AbstractContextManager["Worker"]):
     """A process with torch imported, which does one thing at a time.
 
     log: the file that receives what the process prints. environment: further variables. Raises
@@ -64,9 +64,6 @@ class Worker:
         self._pipe = self._process.pipe
         variables = {**os.environ, **(environment or {})}
         self._send((list(sys.path), os.getcwd(), variables, limits, str(log)))
-
-    def __enter__(self) -> Worker:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()

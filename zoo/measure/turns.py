@@ -186,14 +186,14 @@ def contention(model: Mapping[str, Any]) -> float:
     return statistics.median(ratios) if ratios else 1.0
 
 
-def rate(model: Mapping[str, Any], phase: str, *, padded: bool = False) -> float:
-    """Tokens per second over all batches, each with the median of its turns."""
+def rate(model: Mapping[str, Any], phase: str) -> float:
+    """Real tokens per second over all batches, each with the median of its turns."""
     batches = _batches(model["properties"], phase)
     taken: dict[int, list[float]] = {}
     for process, blocks in enumerate(seconds(model, phase)):
         for number, step in enumerate(blocks):
             taken.setdefault(batch_of(process, number, len(batches)), []).append(step)
-    tokens = sum(batches[place][padded] for place in taken)
+    tokens = sum(batches[place][0] for place in taken)
     return tokens / sum(map(statistics.median, taken.values()))
 
 
@@ -205,14 +205,11 @@ def summarise(samples: dict[str, Any]) -> dict[str, Any]:
     return {
         "params": properties["params"],
         "train_tokens_per_s": rate(samples, "train"),
-        "train_padded_tokens_per_s": rate(samples, "train", padded=True),
         "infer_tokens_per_s": rate(samples, "infer"),
-        "infer_padded_tokens_per_s": rate(samples, "infer", padded=True),
         "latency_ms": statistics.median(latencies) if latencies else None,
         "peak_memory_mib": memory["training"]["peak_mib"],
         "infer_memory_mib": memory["inference"]["peak_mib"],
         "memory_how": memory["training"]["how"],
         "flops_per_token": properties.get("flops_per_token"),
-        "first_step_seconds": properties.get("first_step_seconds"),
         "kernels": properties["kernels"],
     }

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from zoo.config.places import refuse_unwritable
 from zoo.config.request import Request
 from zoo.config.settings import Training
 from zoo.execution.base import CostJob, CostMember, Job, Result
@@ -17,7 +16,6 @@ from zoo.registry import Choice
 from zoo.registry.cell import model_name
 from zoo.registry.loading import Zoo
 from zoo.sweep.keys import digest
-from zoo.sweep.make_request import refuse_several_values
 from zoo.sweep.plan import Row, cost_groups
 from zoo.sweep.prepare import open_executor
 from zoo.sweep.progress import Progress
@@ -112,8 +110,6 @@ def measure_lengths(
     Texts are made up and of full length. A cell that runs out of memory or time at one length is
     skipped at the larger ones. Raises ZooError for what cannot be had.
     """
-    refuse_unwritable(directory)
-    refuse_several_values(request, "--max-length with several lengths")
     with open_executor(zoo, on) as executor:
         prepared = prepare_run(request, zoo, executor, progress)
         with prepared.open(directory) as run:

@@ -37,9 +37,9 @@ def make_requests(
     """
     given = {name: value for name, value in given.items() if value is not None}
     known = _tables(suite.get("data"))
-    wanted = _tables(given.pop("data", None))
+    wanted = [_matched(table, known) for table in _tables(given.pop("data", None))]
     requests = []
-    for own in _matched(wanted, known) or known or [{}]:
+    for own in itertools.chain(*wanted) if wanted else known or [{}]:
         options = {**suite, **own}
         options |= given
         options["data"] = options.pop("name", None)
@@ -66,17 +66,12 @@ def _tables(data: Any) -> list[dict[str, Any]]:
     return tables
 
 
-def _matched(
-    wanted: Sequence[dict[str, Any]], known: Sequence[dict[str, Any]]
-) -> list[dict[str, Any]]:
-    """The tables wanted, each with what the suite says about a data set of this name."""
-    found = []
-    for table in wanted:
-        name = table["name"].strip()
-        same = [one for one in known if one["name"] == name]
-        same = same or [one for one in known if one["name"].partition("(")[0] == name]
-        found += [{**one, **table, "name": one["name"]} for one in same] or [table]
-    return found
+def _matched(wanted: Mapping[str, Any], known: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The table wanted, with what the suite says about data sets of this name, if it does."""
+    name = wanted["name"].strip()
+    same = [table for table in known if table["name"] == name]
+    same = same or [table for table in known if table["name"].partition("(")[0] == name]
+    return [{**table, **wanted, "name": table["name"]} for table in same] or [dict(wanted)]
 
 
 def make_request(options: Mapping[str, Any], registry: Registry) -> Request:
@@ -141,6 +136,8 @@ def make_request(options: Mapping[str, Any], registry: Registry) -> Request:
         )
     if made.lengths and made.data is not None:
         raise ZooError("--data has no effect with several --max-length: the texts are made up")
+    if made.lengths:
+        refuse_several_values(made, "--max-length with several lengths")
     return made
 
 

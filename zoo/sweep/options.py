@@ -48,14 +48,9 @@ class Option:
             return "float | Sequence[float]"
         return " | ".join(dict.fromkeys(_type(one.annotation) for one in self.fields))
 
-    @property
-    def default(self) -> str:
-        """The field's default, as it would be given; empty where there is none."""
-        return as_text(self.fields[0].default)
-
     def help(self, *, several: bool) -> str:
         """What it does and its defaults. several: whether one of several values is chosen."""
-        default = self.default
+        default = as_text(self.fields[0].default)
         others = "".join(f"; {label}: {as_text(value)}" for label, value in self.defaults.items())
         notes = filter(None, [self.only, f"default: {default}{others}" if default else ""])
         text = f"{self.fields[0].description or ''}{f' {OF_SEVERAL}' if several else ''}"

@@ -136,7 +136,10 @@ def make_plan(request: Request, registry: Registry) -> Plan:
             raise ZooError(f"--{too_long} (--set layers)")
         reason = cell.refusal(request.sizes, needs) or ""
         rows.append(Row(cell, skip_reason=reason, bidirectional=cell.bidirectional(needs)))
-    reference = _reference(_able(rows), request.reference)
+    able = [row for row in rows if not row.skip_reason]
+    if not able:
+        raise ZooError(f"nothing can run: {'; '.join(sorted({row.skip_reason for row in rows}))}")
+    reference = _reference(able, request.reference)
     if request.baseline.strip() not in ("", "none"):
         given = _baselines(request, registry, task)
         names = {str(choice) for choice in given}
@@ -174,13 +177,6 @@ def _baselines(request: Request, registry: Registry, task: Task) -> list[Choice]
         f"--baseline {other} cannot be compared with {task.model_name} (--task {request.task}); "
         f"there is: {', '.join([*known, 'none'])}"
     )
-
-
-def _able(cells: Sequence[Row]) -> list[Row]:
-    """The cells that can run; ZooError where none can."""
-    if able := [row for row in cells if not row.skip_reason]:
-        return able
-    raise ZooError(f"nothing can run: {'; '.join(sorted({row.skip_reason for row in cells}))}")
 
 
 def _reference(rows: Sequence[Row], wanted: str) -> str:

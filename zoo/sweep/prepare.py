@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config.request import Request
-from zoo.config.settings import Execution
 from zoo.errors import StoppedError, ZooError
 from zoo.execution.base import Ended, Executor, InspectJob, JobSetup, Limits, Notice, Result
 from zoo.files import scratch_directory
@@ -103,13 +102,9 @@ def inspect(
         raise ZooError(result.reason)
     if result.status != "ok":
         raise StoppedError(f"the work cannot start: {result.reason}")
-    environment = result.environment
-    resolved = Execution(
-        device=environment["device"],
-        precision=environment["precision"],
-        compile=setup.execution.compile,
-    )
-    return environment, replace(setup, execution=resolved)
+    resolved = {name: result.environment[name] for name in ("device", "precision")}
+    execution = setup.execution.model_copy(update=resolved)
+    return result.environment, replace(setup, execution=execution)
 
 
 def place_of(config: Mapping[str, Any], out: Path | None) -> Path:
