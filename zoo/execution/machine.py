@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import os
 import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import zoo
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from threadpoolctl import threadpool_limits
 
     from zoo.config.settings import Execution
-
-PACKAGE = Path(zoo.__file__).parent
 
 
 def environment(execution: Execution) -> dict[str, Any]:
@@ -39,7 +36,7 @@ def git_state() -> dict[str, Any]:
     """The commit of the zoo's code and whether it was changed since; empty outside a checkout."""
 
     def git(*words: str) -> str:
-        command = ["git", "-C", str(PACKAGE), *words]
+        command = ["git", "-C", os.path.dirname(zoo.__file__), *words]
         done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
         return done.stdout.strip()
 

@@ -86,7 +86,7 @@ def finish(stage: Stage, curve: Sequence[Mapping[str, float]], directory: Path) 
             "accuracy": curve[-1]["accuracy"],
         },
     }
-    encoder = stage.trainer.model.encoder.state_dict()
+    encoder = _encoder(stage.trainer.model).state_dict()
     tensors = {f"{PREFIX}{name}": tensor for name, tensor in encoder.items()}
     checkpoint.write_tensors(directory / FINISHED, tensors, metrics)
     (directory / CHECKPOINT).unlink(missing_ok=True)
