@@ -40,7 +40,8 @@ def fit(values: Sequence[int], costs: Sequence[float]) -> Interval | None:
         return None
     logs = np.log(np.array(upper, dtype=float))
     line = stats.linregress(logs[:, 0], logs[:, 1])
-    return symmetric(float(line.slope), float(stats.t.ppf(0.975, len(upper) - 2) * line.stderr))
+    error = np.nan_to_num(line.stderr)  # of constant costs SciPy knows none
+    return symmetric(float(line.slope), float(stats.t.ppf(0.975, len(upper) - 2) * error))
 
 
 def axis(records: Sequence[Record]) -> str:
