@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 
+from zoo.config.metric_description import MetricDescription
 from zoo.errors import counted
 from zoo.report.evaluated_run import EvaluatedRun
 from zoo.report.rows import Row
@@ -179,21 +180,27 @@ def _scores(run: EvaluatedRun) -> list[Column]:
     metric, intervals = run.metric, run.verdicts.intervals
     worth = "higher" if metric.higher_is_better else "lower"
     help = f"The mean over seeds with its 95% interval; {worth} is better."
-    other_help = "The mean over seeds of another metric."
 
     def mean(row: Row) -> float | None:
         return getattr(intervals.get(row.name), "mean", None)
 
-    def mean_of(name: str) -> Value:
-        return lambda row: statistics.fmean(v) if (v := row.values_of(name).values()) else None
+    def text(row: Row) -> str:
+        return run.score_text(row.name)
+
+    def of_other(other: MetricDescription) -> Column:
+        def mean(row: Row) -> float | None:
+            values = row.values_of(other.name).values()
+            return statistics.fmean(values) if values else None
+
+        key, form = f"{other.name}_mean", f"{{:.{other.digits}f}}"
+        help = "The mean over seeds of another metric."
+        return Column(key, other.label, help, other.direction, 8, mean, form)
 
     return [
-        Column(f"{metric.name}_mean", metric.label, help, metric.direction, ALWAYS, mean,
-               lambda row: run.score_text(row.name)),
+        Column(f"{metric.name}_mean", metric.label, help, metric.direction, ALWAYS, mean, text),
         *_ends(metric.name, "mean", lambda row: intervals.get(row.name)),
-        *(Column(f"{other.name}_mean", other.label, other_help, other.direction, 8,
-                 mean_of(other.name), f"{{:.{other.digits}f}}") for other in run.metrics[1:]),
-    ]  # fmt: skip
+        *map(of_other, run.metrics[1:]),
+    ]
 
 
 def _sizes(run: EvaluatedRun) -> list[Column]:
@@ -215,7 +222,7 @@ def _sizes(run: EvaluatedRun) -> list[Column]:
 def _speeds(run: EvaluatedRun, phase: str, priority: int) -> list[Column]:
     """Speeds are the ratio times the reference's rate, so that no two columns disagree."""
     speeds, reference, key = run.speeds, run.reference, f"{phase}_ratio"
-    rate = "Tokens a second, without padding."
+    per_second = "Tokens a second, without padding."
     help = "Its speed over the reference's in the same blocks; ~: not told apart."
 
     @functools.cache
@@ -236,12 +243,15 @@ def _speeds(run: EvaluatedRun, phase: str, priority: int) -> list[Column]:
             return "reference" if known else ""
         return ratio_text(known.value, known.verdict)
 
+    def rate(row: Row) -> float | None:
+        return run.rate(phase, row)
+
+    rate_key, head = f"{phase}_tokens_per_s", f"{phase} tok/s"
     return [
-        Column(f"{phase}_tokens_per_s", f"{phase} tok/s", rate, 1, priority,
-               lambda row: run.rate(phase, row), "{:,.0f}"),
+        Column(rate_key, head, per_second, 1, priority, rate, "{:,.0f}"),
         Column(key, f"× {phase}", help, 1, max(6, priority), value, text),
         *_ends(key, "ratio", ratio),
-    ]  # fmt: skip
+    ]
 
 
 def _costs() -> list[Column]:
