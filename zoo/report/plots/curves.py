@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
 from numpy.typing import NDArray
 
-from zoo.report.plots.plot import HUES, MARKERS, NAME, NAMED, WIDTH, Plot, finish, styled
+from zoo.report.plots import plot
+from zoo.report.plots.plot import Plot
 from zoo.report.rows import Row
 from zoo.report.run_report import RunReport
 from zoo.report.tables.scaling_table import COSTS, axis, scale_table
@@ -26,32 +27,34 @@ Curve = dict[str, NDArray[np.float64]]  # key to values (seeds, epochs)
 def epoch_plots(run: RunReport) -> list[Plot]:
     """One plot with a panel for each quantity in the curves; none where there are no curves."""
     rows = sorted(run.rows, key=lambda row: row.name != run.reference)
-    curves = {run.short_name(row, NAME): curve for row in rows if (curve := epochs_of(row))}
-    drawn = dict(itertools.islice(curves.items(), NAMED))
-    shown = [key for key in SHOWN if any(key in curve for curve in drawn.values())]
-    if not shown or max(curve["number"].shape[1] for curve in drawn.values()) < 2:
+    curves = [(row, curve) for row in rows if (curve := epochs_of(row))]
+    shown = [key for key in SHOWN if any(key in curve for _, curve in curves[: plot.NAMED])]
+    if not shown or max(curve["number"].shape[1] for _, curve in curves) < 2:
         return []
-    figure = Figure(figsize=(WIDTH, HEIGHT * len(shown) + 0.7), layout="constrained")
+    figure = Figure(figsize=(plot.WIDTH, HEIGHT * len(shown) + 0.3), layout="constrained")
     panels = figure.subplots(len(shown), squeeze=False, sharex=True)[:, 0]
     for key, axes in zip(shown, panels, strict=True):
-        for (name, curve), hue, dashes in zip(drawn.items(), HUES, LINES, strict=False):
+        for (row, curve), hue, dashes in zip(curves[: plot.NAMED], plot.HUES, LINES, strict=False):
             if key in curve:
-                epochs, values = curve["number"][0], curve[key]
+                epochs, values, name = (
+                    curve["number"][0],
+                    curve[key],
+                    run.short_name(row, plot.NAME),
+                )
                 axes.plot(epochs, values.mean(axis=0), color=hue, linestyle=dashes, label=name)
                 ends = values.min(axis=0), values.max(axis=0)
                 axes.fill_between(epochs, *ends, color=hue, alpha=0.18, linewidth=0)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_ylabel(SHOWN[key])
     panels[-1].set_xlabel("epoch")
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2)
+    plot.add_legend(figure)
     about = (
         "Lines: mean over seeds on the training split, during training and so with dropout. The "
         "shaded band is from the lowest to the highest seed."
     )
-    if len(curves) > len(drawn):
+    if len(curves) > plot.NAMED:
         about += f" Shown are the reference and the best of {len(curves)} rows."
-    return [finish("epochs", f"{' and '.join(shown).capitalize()} per epoch", about, figure)]
+    return [plot.finish("epochs", f"{' and '.join(shown).capitalize()} per epoch", about, figure)]
 
 
 def epochs_of(row: Row) -> Curve:
@@ -69,12 +72,12 @@ def scale_plot(records: Sequence[Record]) -> Plot:
     """Time and memory of a step by length: a line for each cell."""
     over, frame = axis(records), scale_table(records)
     lengths = sorted(frame[over].unique())
-    with styled():
-        figure = Figure(figsize=(6.4, 5.2), layout="constrained")
+    with plot.styled():
+        figure = Figure(figsize=(6.4, 5.0), layout="constrained")
         panels = figure.subplots(2, 2).ravel()
         for title, metric, axes in zip(TITLES, COSTS, panels, strict=True):
             head, factor = COSTS[metric]
-            styles = zip(itertools.cycle(HUES), itertools.cycle(MARKERS), strict=False)
+            styles = zip(itertools.cycle(plot.HUES), itertools.cycle(plot.MARKERS), strict=False)
             cells = frame.groupby("cell", sort=False)
             for (name, points), (hue, marker) in zip(cells, styles, strict=False):
                 costs, look = factor * points[metric], {"color": hue, "marker": marker}
@@ -88,12 +91,11 @@ def scale_plot(records: Sequence[Record]) -> Plot:
                 axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
             for of_axes in (axes.xaxis, axes.yaxis):
                 of_axes.set_major_formatter(StrMethodFormatter("{x:,g}"))
-        handles, names = panels[0].get_legend_handles_labels()
         figure.supxlabel(f"{over}, tokens", fontsize="medium")
-        figure.legend(handles, names, loc="outside lower center", ncols=2)
+        plot.add_legend(figure)
         about = (
             f"Cost of one step of one batch against {over}. Both scales are logarithmic: a "
             "straight line is a power, and its slope the exponent. A line ends where a cell ran "
             "out of memory or time."
         )
-        return finish("scale", f"How cost grows with {over}", about, figure)
+        return plot.finish("scale", f"How cost grows with {over}", about, figure)

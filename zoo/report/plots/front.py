@@ -8,7 +8,8 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
-from zoo.report.plots.plot import HUES, INK, MARKERS, MUTED, NAME, NAMED, PAPER, WIDTH, Plot, finish
+from zoo.report.plots import plot
+from zoo.report.plots.plot import Plot
 from zoo.report.run_report import RunReport
 
 FAR = 3.0  # largest over smallest value from which on a scale is logarithmic
@@ -19,13 +20,13 @@ def front_plots(run: RunReport) -> list[Plot]:
     speed, label = "train_tokens_per_s", "training speed, tokens/s"
     if run.reference_row and sum(line["train_ratio"] is not None for line in run.lines) > 1:
         speed = "train_ratio"
-        label = f"training speed, × that of {run.short_name(run.reference_row, NAME)}"
+        label = f"training speed, × that of {run.short_name(run.reference_row, plot.SHORT)}"
     memory = "peak memory in training, MiB\n(left is better)"
     plots = (
         _front_plot(run, "pareto-speed", speed, f"{label}\n(right is better)", 1),
         _front_plot(run, "pareto-memory", "peak_memory_mib", memory, -1),
     )
-    return [plot for plot in plots if plot]
+    return [front for front in plots if front]
 
 
 def _front_plot(run: RunReport, name: str, cost: str, label: str, better: int) -> Plot | None:
@@ -41,11 +42,13 @@ def _front_plot(run: RunReport, name: str, cost: str, label: str, better: int) -
     front = front_of({n: (metric.better(v[score]), better * v[cost]) for n, v in cells.items()})
     reference = [n for n in cells if run.rows[n].name == run.reference]
     named = dict.fromkeys([*reference, *front])
-    looks = dict(zip(list(named)[:NAMED], zip(HUES, MARKERS, strict=False), strict=False))
-    figure = Figure(figsize=(WIDTH, 4.4), layout="constrained")
+    looks = dict(
+        zip(list(named)[: plot.NAMED], zip(plot.HUES, plot.MARKERS, strict=False), strict=False)
+    )
+    figure = Figure(figsize=(plot.WIDTH, 3.8), layout="constrained")
     axes = figure.subplots()
     for n in [*(n for n in run.drawn if n in cells and n not in looks), *looks]:
-        line, (hue, marker) = cells[n], looks.get(n, (MUTED, "o"))
+        line, (hue, marker) = cells[n], looks.get(n, (plot.MUTED, "o"))
         axes.errorbar(
             line[cost],
             line[score],
@@ -54,12 +57,12 @@ def _front_plot(run: RunReport, name: str, cost: str, label: str, better: int) -
             color=hue,
             linewidth=1,
             marker=marker,
-            markerfacecolor=hue if n in front else PAPER,
-            label=run.short_name(run.rows[n], NAME) if n in looks else None,
+            markerfacecolor=hue if n in front else plot.PAPER,
+            label=run.short_name(run.rows[n], plot.NAME) if n in looks else None,
         )
     # A step is at the best score available at that cost.
     stairs = [cells[n][cost] for n in front], [cells[n][score] for n in front]
-    axes.step(*stairs, "--", where="pre", color=INK, linewidth=1)
+    axes.step(*stairs, "--", where="pre", color=plot.INK, linewidth=1)
     costs = [line[cost] for line in cells.values()]
     if 0 < FAR * min(costs) < max(costs):
         axes.set_xscale("log", subs=[2, 5])
@@ -70,14 +73,16 @@ def _front_plot(run: RunReport, name: str, cost: str, label: str, better: int) -
     worth = f", share of {metric.scored}" if metric.paired else ""
     worth += "" if metric.higher_is_better else " (lower is better)"
     axes.set(xlabel=label, ylabel=run.metric.label + worth)
-    figure.legend(loc="outside lower center", ncols=2)
+    plot.add_legend(figure)
     about = "Filled and joined by the dashed line: the front of the means. Bars: 95% intervals."
     if better < 0:
         about += " Memory is measured once, so it has none."
     if baselines := _baselines(run, axes):
         about += f" Dotted, where they are near the cells: {', '.join(baselines)}."
     title = f"{metric.label} against {'training speed' if better > 0 else 'memory'}"
-    return finish(name, title[:1].upper() + title[1:], f"{about} {run.drawn_note}".rstrip(), figure)
+    return plot.finish(
+        name, title[:1].upper() + title[1:], f"{about} {run.drawn_note}".rstrip(), figure
+    )
 
 
 def _baselines(run: RunReport, axes: Any) -> list[str]:
@@ -85,9 +90,9 @@ def _baselines(run: RunReport, axes: Any) -> list[str]:
     low, high = axes.get_ylim()
     shown = []
     for row in run.by_score(baseline=True):
-        shown.append(f"{run.short_name(row, NAME)} {run.metric.format(row.mean)}")
+        shown.append(f"{run.short_name(row, plot.NAME)} {run.metric.format(row.mean)}")
         if low <= row.mean <= high:
-            axes.axhline(row.mean, color=MUTED, linewidth=0.9, linestyle=":", zorder=1)
+            axes.axhline(row.mean, color=plot.MUTED, linewidth=0.9, linestyle=":", zorder=1)
     return shown
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import textwrap
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +19,10 @@ INK, MUTED, RULE, PAPER = "#1b1f24", "#5b636d", "#d0d4d9", "#ffffff"
 # Blue, vermilion, green, purple, orange, sky blue, black; without yellow, pale on white.
 HUES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
-NAMED, NAME = 6, 22  # rows in a legend, the reference first; characters of one's name
+NAMED, NAME = 6, 140  # rows in a legend, the reference first; characters of a name
+# Characters of names that have room beside each other, and of a line of longer ones.
+SHORT, LINE = 22, 46
+LEGEND_LINE = 0.22  # inches of a line of a legend
 # Inches of a plot, and points of its smallest text.
 WIDTH, SMALL = 4.5, 9.5
 
@@ -70,6 +74,16 @@ class Plot:
     about: str
     svg: str
     png: bytes
+
+
+def add_legend(figure: Figure) -> None:
+    """Name the lines of the first panel below the plot, which grows by as much as they need."""
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    columns = 2 if max(map(len, labels)) <= SHORT else 1
+    names = [textwrap.fill(label, LINE) for label in labels]
+    lines = "\n".join(names).count("\n") + 1
+    figure.set_figheight(figure.get_figheight() + LEGEND_LINE * lines / columns)
+    figure.legend(handles, names, loc="outside lower center", ncols=columns)
 
 
 def finish(name: str, title: str, about: str, figure: Figure) -> Plot:

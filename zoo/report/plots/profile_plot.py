@@ -12,7 +12,7 @@ from zoo.report.profile import Profile
 from zoo.report.tables.text import plain
 
 COLUMN, LETTER = 0.88, 0.085  # inches: of a column, and of a letter of a row's name
-NAME, TITLE = 26, 60  # characters of a row's name, and of a data set's
+NAME, TITLE = 40, 60  # characters of a row's name, and of a data set's
 MOST_ROWS = 100
 LIGHT = 0.47  # the level from which on black is easier to read on its colour than white
 NAMES = {"pe": "positional encoding", "ffn": "feed-forward network"}
