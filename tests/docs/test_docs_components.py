@@ -73,14 +73,11 @@ def test_a_page_has_summary_source_parameters_and_capabilities(component, made):
 
 
 @pytest.mark.parametrize("component", [c for c in COMPONENTS if c.kind in AXES], ids=names)
-def test_a_part_has_an_equation_and_a_source_in_its_docstring(component):
+def test_a_part_has_an_equation_in_its_docstring(component):
     first, rest = documentation(component)
     if component.name == "none":
         return
     assert SIGNS.search(" ".join([first, *rest[:2]])), "the docstring needs its equation"
-    if component.source:
-        whole = " ".join([first, *rest])
-        assert re.search(r"\b(?:19|20)\d\d\b|torch\.nn", whole), "the docstring needs its source"
 
 
 def test_every_kind_of_picture_is_drawn(made):
