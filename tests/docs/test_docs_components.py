@@ -75,7 +75,7 @@ def test_a_page_has_summary_source_parameters_and_capabilities(component, made):
 @pytest.mark.parametrize("component", [c for c in COMPONENTS if c.kind in AXES], ids=names)
 def test_a_part_has_an_equation_in_its_docstring(component):
     first, rest = documentation(component)
-    if component.name == "none":
+    if component.name in ("none", "torch"):  # nothing, and another library
         return
     assert SIGNS.search(" ".join([first, *rest[:2]])), "the docstring needs its equation"
 
