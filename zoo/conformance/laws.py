@@ -35,10 +35,10 @@ CELL = {
 }
 # Small data of each sort that a task may read.
 DATA = {
-    "text-labels": "newswire(train=80, test=40)",
+    "text-labels": "newswire(train=40, test=20)",
     "token-labels": "recall(train=80, test=40, pairs=4, values=2)",
     "pairs": "copy(train=80, test=20)",
-    "text": "newswire(train=80, test=40)",
+    "text": "newswire(train=40, test=20)",
 }
 _PROGRAM = """
 import sys

@@ -358,7 +358,9 @@ def _whole_table(part: ModulePart) -> None:
     for seed in range(0 if model else 3):
         _try(part, part.build(seed=seed, jitter=1.0), SHORT, ROWS[:2], encoded)
     if part.kind != "baseline":
-        _try(part, part.build(), LONG_IN_A_MODEL if model else LONG, ROWS[:2], encoded)
+        long = [way for way in encoded if not way.cross]
+        rows = ROWS[: 1 if part.kind == "attention" and not model else 2]
+        _try(part, part.build(), LONG_IN_A_MODEL if model else LONG, rows, long)
     for way in part.shown_ways:
         if caches(part, way):
             for side in ("right", "left") if part.pads else ("",):
