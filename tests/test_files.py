@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from zoo.files import draft_directory, scratch_directory
+from zoo.files import draft_directory, replacing, scratch_directory
 
 KILLED = """
 import os, signal, sys
@@ -66,3 +66,15 @@ def test_a_users_directory_of_a_like_name_is_left(left):
         pass
     names = {"zoo-2024-results", "zoo-tmp-file", "zoo-tmp-mine", "zoo-tmp-results"}
     assert {path.name for path in Path().iterdir()} == names
+
+
+def test_two_writers_of_one_file_do_not_disturb_each_other(tmp_path, monkeypatch):
+    """As ``zoo report RUN`` while ``zoo bench`` writes the tables of RUN."""
+    file = tmp_path / "table.csv"
+    with replacing(file) as first:
+        first.write_text("first")
+        monkeypatch.setattr("os.getpid", lambda: -1)  # as in another process
+        with replacing(file) as second:
+            second.write_text("second")
+    assert file.read_text() == "first"
+    assert list(tmp_path.iterdir()) == [file]

@@ -63,9 +63,9 @@ def replacing(file: Path) -> Iterator[Path]:
     """A file beside that one, which takes its place when the block ends without error.
 
     So never does a reader find a part of it, and what was there stays where the disk is full.
-    Raises WriteError.
+    Of two processes that write it at once the last one wins. Raises WriteError.
     """
-    temporary = file.with_name(f".{file.name}.tmp")
+    temporary = file.with_name(f".{file.name}.{os.getpid()}.tmp")
     with writing(file):
         try:
             yield temporary

@@ -19,6 +19,7 @@ from zoo.registry.loading import load
 from zoo.report.run_report import RunReport
 from zoo.sweep.make_request import make_request
 from zoo.tasks.base import TaskSetup, find_task
+from zoo.tasks.encoder_task import held_out_rows
 
 TOPICS = {"sport": ["goal", "match"], "market": ["shares", "bank"]}
 
@@ -89,7 +90,14 @@ def test_settings_are_chosen_on_it_and_the_table_says_so(tmp_path):
     (trained,) = (record for record in outcome.records if record.kind == "train")
     assert (trained.metrics["examples"], trained.metrics["scored"]) == (6, "test")
     notes = "\n".join(RunReport(outcome.records).notes)
-    assert "and scored on the validation split (1 seed)" in notes
+    assert "Chosen for each row by its score on texts held out from training, 1 seed" in notes
     validated = bench(tmp_path / "v", {**options, "lr": "1e-3", "validation": 0.5})
     assert "scored on the validation split" in RunReport(validated.records).notes[-1]
     assert np.sum(validated.records[0].metrics["confusion"]) == 8
+
+
+def test_the_only_text_of_a_class_is_trained_on():
+    """``--validation`` and several rates work where a class has one text."""
+    fit, held_out = held_out_rows(21, 0.25, [0] * 10 + [1] * 10 + [2])
+    assert 20 in fit
+    assert sorted([*fit, *held_out]) == list(range(21))
