@@ -127,17 +127,17 @@ def bench(
     design: Cross all, or change one at a time. factorial: every combination; one-factor:
         the first part of each option, and one change of it at a time.  [default: factorial]
     phases: train (scores), cost (speed, memory) or both.  [default: train,cost]
-    reference: The row that speeds are divided by; by default the first, of those that can
-        run. Some of its parts are enough: fused+sin.
+    reference: The row that speeds are divided by, by some of its parts, such as fused+sin;
+        by default the first that can run.
     metric: The score that ranks rows; by default the task's first. Another is macro_f1.
     jobs: Models trained at once; by default as many as fit the cores or the cluster, one on
         a GPU or with --threads. Speeds are measured alone.
     threads: Threads of each model; 0: as the cores allow. A training then has its share of
         the cores, a measurement on a CPU has one, and on a cluster each has one.  [default:
         0]
-    blocks: Times that each model is timed; by default 12 to 40. It goes on above 12 until
-        every speed is known within 2% of the reference's. At several lengths it is 6.
-    timeout: Most seconds per training or timing; by default no limit.
+    blocks: Times that each model is timed; by default 12 to 40, until speeds are known
+        within 2%. At several lengths it is 6.
+    timeout: Most seconds per training or timing.
     dim: Width of the model.  [default: 64]
     layers: Number of blocks.  [default: 2]
     heads: Attention heads.  [default: 4]
@@ -148,24 +148,21 @@ def bench(
     vocab_size: Vocabulary entries.  [default: 4000; lm: 1000; seq2seq: 1000]
     epochs: Training epochs.  [default: 6; classify: 2; lm: 2; seq2seq: 12]
     batch_size: Examples per training step.  [default: 32; classify: 8; lm: 8]
-    batching: Batches by similar length, or random. Texts of similar length need little
-        padding.  [default: length]
+    batching: Batches of similar length, with little padding, or random.  [default: length]
     lr: Peak learning rate. Of several, one is chosen for each row on held-out training
         texts.  [default: 0.003; classify: 0.005]
     weight_decay: AdamW's weight decay. Of several, one is chosen for each row on held-out
         training texts.  [default: 0.01]
-    dropout: Dropout of all but attention weights. That is of embeddings, feed-forward
-        networks, residual branches and the head. Of several, one is chosen for each row on
-        held-out training texts.  [default: 0.1]
+    dropout: Dropout of embeddings, networks, residual branches and the head. Of several,
+        one is chosen for each row on held-out training texts.  [default: 0.1]
     attention_dropout: Dropout of attention weights.  [default: 0.0]
     embedding_std: Standard deviation of new token embeddings.  [default: 1.0]
     label_smoothing: Share of the target spread over all classes.  [default: 0.0]
     schedule: How the learning rate falls.  [default: linear]
     warmup: Share of the steps in which the rate rises.  [default: 0.1]
     max_grad_norm: Largest gradient norm; 0: no clipping.  [default: 1.0]
-    validation: Score this share of the training split instead. It is held out, and the test
-        split is not scored. Of data with a validation split, any share scores that, and
-        nothing is held out.  [default: 0.0]
+    validation: Score this share of the training split instead of the test split. Of data
+        with a validation split, any share scores that.  [default: 0.0]
     device: Where to compute.  [default: auto]
     precision: Precision of the arithmetic; auto: bf16 on a GPU that has it.  [default:
         auto]
@@ -343,7 +340,7 @@ def train(
     threads: Threads of each model; 0: as the cores allow. A training then has its share of
         the cores, a measurement on a CPU has one, and on a cluster each has one.  [default:
         0]
-    timeout: Most seconds per training or timing; by default no limit.
+    timeout: Most seconds per training or timing.
     dim: Width of the model.  [default: 64]
     layers: Number of blocks.  [default: 2]
     heads: Attention heads.  [default: 4]
@@ -354,24 +351,21 @@ def train(
     vocab_size: Vocabulary entries.  [default: 4000; lm: 1000; seq2seq: 1000]
     epochs: Training epochs.  [default: 6; classify: 2; lm: 2; seq2seq: 12]
     batch_size: Examples per training step.  [default: 32; classify: 8; lm: 8]
-    batching: Batches by similar length, or random. Texts of similar length need little
-        padding.  [default: length]
+    batching: Batches of similar length, with little padding, or random.  [default: length]
     lr: Peak learning rate. Of several, one is chosen for each row on held-out training
         texts.  [default: 0.003; classify: 0.005]
     weight_decay: AdamW's weight decay. Of several, one is chosen for each row on held-out
         training texts.  [default: 0.01]
-    dropout: Dropout of all but attention weights. That is of embeddings, feed-forward
-        networks, residual branches and the head. Of several, one is chosen for each row on
-        held-out training texts.  [default: 0.1]
+    dropout: Dropout of embeddings, networks, residual branches and the head. Of several,
+        one is chosen for each row on held-out training texts.  [default: 0.1]
     attention_dropout: Dropout of attention weights.  [default: 0.0]
     embedding_std: Standard deviation of new token embeddings.  [default: 1.0]
     label_smoothing: Share of the target spread over all classes.  [default: 0.0]
     schedule: How the learning rate falls.  [default: linear]
     warmup: Share of the steps in which the rate rises.  [default: 0.1]
     max_grad_norm: Largest gradient norm; 0: no clipping.  [default: 1.0]
-    validation: Score this share of the training split instead. It is held out, and the test
-        split is not scored. Of data with a validation split, any share scores that, and
-        nothing is held out.  [default: 0.0]
+    validation: Score this share of the training split instead of the test split. Of data
+        with a validation split, any share scores that.  [default: 0.0]
     device: Where to compute.  [default: auto]
     precision: Precision of the arithmetic; auto: bf16 on a GPU that has it.  [default:
         auto]

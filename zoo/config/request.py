@@ -66,8 +66,7 @@ class Request(BaseModel):
     )
     data: str | None = Field(
         default=None,
-        description="A name, a path, or hub:owner/name; by default the task's own. 'zoo list "
-        "data' has the names.",
+        description="A name of 'zoo list data', a path, or hub:owner/name; or the task's own.",
     )
 
     tuned: dict[str, tuple[float, ...]] = {}
@@ -84,8 +83,8 @@ class Request(BaseModel):
     )
     reference: str = Field(
         default="",
-        description="The row that speeds are divided by; by default the first, of those that "
-        "can run. Some of its parts are enough: fused+sin.",
+        description="The row that speeds are divided by, by some of its parts, such as fused+sin; "
+        "by default the first that can run.",
     )
     metric: str = Field(
         default="",
@@ -104,12 +103,12 @@ class Request(BaseModel):
     )
     blocks: PositiveInt | None = Field(
         default=None,
-        description="Times that each model is timed; by default 12 to 40. It goes on above 12 "
-        "until every speed is known within 2% of the reference's. At several lengths it is 6.",
+        description="Times that each model is timed; by default 12 to 40, until speeds are known "
+        "within 2%. At several lengths it is 6.",
     )
     timeout: PositiveFloat | None = Field(
         default=None,
-        description="Most seconds per training or timing; by default no limit.",
+        description="Most seconds per training or timing.",
     )
     plugins: tuple[str, ...] = ()
 
@@ -130,7 +129,7 @@ class Request(BaseModel):
 
 
 # Options of comparing several models, which have no use where one is trained.
-COMPARING = (*("baseline", "design", "seeds", "phases", "reference", "metric", "jobs", "blocks"),)
+COMPARING = ("baseline", "design", "seeds", "phases", "reference", "metric", "jobs", "blocks")
 PARTS: dict[str, type[BaseModel]] = {
     "sizes": Sizes,
     "training": Training,

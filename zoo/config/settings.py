@@ -44,16 +44,12 @@ class Training(BaseModel):
     epochs: PositiveInt = Field(default=6, description="Training epochs.")
     batch_size: PositiveInt = Field(default=32, description="Examples per training step.")
     batching: Literal["length", "random"] = Field(
-        default="length",
-        description="Batches by similar length, or random. Texts of similar length need little "
-        "padding.",
+        default="length", description="Batches of similar length, with little padding, or random."
     )
     lr: PositiveFloat = Field(default=3e-3, description="Peak learning rate.")
     weight_decay: NonNegativeFloat = Field(default=0.01, description="AdamW's weight decay.")
     dropout: Fraction = Field(
-        default=0.1,
-        description="Dropout of all but attention weights. That is of embeddings, feed-forward "
-        "networks, residual branches and the head.",
+        default=0.1, description="Dropout of embeddings, networks, residual branches and the head."
     )
     # Above 0 it keeps torch from its fused attention kernel on a CPU.
     attention_dropout: Fraction = Field(default=0.0, description="Dropout of attention weights.")
@@ -72,9 +68,8 @@ class Training(BaseModel):
     )
     validation: Fraction = Field(
         default=0.0,
-        description="Score this share of the training split instead. It is held out, and the "
-        "test split is not scored. Of data with a validation split, any share "
-        "scores that, and nothing is held out.",
+        description="Score this share of the training split instead of the test split. Of data "
+        "with a validation split, any share scores that.",
     )
 
     @property
