@@ -43,19 +43,6 @@ def test_lists_become_comma_lists_and_the_table_is_a_data_frame(folder):
     assert again.answer == result.answer
 
 
-def test_every_option_can_be_given_by_name(folder):
-    values = {"lr": 0.01, "schedule": "cosine", "head_hidden": 8}
-    sizes = {"dim": 24, "timeout": None}
-    zoo.bench(norm="rms", ffn=["swiglu"], out="out", **{**RUN, **values, **sizes})
-    (record,) = RecordFile(folder / "out").read()
-    config = record.config
-    assert config["training"]["lr"] == 0.01
-    assert config["training"]["schedule"] == "cosine"
-    assert config["task_options"]["head_hidden"] == 8
-    assert config["sizes"]["dim"] == 24
-    assert (record.cell["norm"], record.cell["ffn"]) == ("rms", "swiglu")
-
-
 def test_another_task_and_a_suite_by_its_options(folder):
     (folder / "small.toml").write_text(
         'task = "seq2seq"\ndata = "copy(train=40,test=8,shortest=2,longest=3)"\n'

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import types
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -102,18 +101,3 @@ def test_bars_count_jobs_and_say_how_they_ended(small, tmp_path, capsys):
     assert "3.0/3" in said
     assert "fused+sin" in said
     assert "accuracy 0." in said
-
-
-def test_a_notebook_without_widgets_still_shows_bars(monkeypatch, capsys):
-    """tqdm falls back to text there; rich would show nothing."""
-    for name in ("ipykernel", "IPython"):
-        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
-    monkeypatch.setitem(sys.modules, "ipywidgets", None)
-    progress = for_python(None)
-    progress.phase("train", 2)
-    progress.notice("a note")
-    progress.close()
-    said = capsys.readouterr().err
-    assert "train: " in said
-    assert "a note" in said
-    assert "Warning" not in said

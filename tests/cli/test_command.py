@@ -176,12 +176,6 @@ def test_lines_fit_a_narrow_terminal_and_are_whole_in_a_pipe(said, monkeypatch):
     assert not any("\x1b" in line for line in in_pipe)
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_shells_can_complete(shell, said, monkeypatch):
-    monkeypatch.setenv("_ZOO_COMPLETE", f"{shell}_source")
-    assert "_ZOO_COMPLETE" in said().out
-
-
 @pytest.mark.parametrize(
     ("raised", "status", "said"),
     [
