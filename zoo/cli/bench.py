@@ -180,11 +180,13 @@ def _print_failed(records: Sequence[Record]) -> bool:
 
 def _measure_lengths(request: Request, zoo: Zoo, on: str, directory: Path, as_json: bool) -> int:
     """Measure costs at several lengths: a row for each, and the powers with which they grow."""
+    from zoo.config.places import refuse_unwritable
     from zoo.report.tables.scaling_table import as_text, scale_table
     from zoo.report.write import write_scale
     from zoo.sweep.cost import measure_lengths
     from zoo.sweep.progress import for_stream
 
+    refuse_unwritable(directory)
     with contextlib.closing(for_stream(sys.stderr)) as progress:
         records = measure_lengths(request, zoo, progress, directory=directory, on=on)
     write_scale(records, directory)
