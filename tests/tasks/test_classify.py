@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+import pytest
 from sklearn.metrics import accuracy_score, confusion_matrix, f1_score
 
+from zoo.tasks.base import Metric
 from zoo.tasks.classify import class_evaluation
 from zoo.tasks.metrics import accuracy, macro_f1
 
@@ -15,9 +19,16 @@ def test_scores_are_scikit_learns():
     found = class_evaluation(guess, truth, 5)
     assert accuracy().compute(found.outputs) == accuracy_score(truth, guess)
     every = [0, 1, 2, 3, 4]
-    expected = f1_score(truth, guess, labels=every, average="macro", zero_division=0)
+    expected = f1_score(truth, guess, average="macro", zero_division=0)
     assert macro_f1().compute(found.outputs) == expected
     assert found.details["examples"] == 200
     assert found.details["confusion"] == confusion_matrix(truth, guess, labels=every).tolist()
     assert len(found.details["errors"]) == (truth != guess).sum()
     assert all(truth[r] == t and guess[r] == g for r, t, g in found.details["errors"])
+
+
+@pytest.mark.parametrize("value", [None, "text", 7.0, math.nan])
+def test_a_metric_that_gives_no_number_of_its_range_is_refused(value):
+    metric = Metric(accuracy().description, lambda outputs: value)
+    with pytest.raises(ValueError, match=f"'accuracy' gave '?{value}'?, not a number from 0 to 1"):
+        metric.of({})

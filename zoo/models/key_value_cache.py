@@ -62,17 +62,13 @@ class DecoderCache:
 
 def _joined(old: Tokens, new: Tokens, old_length: int, length: int, batch: int) -> Tokens:
     """The tokens of both; where one has no attention_mask, all of its tokens are real."""
-    attention_mask = None
-    if old.attention_mask is not None or new.attention_mask is not None:
-        device = old.positions.device
-        attention_mask = torch.cat(
-            [
-                torch.ones(batch, each, dtype=torch.bool, device=device) if p is None else p
-                for p, each in ((old.attention_mask, old_length), (new.attention_mask, length))
-            ],
-            dim=1,
-        )
-    positions = [old.positions, new.positions]
+    attention_mask, positions = None, [old.positions, new.positions]
+    masks = [old.attention_mask, new.attention_mask]
+    if any(mask is not None for mask in masks):
+        real = torch.ones(batch, old_length + length, dtype=torch.bool, device=positions[0].device)
+        whole = real[:, :old_length], real[:, old_length:]
+        parts = [a if mask is None else mask for mask, a in zip(masks, whole, strict=True)]
+        attention_mask = torch.cat(parts, dim=1)
     if max(p.dim() for p in positions) == 2:
         positions = [p.expand(batch, -1) for p in positions]
     return Tokens(attention_mask, torch.cat(positions, dim=-1))

@@ -244,12 +244,10 @@ class TextGenerator(TextModel):
         beams: int = 1,
         no_repeat: int | None = None,
     ) -> Iterator[GeneratedText]:
-        """Generate a text for each prompt, one at a time.
+        """Generate a text for each prompt, one at a time; options as of ``Decoding``.
 
-        max_new: most tokens to generate; None: 50 for a language model, all there is room for in
-        an encoder-decoder. The rest is as in ``zoo.models.decoding.Decoding``. Raises ZooError,
-        naming the prompt's number, for a prompt that is empty or leaves no room, and for
-        impossible values.
+        max_new: None is 50 for a language model, all there is room for in an encoder-decoder.
+        Raises ZooError for a prompt that is empty or leaves no room, and for impossible values.
         """
         if isinstance(prompts, str):
             raise ZooError("generate takes a list of prompts, not one prompt")

@@ -39,7 +39,8 @@ class ClassifyOptions(EncoderOptions, Reading):
     """Options of text classification."""
 
     data_fields = (
-        *("text_column", "label_column"),
+        "text_column",
+        "label_column",
         *EncoderOptions.data_fields,
         *Reading.model_fields,
     )
@@ -134,7 +135,7 @@ class Classify(EncoderTask):
         self, setup: TaskSetup, choice: Choice, split: str, texts: list[str], targets: list[int]
     ) -> Read:
         """Texts as cells read them, up to the end of the last token; whole with ``whole``."""
-        if not choice.given.get("whole", False):
+        if not choice.given.get("whole"):
             ends = setup.data.split(split).columns["ends"]
             texts = [text[:end] for text, end in zip(texts, ends, strict=True)]
         return texts, targets

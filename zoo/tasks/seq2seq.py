@@ -9,7 +9,7 @@ included, that are the most likely ones after the true tokens before them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from zoo.config.reading import TextReading, part_of
 from zoo.config.sizes import Sizes
@@ -56,22 +56,14 @@ class SequenceToSequence(Task):
     }
     metrics = ("exact_match", "token_accuracy")
     defaults: ClassVar = {"baseline": "none", "max_length": 32, "vocab_size": 1000, "epochs": 12}
-    unused: ClassVar = {
-        "pool": "the decoder reads every position of the encoder, none is pooled",
-    }
+    unused: ClassVar = {"pool": "the decoder reads every position of the encoder"}
     builder = "zoo.models.build:build_encoder_decoder"
     text_model_class = "zoo.models.text_model:TextGenerator"
     model_name = "an encoder-decoder"
     commands = ("generate",)
     ignored = PAD
 
-    def load(
-        self,
-        spec: str | None,
-        options: SequenceToSequenceOptions,
-        sizes: Sizes,
-        registry: Registry,
-    ) -> Loaded:
+    def load(self, spec: str | None, options: Any, sizes: Sizes, registry: Registry) -> Loaded:
         reader = part_of(PairedTexts, options)
         pairs, notices = load_data(registry, spec or DEFAULT_PAIRS, reader)
         encoded = encode_pairs(pairs, sizes.vocab_size, sizes.max_length)

@@ -168,12 +168,8 @@ class AuxiliaryLosses:
 
     def means(self, items: int) -> dict[str, float]:
         """The mean of each unweighted loss over batches of so many items; begins anew."""
-        if not self.sums:
-            return {}
-        values = (torch.stack(list(self.sums.values())) / items).tolist()
-        means = dict(zip(self.sums, values, strict=True))
-        self.sums = {}
-        return means
+        sums, self.sums = self.sums, {}
+        return {name: (total / items).item() for name, total in sums.items()}
 
 
 def schedule(training: Training, step: int, total: int) -> float:
