@@ -95,20 +95,14 @@ class LanguageModelling(Task):
         texts, duplicates = deduplicated(texts, notices, keep=False)
         encoded = self.encode(texts, sizes)
         train, held_out = (len(encoded.split(name).ids) for name in (TRAIN, VALIDATION))
-        summary = (
-            f"{train:,} tokens to train on, {held_out:,} for validation "
-            f"({texts.notes['held out']}){self.summary_of(options)}"
-        )
+        part = texts.notes["held out"]
+        summary = f"{train:,} tokens to train on, {held_out:,} for validation ({part})"
         about = {"train": train, "test": held_out, "duplicates": duplicates, "summary": summary}
         return loaded(texts, encoded, notices, **about)
 
     def encode(self, texts: Texts, sizes: Sizes) -> EncodedData:
         """The encoded texts, with the splits ``train`` and ``validation``."""
         return encode_stream(texts, sizes.vocab_size, sizes.max_length)
-
-    def summary_of(self, options: Any) -> str:
-        """What the summary of the data says besides of what is predicted."""
-        return ""
 
     def estimator(self, setup: TaskSetup, choice: Choice) -> Estimator | None:
         """A model of token sequences that is not a transformer, scored block by block too."""

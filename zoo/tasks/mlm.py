@@ -79,9 +79,6 @@ class MaskedLanguageModelling(LanguageModelling):
     def encode(self, texts: Texts, sizes: Sizes) -> EncodedData:
         return encode_windows(texts, sizes.vocab_size, sizes.max_length)
 
-    def summary_of(self, options: MaskedOptions) -> str:
-        return f", {options.masked:.0%} of the word pieces masked"
-
     def build(self, setup: TaskSetup, cell: Cell, seed: int) -> Any:
         model: Any = super().build(setup, cell, seed)
         if setup.data is not None:
