@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import itertools
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.functional import jacobian
 
 from zoo.components.attention.base import ProjectedAttention
 from zoo.components.attention.projections import CanonicalWeights
@@ -27,7 +29,7 @@ from zoo.conformance.assertions import (
     trying,
 )
 from zoo.conformance.check import check
-from zoo.conformance.models import ModelPart, models_of
+from zoo.conformance.models import models_of
 from zoo.conformance.parts import (
     DIM,
     HEADS,
@@ -39,32 +41,36 @@ from zoo.conformance.parts import (
     forms,
     normal,
     of_module,
-    padded_mask,
 )
-from zoo.conformance.reference import ContentBias, ReferenceEncoding, attention, hidden
-from zoo.conformance.surroundings import Row, Texts, over_queries
+from zoo.conformance.reference import attention, hidden
+from zoo.conformance.surroundings import over_queries
 
-# The largest error of float32 and bfloat16 against float64 with the same weights, relative to the
-# norm of the result: some thousand units in the last place, as many as angles at far positions
-# lose, and some eight.
-BOUNDS = {torch.float32: 2.0**-14, torch.bfloat16: 2.0**-5}
 # The share of a gradient's norm by which bfloat16 may change it: rounding errors are some 2^-8 a
 # number, and differences of nearly equal ones lose more.
 GRADIENT_BOUND = 0.25
+# The type of the input, whether autocast is on, and the largest error against float64 with the same
+# weights, relative to the norm of the result: some thousand units in the last place, as many as
+# angles at far positions lose, and some eight. The residual stream is float32 under autocast, what
+# a linear layer gives is bfloat16.
+TYPES = (
+    (torch.float32, False, 2.0**-14),
+    (torch.bfloat16, True, 2.0**-5),
+    (torch.float32, True, GRADIENT_BOUND),
+)
 SCALES = (100.0, 1e-6, 0.0)
-TEXTS = 2
-LENGTHS, HUNDREDS = (5, 7), (140, 300)  # of x and of a context
+OVERFLOWS = "subtract the largest score before exp, or use softmax"
+SHORT, HUNDREDS = 5, 140  # tokens
 # Widths and heads, with the lengths and the factors of the input that the formula is tried at.
 SIZES = (
-    (DIM, HEADS, LENGTHS, (1.0,)),
-    (24, 3, LENGTHS, (1.0, 30.0)),
+    (DIM, HEADS, SHORT, (1.0,)),
+    (24, 3, SHORT, (1.0, 30.0)),
     (12, 1, HUNDREDS, (1.0, 30.0)),
-    (40, 5, LENGTHS, (1.0, 30.0)),
+    (40, 5, SHORT, (1.0, 30.0)),
 )
 # In bfloat16 the position after each of these is rounded to the same number as it.
 ROWS = (259, 271, 283)
 LONG, LONGER = 300, 1100  # running sums of so many numbers no longer grow in bfloat16
-SHORT = 2.0**-3  # what rounding leaves to a variant that selects keys, too
+SELECTING = 2.0**-3  # what rounding leaves to a variant that selects keys, too
 LEAK = 2.0**-4  # sums may be rounded in another order
 
 
@@ -72,17 +78,23 @@ LEAK = 2.0**-4  # sums may be rounded in another order
 def values(part: Part) -> None:
     """In each type, size and scale it computes what float64 does; an exact part, the formula."""
     module_part = of_module(part)
-    if isinstance(part, AttentionPart):
-        if part.can("exact"):
-            _formula(part)
-        if part.can("map"):
-            _map(part)
+    if isinstance(part, AttentionPart) and (part.can("exact") or part.can("map")):
+        _formula(part)
     for form in forms(module_part):
         _types(form)
         if part.kind not in ("pe", "baseline"):
-            _scales(form)
+            module = form.build(torch.float32)
+            for scale, call in itertools.product(SCALES, form.calls(torch.float32)):
+                hint = OVERFLOWS if scale > 1 and part.kind == "attention" else ""
+                with hinting(hint):
+                    scaled = call.with_inputs(lambda x: scale * x)  # noqa: B023 - called at once
+                    _stays_finite(form, module, scaled, f"{scale:g} times the input")
     for model in models_of(module_part) if part.kind != "baseline" else ():
-        _trains(model)
+        call = model.calls()[0]
+        assert call.tokens.attention_mask is not None
+        call.tokens.attention_mask[-1] = False
+        module = model.build(torch.float32, dropout=0.1).train()
+        _stays_finite(model, module, call, "a step of a model, with an empty text")
     if isinstance(part, AttentionPart):
         _long(part)
     if part.kind == "norm":
@@ -94,6 +106,24 @@ def autocast(enabled: bool = True) -> torch.autocast:
     return torch.autocast("cpu", dtype=torch.bfloat16, enabled=enabled)
 
 
+def _outcome(
+    part: ModulePart, module: torch.nn.Module, call: Call, *, mixed: bool = False
+) -> tuple[Tensor, Tensor]:
+    """The output, and its slopes along a direction by all inputs and weights, as one vector.
+
+    mixed: whether the call, not what follows it, is under autocast.
+    """
+    call = call.leaves()
+    with autocast(mixed):
+        out = part.run(module, call)
+    leaves = [*call.inputs.values(), *(p for p in module.parameters() if p.requires_grad)]
+    if not out.requires_grad or not leaves:
+        return out.detach(), torch.zeros(1)
+    total = (out.double() * normal(part.generator(1), *out.shape)).sum()
+    slopes = torch.autograd.grad(total, leaves, materialize_grads=True)
+    return out.detach(), torch.cat([slope.detach().double().flatten() for slope in slopes])
+
+
 def _types(part: ModulePart) -> None:
     """Float32 and bfloat16 under autocast are near float64; nothing stays of autocast."""
     high, low = part.build(), part.build(torch.float32)
@@ -101,68 +131,34 @@ def _types(part: ModulePart) -> None:
     with torch.no_grad():
         for weight, rounded in zip(high.parameters(), low.parameters(), strict=True):
             weight.copy_(rounded)
-    for call, exact in zip(part.calls(torch.float32), part.calls(), strict=True):
+    for call in part.calls(torch.float32):
         plain = part.run(low, call)
-        for out, dtype in ((plain, torch.float32), (part.run(high, exact), torch.float64)):
-            must(out.dtype == dtype, f"{call}: {dtype} comes out as {out.dtype}")
-        for dtype, bound in BOUNDS.items():
-            rounded = call.with_inputs(lambda x: x.to(dtype))  # noqa: B023
-            expected = part.run(high, rounded.with_inputs(lambda x: x.double()))
+        for dtype, mixed, bound in TYPES:
+            rounded_call = call.with_inputs(lambda x: x.to(dtype))  # noqa: B023 - called at once
+            expected = _outcome(part, high, rounded_call.with_inputs(lambda x: x.double()))
+            for out, own in ((plain, torch.float32), (expected[0], torch.float64)):
+                must(out.dtype == own, f"{call}: {own} comes out as {out.dtype}")
+            what = f"{call}, {dtype}{' under autocast' * mixed}"
             # Not a module in bfloat16: a run in bfloat16 has weights and buffers in float32.
-            with _torch_can(), trying(f"{call}: {dtype} under autocast"):
-                with autocast(dtype == torch.bfloat16):
-                    out = part.run(low, rounded)
-                off = off_by(out, expected)
-                what = f"{call}: {dtype} is off by {off:.3g} of the norm"
-                must(off <= bound, f"{what}, where {bound:.3g} is allowed")
-                if dtype == torch.bfloat16:
-                    _gradients_under_autocast(part, low, call)
+            with _torch_can(), trying(what):
+                actual = _outcome(part, low, rounded_call, mixed=mixed)
+                _near(actual[0], expected[0], f"{what}: output", bound)
+                finite(actual[1], f"{what}: gradients")
+                _near(actual[1], expected[1], f"{what}: gradients", GRADIENT_BOUND)
         same(part.run(low, call), plain, f"{call}: output without autocast, after a call under it")
 
 
-def _gradients_under_autocast(part: ModulePart, module: torch.nn.Module, call: Call) -> None:
-    """The residual stream is float32, what a linear layer gives is bfloat16: both train."""
-    direction = torch.randn(part.shape(call))
-    parameters = [p for p in module.parameters() if p.requires_grad]
-
-    def slopes(dtype: torch.dtype, mixed: bool) -> Tensor:
-        leaves = call.with_inputs(lambda x: x.to(dtype)).leaves()
-        with autocast(mixed):
-            out = part.run(module, leaves)
-        inputs = [*leaves.inputs.values(), *parameters]
-        if not out.requires_grad or not inputs:
-            return torch.zeros(1)
-        total = (out.float() * direction).sum()
-        parts = torch.autograd.grad(total, inputs, materialize_grads=True)
-        return torch.cat([gradient.detach().float().flatten() for gradient in parts])
-
-    wanted = slopes(torch.float32, False)
-    for dtype in (torch.float32, torch.bfloat16):
-        with trying(f"{call}, {dtype} under autocast"):
-            actual = slopes(dtype, True)
-        what = f"{call}, {dtype} under autocast: gradients"
-        finite(actual, what)
-        off = off_by(actual, wanted)
-        must(
-            off <= GRADIENT_BOUND,
-            f"{what} are off by {off:.3g}, where {GRADIENT_BOUND} of the norm is allowed",
-        )
+def _near(actual: Tensor, expected: Tensor, what: str, bound: float) -> None:
+    off = off_by(actual, expected)
+    must(off <= bound, f"{what}: off by {off:.3g} of the norm, where {bound:.3g} is allowed")
 
 
-def _trains(part: ModelPart) -> None:
-    """A step in training, under autocast too, with an empty text in the batch."""
-    model, call = part.build(torch.float32, dropout=0.1).train(), part.calls()[0]
-    assert call.tokens.attention_mask is not None
-    call.tokens.attention_mask[-1] = False
+def _stays_finite(part: ModulePart, module: torch.nn.Module, call: Call, what: str) -> None:
+    """Output and gradients of a call are finite, under autocast too."""
     for mixed in (False, True):
-        what = f"a step of a model{', under autocast' * mixed}"
-        with trying(what):
-            with autocast(mixed):
-                out = part.run(model, call)
-            out.float().sin().sum().backward()
-            for name, parameter in model.named_parameters():
-                if parameter.grad is not None:
-                    finite(parameter.grad, f"{what}: gradient of {name}")
+        of = f"{what}{', under autocast' * mixed}"
+        with trying(of), hinting(f"of {of}"):
+            finite(_outcome(part, module, call, mixed=mixed)[1], f"{call}: gradients")
 
 
 @contextlib.contextmanager
@@ -177,70 +173,41 @@ def _torch_can() -> Iterator[None]:
             raise
 
 
-def _scales(part: ModulePart) -> None:
-    """Large, tiny and constant inputs give finite outputs and gradients, under autocast too."""
-    module = part.build(torch.float32)
-    hint = "subtract the largest score before exp, or use softmax"
-    for scale, low, call in itertools.product(SCALES, (False, True), part.calls(torch.float32)):
-        scaled = call.with_inputs(lambda x: scale * x).leaves()  # noqa: B023
-        what = f"{scale:g} times the input{', under autocast' * low}"
-        with hinting(f"{what}{f' ({hint})' * (scale > 1 and part.kind == 'attention')}"):
-            with autocast(low):
-                out = part.run(module, scaled)
-            inputs = list(scaled.inputs.values())
-            for gradient in torch.autograd.grad(out.sum(), inputs, materialize_grads=True):
-                finite(gradient, f"{call}: gradient")
-
-
 def _norm(part: ModulePart) -> None:
-    """Constant vectors, and in float32 a mean a thousand times the deviation."""
-    module = part.build()
-    for value in (0.0, 3.0):
-        x = torch.full((1, 2, part.dim), value, dtype=torch.float64, requires_grad=True)
-        out = module(x)
-        finite(out, f"output for a vector of {value:g}")
-        (gradient,) = torch.autograd.grad(out.sum(), x)
-        finite(gradient, f"gradient for a vector of {value:g}")
+    """Vectors of a constant, and in float32 a mean a thousand times the deviation."""
+    x = torch.full((1, 2, part.dim), 3.0, dtype=torch.float64)
+    _stays_finite(part, part.build(), Call(x, Tokens.whole(2)), "a constant vector")
     x = (1000 + normal(part.generator(), 3, LONG, part.dim)).float()
     actual, expected = part.build(torch.float32)(x), part.build()(x.double())
     close(actual, expected, "output for numbers near 1000", tolerance=1e-2)
 
 
-def _calls(
-    part: AttentionPart, lengths: tuple[int, int] = LENGTHS, *, each: bool = True
+def _cases(
+    part: AttentionPart, length: int, *, each: bool
 ) -> Iterator[tuple[str, Tensor, LayerContext]]:
-    """Plain, each declared slot by itself, and all at once: a name, x and its layer."""
+    """Plain, all declared slots at once and, if wanted, each by itself: a name, x and its layer."""
     slots = ("rotate", "bias", "content-bias", "padding", "causal", "cross")
     able = set(filter(part.can, slots))
-    ways = {"plain": set(), **{c: {c} for c in sorted(able) if each}, "all slots": able - {"cross"}}
+    uses = {"plain": set(), **{c: {c} for c in sorted(able) if each}, "all slots": able - {"cross"}}
     if "cross" in able:
-        ways["all slots, cross"] = able
-    for name, uses in ways.items():
-        x = normal(part.generator(1), TEXTS, lengths[0], part.dim).requires_grad_()
-        kind = ContentBias if "content-bias" in uses else ReferenceEncoding
-        layer = LayerContext(
-            _tokens(lengths[0], padded="padding" in uses),
-            kind("rotate" in uses, "bias" in uses, heads=part.heads),
-            causal="causal" in uses or part.can("causal-only"),
-        )
-        if "cross" in uses:
-            context = normal(part.generator(2), TEXTS, lengths[1], part.dim).requires_grad_()
-            keys = _tokens(lengths[1], padded="padding" in uses)
-            layer = replace(layer, context=context, context_tokens=keys)
-        yield name, x, layer
-
-
-def _tokens(length: int, *, padded: bool) -> Tokens:
-    return (
-        Tokens(padded_mask(length)[:TEXTS], torch.arange(length))
-        if padded
-        else Tokens.whole(length)
-    )
+        uses["all slots, cross"] = able
+    for name, used in uses.items():
+        causal = "causal" in used or part.can("causal-only")
+        own = {*used, *(("causal",) if causal else ())}
+        user = part.but(can=own.__contains__)
+        call = user.calls(length=length, texts=slice(2))[-1].leaves()
+        call = replace(call, way=replace(call.way, causal=causal))
+        layer = user.layer(call, user.encoding(part.heads))
+        yield name, call.x, replace(layer, context=call.context, context_tokens=call.context_tokens)
 
 
 def _formula(part: AttentionPart) -> None:
-    """Output and gradients of inputs are softmax(QKᵀ/√d)V's in float64, in every declared slot."""
-    for dim, heads, lengths, scales in SIZES:
+    """Output, gradients and map are those of softmax(QKᵀ/√d)V in float64, in each declared slot.
+
+    The map of an attention that does not declare to be exact is what mixes its values.
+    """
+    exact = part.can("exact")
+    for dim, heads, length, scales in SIZES if exact else SIZES[:1]:
         sized = part.at(dim, heads)
         try:
             module = sized.build()
@@ -248,80 +215,63 @@ def _formula(part: AttentionPart) -> None:
             if heads == HEADS:
                 raise
             continue  # a number of heads that it refuses
-        must(hasattr(module, "load_canonical"), "an exact attention needs load_canonical(weights)")
         weights = _weights(sized)
-        module.load_canonical(weights)
+        if exact:
+            must(hasattr(module, "load_canonical"), "an exact attention needs load_canonical()")
+            module.load_canonical(weights)
         sized = sized.but(heads=module.heads)
-        for name, x, layer in _calls(sized, lengths, each=heads == HEADS):
-            for scale in scales:
-                larger = (scale * x.detach()).requires_grad_()
-                what = f"{name}, width {dim}, {heads} heads, lengths {lengths}"
-                with trying(what):
-                    out = module(larger, layer)
-                expected, _ = attention(weights, module.heads, larger, layer)
-                real = layer.tokens.attention_mask  # rows of padding may be anything
-                if real is not None:
-                    pair = (t.masked_fill(~real[..., None], 0) for t in (out, expected))
-                    out, expected = pair
-                with hinting(lambda: over_queries(part, module)):  # noqa: B023
-                    close(out, expected, f"{what}, {scale:g} times the input: output")
-                direction = torch.randn(out.shape, dtype=out.dtype)
-                inputs = [t for t in (larger, layer.context) if t is not None]
-                slopes = [torch.autograd.grad(o, inputs, direction) for o in (out, expected)]
-                for of, own, exact in zip(("x", "context"), *slopes, strict=False):
-                    if scale == 1:  # of large scores gradients lose too many digits
-                        close(own, exact, f"{what}: gradient of {of}")
+        for name, x, layer in _cases(sized, length, each=heads == HEADS):
+            for scale in scales if exact else ():
+                what = f"{name}, width {dim}, {heads} heads, lengths {length} and {length + 3}"
+                with hinting(lambda: over_queries(part, module)):  # noqa: B023 - called at once
+                    _exact(module, weights, scale * x.detach(), layer, what)
+            if part.can("map") and dim == DIM:
+                _map(module, x, layer, weights if exact else None, name)
 
 
-def _map(part: AttentionPart) -> None:
-    """The map is what mixes the values; hidden keys have none of it; it is exact if declared."""
-    module, weights = part.build(), _weights(part)
+def _exact(
+    module: Any, weights: CanonicalWeights, x: Tensor, layer: LayerContext, what: str
+) -> None:
+    x = x.requires_grad_()
+    with trying(what):
+        out = module(x, layer)
+    expected, kept = attention(weights, module.heads, x, layer)[0], _kept(x, layer)
+    close(out[kept], expected[kept], f"{what}: output")
+    direction = torch.randn(expected[kept].shape, dtype=x.dtype)
+    inputs = {"x": x} if layer.context is None else {"x": x, "context": layer.context}
+    slopes = [
+        torch.autograd.grad(o[kept], list(inputs.values()), direction) for o in (out, expected)
+    ]
+    for of, own, exact in zip(inputs, *slopes, strict=True):
+        close(own, exact, f"{what}: gradient of {of}")
+
+
+def _kept(x: Tensor, layer: LayerContext) -> Tensor:
+    """Which rows of x (B, L) count: those of padding may be anything."""
+    real = layer.tokens.attention_mask
+    return torch.ones(x.shape[:2], dtype=torch.bool) if real is None else real
+
+
+def _map(
+    module: Any, x: Tensor, layer: LayerContext, weights: CanonicalWeights | None, name: str
+) -> None:
+    """Hidden keys have none of it; with weights it is the exact one; it mixes the values."""
     must(hasattr(module, "weights"), "an attention with a map needs weights(x, layer)")
-    if part.can("exact"):
-        module.load_canonical(weights)
-    part = part.but(heads=module.heads)
-    for name, x, layer in _calls(part):
-        shown, unseen = module.weights(x, layer), hidden(layer)
-        has_shape(shown, (TEXTS, module.heads, *unseen.shape[2:]), f"{name}: map")
-        real = layer.tokens.attention_mask  # rows of padding may be anything
-        kept = torch.ones(TEXTS, x.shape[1], dtype=torch.bool) if real is None else real
-        stray = largest(shown.masked_fill(~(unseen & kept[:, None, :, None]), 0))
-        must(stray == 0, f"{name}: a hidden key has a weight of {stray:.3g}")
-        if part.can("exact"):
-            exact = attention(weights, module.heads, x, layer)[1]
-            close(shown.transpose(1, 2)[kept], exact.transpose(1, 2)[kept], f"{name}: map")
-        if isinstance(module, ProjectedAttention):
-            for mixed, width in _mixed(module, x, layer):
-                what = f"{name}: the map's weight of a value, and what the value adds"
-                shares = shown.detach().abs() * width**0.5
-                pair = (mixed.transpose(1, 2)[kept], shares.transpose(1, 2)[kept])
-                close(*pair, what, tolerance=1e-6)
-
-
-def _mixed(module: ProjectedAttention, x: Tensor, layer: LayerContext) -> list[tuple[Tensor, int]]:
-    """How much each value adds to each output (B, H, Lq, Lk), and the width of a value.
-
-    By the norm of the slope, because a variant may rotate values on their way. One pair for each
-    call of ``mix``: none where a variant's own ``forward`` does not use it.
-    """
-    mix: Callable[..., Tensor] = module.mix
-    seen: list[tuple[Tensor, int]] = []
-
-    def noted(q: Tensor, k: Tensor, v: Tensor, layer: LayerContext) -> Tensor:
-        out = mix(q, k, v, layer)
-        shares = torch.zeros(*out.shape[:-1], v.shape[2], dtype=out.dtype)
-        for row, column in itertools.product(*map(range, out.shape[2:])):
-            (slope,) = torch.autograd.grad(out[:, :, row, column].sum(), v, retain_graph=True)
-            shares[:, :, row] += slope.square().sum(-1)
-        seen.append((shares.sqrt(), v.shape[-1]))
-        return out
-
-    module.mix = noted  # type: ignore[method-assign]
-    try:
-        module(x, layer)
-    finally:
-        del module.mix
-    return seen
+    shown, unseen, kept = module.weights(x, layer), hidden(layer), _kept(x, layer)
+    has_shape(shown, (len(x), module.heads, *unseen.shape[2:]), f"{name}: map")
+    stray = largest(shown.masked_fill(~(unseen & kept[:, None, :, None]), 0))
+    must(stray == 0, f"{name}: a hidden key has a weight of {stray:.3g}")
+    if weights is not None:
+        exact = attention(weights, module.heads, x, layer)[1]
+        close(shown.transpose(1, 2)[kept], exact.transpose(1, 2)[kept], f"{name}: map")
+    if type(module).forward is ProjectedAttention.forward:
+        q, k, v, seen = module.queries_keys_values(x, layer)
+        # (Lq, Dh, B, H, Lk, Dh). By the norm of the slope, because a variant may rotate values.
+        slopes = jacobian(lambda v: module.mix(q, k, v, seen).sum((0, 1)), v)
+        mixed = slopes.square().sum((1, -1)).sqrt().permute(1, 0, 2, 3)
+        shares = shown.detach().abs().transpose(1, 2) * v.shape[-1] ** 0.5
+        what = f"{name}: the map's weight of a value, and what the value adds"
+        close(mixed[kept], shares[kept], what, tolerance=1e-6)
 
 
 def _weights(part: ModulePart) -> CanonicalWeights:
@@ -333,50 +283,28 @@ def _weights(part: ModulePart) -> CanonicalWeights:
 
 def _long(part: AttentionPart) -> None:
     """Under autocast a long text gives what it does in float32, and what is hidden stays so."""
-    module, way = part.build(torch.float32), part.shown_ways[0]
+    module = part.build(torch.float32)
     length = part.max_length if part.can("fixed-length") else LONGER
-    x = part.draw(length, texts=1).float()
-    call = Call(x, Tokens.whole(length), way)
+    call = Call(part.draw(length, texts=1).float(), Tokens.whole(length), part.shown_ways[0])
     with torch.no_grad():
         expected = part.run(module, call)
         with autocast():
             actual = part.run(module, call)
+    hint = "subtract positions as integers, and keep running sums in float32"
     for rows in (slice(256, LONG), slice(-LONG, None)):
-        off = off_by(actual[:, rows], expected[:, rows])
         begin, end, _ = rows.indices(length)
-        what = f"under autocast tokens {begin} to {end - 1} are off by {off:.3g} of the norm"
-        hint = "subtract positions as integers, and keep running sums in float32"
-        must(off <= SHORT, f"{what}, where {SHORT:.3g} is allowed; {hint}")
-    for way in part.shown_ways:
-        if way.causal:
-            _hidden_under_autocast(
-                part, module, Call((4 * part.draw(LONG, texts=1)).float(), Tokens.whole(LONG), way)
-            )
-        elif part.pads and not way.cross:
-            texts = Texts(part, part.build(), way, (LONG, 150))
-            batch = texts.batch(Row("", "right", order=(0, 1)))
-            outputs = []
-            for factor in (1, 2):
-                mask = batch.call.tokens.attention_mask
-                assert mask is not None
-                other = torch.where(mask[..., None], batch.call.x, factor * batch.call.x).float()
-                with torch.no_grad(), autocast():
-                    outputs.append(part.run(module, replace(batch.call, x=other)))
-            close(outputs[0], outputs[1], "under autocast: other values in padding", tolerance=LEAK)
-
-
-def _hidden_under_autocast(part: AttentionPart, module: torch.nn.Module, call: Call) -> None:
-    with torch.no_grad(), autocast():
-        out = part.run(module, call)
-        for now in ROWS:
-            future = torch.arange(LONG) > now
-            changed = torch.where(future[:, None], 20 * torch.randn_like(call.x), call.x)
-            again = part.run(module, replace(call, x=changed))
-            what = f"under autocast: rows up to {now} after changing the future"
-            seen = slice(0, now + 1)
-            close(
-                again[:, seen],
-                out[:, seen],
-                f"{what}; compare positions as integers",
-                tolerance=LEAK,
-            )
+        what = f"under autocast tokens {begin} to {end - 1}"
+        with hinting(hint):
+            _near(actual[:, rows], expected[:, rows], what, SELECTING)
+    for way, last in itertools.product(part.shown_ways, ROWS):
+        if way.cross or not (way.causal or part.pads):
+            continue
+        seen = torch.arange(LONG) <= last
+        tokens = Tokens.whole(LONG) if way.causal else Tokens(seen[None], torch.arange(LONG))
+        x = 4 * part.draw(LONG, texts=1).float()
+        others = torch.where(seen[:, None], x, 20 * torch.randn_like(x))
+        with torch.no_grad(), autocast():
+            out, again = (part.run(module, Call(value, tokens, way)) for value in (x, others))
+        what = f"under autocast: rows up to {last}, with other hidden tokens after them"
+        with hinting("compare positions as integers"):
+            close(again[:, : last + 1], out[:, : last + 1], what, tolerance=LEAK)
