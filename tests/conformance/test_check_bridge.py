@@ -107,7 +107,7 @@ def test_pytest_runs_the_checks_of_a_file(tmp_path):
         "    'Wrong: the mean is not zero.'\n"
     )
     (tmp_path / "test_other.py").write_text("def test_other(): assert False\n")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "zoo.testing"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     done = subprocess.run(
         [*command, "--zoo-part", "mine.py"], cwd=tmp_path, capture_output=True, text=True
     )

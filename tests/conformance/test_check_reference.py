@@ -12,7 +12,7 @@ from zoo.components.attention.projections import CanonicalWeights
 from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import Tokens
 from zoo.conformance import reference
-from zoo.conformance.reference import CausalBias, ReferenceEncoding
+from zoo.conformance.reference import ReferenceEncoding
 
 DIM, HEADS = 8, 2
 
@@ -111,9 +111,3 @@ def test_a_query_that_may_see_nothing_sees_everything():
 def test_in_a_causal_layer_no_key_is_later_than_its_query():
     unseen = reference.hidden(LayerContext(Tokens.whole(3), causal=True))
     assert unseen[0, 0].tolist() == [[False, True, True], [False, False, True], [False] * 3]
-
-
-def test_forbid_hides_the_keys_behind_a_query():
-    bias = CausalBias(heads=HEADS).bias(torch.arange(3), torch.arange(3))
-    assert bias.shape == (HEADS, 3, 3)
-    assert bool(((bias < -1000) == torch.ones(3, 3).triu(1).bool()).all())

@@ -68,7 +68,7 @@ def test_the_wheel_is_listed_and_passes_its_checks(site):
     results = json.loads(ok(site, "check", *names, "--json"))["results"]
     for name in names:
         statuses = [r["status"] for r in results if r["component"] == name]
-        assert statuses.count("passed") >= 2, name
+        assert "passed" in statuses, name
         assert "failed" not in statuses, name
 
 
