@@ -10,7 +10,7 @@ Each test is one mechanism of ``zoo check``. This module is a pytest plug-in too
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -28,7 +28,6 @@ def component_checks(
     *components: str,
     plugin: str | Path | Sequence[str | Path] = (),
     distribution: str | Sequence[str] = (),
-    expected_failures: Mapping[str, str] | None = None,
     only: Sequence[str] = (),
     without: Sequence[str] = (),
     settings: CheckSettings | None = None,
@@ -37,11 +36,9 @@ def component_checks(
 
     components: ``kind/name``, ``kind/name(param=value)``, ``kind/all`` or ``all``. plugin: a
     single file, or several, to load; without components, all that it registers is checked.
-    distribution: all components of an installed distribution. expected_failures: ``"check-name"``
-    or ``"kind/name:check-name"`` to the reason why it fails; the test fails if the check then
-    passes or is skipped. only: the checks to run, all unless given. without: checks that are not
-    run, such as ``"compiled"``, which takes seconds. Raises ZooError for an unknown component or
-    check, or an empty reason.
+    distribution: all components of an installed distribution. only: the checks to run, all unless
+    given. without: checks that are not run, such as ``"compiled"``, which takes seconds. Raises
+    ZooError for an unknown component or check.
     """
     from zoo.conformance import select_choices
     from zoo.conformance.check import checks_for
@@ -51,9 +48,8 @@ def component_checks(
     distributions = (distribution,) if isinstance(distribution, str) else tuple(distribution)
     zoo = load(files=files)
     choices = select_choices(zoo, components, files=not components, distributions=distributions)
-    options: dict[str, Any] = {"expected": expected_failures, "settings": settings}
     names = tuple(map(str, files))
-    return checks_for(choices, files=names, only=only, without=without, **options)
+    return checks_for(choices, files=names, only=only, without=without, settings=settings)
 
 
 def parametrize_with_checks(*components: str, **options: Any) -> Callable[[T], T]:

@@ -47,43 +47,11 @@ def test_where_nothing_is_checked_the_test_is_skipped_with_the_reason():
         one("ffn/none", "surroundings")()
 
 
-@pytest.mark.parametrize("key", ["surroundings", f"{BROKEN}:surroundings"])
-def test_an_expected_failure_is_reported_as_such_with_its_reason(key):
-    check = one(BROKEN, "surroundings", plugin=POOLS, expected_failures={key: "it is an example"})
-    with pytest.raises(pytest.xfail.Exception, match=r"surroundings: it is an example"):
-        check()
-
-
-@pytest.mark.parametrize(
-    ("component", "name", "but"),
-    [("pool/mean", "declares", "it passed"), ("ffn/none", "values", "it skipped")],
-)
-def test_an_expected_failure_that_does_not_fail_is_one(component, name, but):
-    check = one(component, name, expected_failures={name: "it leaks"})
-    with pytest.raises(pytest.fail.Exception, match=rf"expected to fail \(it leaks\), but {but}"):
-        check()
-
-
-@pytest.mark.parametrize("reason", ["", "  ", None])
-def test_an_expected_failure_needs_a_reason(reason):
-    with pytest.raises(ZooError, match="'values' needs a reason"):
-        component_checks("pool/mean", expected_failures={"values": reason})
-
-
 def test_unknown_checks_and_distributions_are_refused():
-    with pytest.raises(ZooError, match="unknown check 'vales'; did you mean"):
-        parametrize_with_checks("pool/mean", expected_failures={"vales": "a reason"})
     with pytest.raises(ZooError, match="no check 'vales'; did you mean"):
         parametrize_with_checks("pool/mean", without=["vales"])
     refused("no check 'baselines'", component_checks, "pool/mean", only=["baselines"])
     refused("registers nothing", component_checks, distribution="no-such-distribution")
-
-
-def test_one_components_expected_failure_says_nothing_of_another():
-    found = component_checks(
-        "pool/mean", BROKEN, plugin=POOLS, expected_failures={f"{BROKEN}:declares": "a reason"}
-    )
-    assert [str(check) for check in found if check.expected] == [f"{BROKEN}:declares"]
 
 
 def test_a_file_alone_means_all_that_it_registers():

@@ -20,8 +20,6 @@ from zoo.conformance import (
     CheckResult,
     CheckSettings,
     checks_of,
-    consequences,
-    consequences_line,
     counts,
     result_lines,
     run_checks,
@@ -105,14 +103,16 @@ def _print(results: Iterable[CheckResult]) -> list[CheckResult]:
                 click.echo("\n" * bool(done) + click.style(component, bold=True), nl=False)
                 click.echo(f"  {result.owner}")
             own.append(result)
-            if result not in consequences(own):
+            failed = [result.check for result in own if result.status == "failed"]
+            if result.status != "failed" or len(failed) == 1:
                 first, *more = result_lines(result)
                 _echo(result.status, first)
                 for line in more:
                     click.echo(f"          {printable(line)}")
         done += own
-        if same_reason := consequences_line(own):
-            _echo("failed", same_reason)
+        if others := failed[1:]:
+            many = f"{len(others)} others" if len(others) > 1 else "one more"
+            _echo("failed", f"{many}, probably for the same reason: {', '.join(others)}")
     return done
 
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 from zoo.conformance.check import (
     CheckResult,
     checks_of,
-    consequences,
-    consequences_line,
     counts,
     result_lines,
     run_checks,
@@ -23,8 +21,6 @@ __all__ = [
     "CheckResult",
     "CheckSettings",
     "checks_of",
-    "consequences",
-    "consequences_line",
     "counts",
     "result_lines",
     "run_checks",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import platform
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +29,11 @@ def certificate(choice: Choice, results: Iterable[CheckResult]) -> dict[str, Any
     import torch
 
     component = choice.component
-    passed = [result.check for result in results if result.status == "passed"]
     file = component.file()
     entry: dict[str, Any] = {
         "component": f"{component.kind}/{choice}",
         "declared": sorted(component.capabilities),
-        "held": passed,
+        "held": [result.check for result in results if result.status == "passed"],
         "source_hash": hash_of(Path(file)) if file else "",
         "versions": {
             "python": platform.python_version(),
@@ -41,10 +42,9 @@ def certificate(choice: Choice, results: Iterable[CheckResult]) -> dict[str, Any
             component.owner.distribution: component.owner.version,
         },
     }
-    try:
-        return entry | _numbers(choice)
-    except (CheckFailed, CheckSkipped):
-        return entry
+    with contextlib.suppress(CheckFailed, CheckSkipped):
+        entry |= _numbers(choice)
+    return entry
 
 
 def _numbers(choice: Choice) -> dict[str, Any]:
@@ -59,8 +59,8 @@ def _numbers(choice: Choice) -> dict[str, Any]:
     part = part_of(choice, CheckSettings())
     if not isinstance(part, ModulePart) or part.kind == "baseline":
         return {}
-    module, ways = part.build(), part.shown_ways
-    calls = [Call(part.draw(n, texts=1), Tokens.whole(n), ways[0]) for n in LENGTHS]
+    module, way = part.build(), part.shown_ways[0]
+    calls = [Call(part.draw(n, texts=1), Tokens.whole(n), way) for n in LENGTHS]
     flops = {}
     for call, length in zip(calls, LENGTHS, strict=True):
         with torch.no_grad(), FlopCounterMode(display=False) as counter:
@@ -69,25 +69,20 @@ def _numbers(choice: Choice) -> dict[str, Any]:
     numbers: dict[str, Any] = {
         "parameters": sum(p.numel() for p in part.make().parameters()),
         "flops_per_token": flops,
-        "causal": ways[0].causal,
+        "causal": way.causal,
     }
     if not part.per_text:
         call, middle = calls[0].leaves(), LENGTHS[0] // 2
         (slope,) = torch.autograd.grad(part.run(module, call)[:, middle].sin().sum(), call.x)
         seen = slope[0].abs().amax(dim=1).nonzero().flatten().tolist()
         numbers["receptive_field"] = [middle - min(seen), max(seen) - middle] if seen else None
-    for way in ways:
-        if way.causal and not way.cross and caches(part, way):
-            sizes = []
-            for length in LENGTHS:
-                cache = KeyValues()
-                call = Call(part.draw(length, texts=1), Tokens.whole(length), way)
-                part.run(module, call.but(cache=cache))
-                kept = [
-                    *(cache.stored or ())[:2],
-                    *(t for s in cache.states.values() for t in s.values()),
-                ]
-                sizes.append(sum(tensor.numel() for tensor in kept))
-            numbers["state_per_token"] = (sizes[1] - sizes[0]) / (LENGTHS[1] - LENGTHS[0])
-            break
+    cached = (w for w in part.shown_ways if w.causal and not w.cross and caches(part, w))
+    if decoded := next(cached, None):
+        sizes = []
+        for call in calls:
+            cache = KeyValues()
+            part.run(module, replace(call, way=decoded).but(cache=cache))
+            states = (tensor for state in cache.states.values() for tensor in state.values())
+            sizes.append(sum(t.numel() for t in (*(cache.stored or ())[:2], *states)))
+        numbers["state_per_token"] = (sizes[1] - sizes[0]) / (LENGTHS[1] - LENGTHS[0])
     return numbers

@@ -8,8 +8,8 @@ import shlex
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from zoo.conformance.outcomes import CheckFailed, CheckSettings, CheckSkipped, raised
@@ -19,19 +19,10 @@ from zoo.registry.loading import Zoo
 
 Body = TypeVar("Body", bound=Callable[..., None])
 # The mechanisms, in the order in which they are run: basic before subtle, compiling last.
-MECHANISMS = [
-    "declares",
-    "surroundings",
-    "values",
-    "purity",
-    "slopes",
-    "baselines",
-    "data",
-    "laws",
-    "compiled",
-]
+MECHANISMS = "declares surroundings values purity slopes baselines data laws compiled".split()
 _CHECKS: dict[str, dict[str, Check]] = {kind: {} for kind in CAPABILITIES}
-STATUSES = ("passed", "failed", "skipped", "xfailed")
+STATUSES = ("passed", "failed", "skipped")
+WITHOUT_TORCH = ("task", "metric", "executor", "tracker")  # of which no other process is asked
 
 
 @dataclass(frozen=True)
@@ -137,17 +128,12 @@ def _every(
 
 @dataclass(frozen=True)
 class ComponentCheck:
-    """One check of one part.
-
-    files: the single-file plug-ins in use, for the command that repeats the result. expected: why
-    it is expected to fail, or empty.
-    """
+    """One check of one part. files: the single-file plug-ins in use, to repeat the result."""
 
     choice: Choice
     check: Check
     files: tuple[str, ...] = ()
     settings: CheckSettings = field(default_factory=CheckSettings)
-    expected: str = ""
 
     @property
     def name(self) -> str:
@@ -170,20 +156,13 @@ class ComponentCheck:
         if result.status == "failed":
             lines = "\n  ".join(result_lines(result))
             pytest.fail(f"{result.component} ({result.owner}): {lines}", pytrace=False)
-        if result.status == "xfailed":
-            pytest.xfail(f"{result.check}: {result.message}")
         if result.status == "skipped":
             pytest.skip(result.message)
 
     def run(self) -> CheckResult:
-        """The outcome; ``xfailed`` where it fails as expected, failed where it then does not."""
+        """The outcome of the check."""
         start = time.perf_counter()
         status, message = self._outcome()
-        if self.expected and status == "failed":
-            status, message = "xfailed", f"{self.expected} [{message}]"
-        elif self.expected:
-            outcome = f"{status}{': ' if message else ''}{message}"
-            status, message = "failed", f"expected to fail ({self.expected}), but it {outcome}"
         return CheckResult(
             component=self.component,
             owner=str(self.choice.component.owner),
@@ -196,7 +175,7 @@ class ComponentCheck:
         )
 
     def _outcome(self) -> tuple[str, str]:
-        """The status and the message, whether it is expected to fail or not."""
+        """The status and the message."""
         from zoo.conformance.parts import part_of
         from zoo.models.seeding import seeded
 
@@ -242,33 +221,22 @@ def checks_for(
     without: Sequence[str] = (),
     files: Sequence[str] = (),
     settings: CheckSettings | None = None,
-    expected: Mapping[str, str] | None = None,
 ) -> list[ComponentCheck]:
     """Every check of every choice, or those named in ``only``, and none in ``without``.
 
-    files: the single-file plug-ins in use. expected: ``check`` or ``kind/name:check`` to the reason
-    why it fails. Raises ZooError for a name that is a check of none, and for an empty reason.
+    files: the single-file plug-ins in use. Raises ZooError for a name that is a check of none.
     """
     checks = [
         ComponentCheck(choice, check, tuple(files), settings or CheckSettings())
         for choice in choices
         for check in checks_of(choice.component.kind).values()
     ]
-    names, reasons = {check.name for check in checks}, dict(expected or {})
-    known = sorted(names | set(map(str, checks)))
-    for key, reason in reasons.items():
-        if key not in known:
-            raise ZooError(f"expected failure of an unknown check '{key}'{nearest(key, known)}")
-        if not isinstance(reason, str) or not reason.strip():
-            raise ZooError(f"the expected failure of '{key}' needs a reason")
+    names = sorted({check.name for check in checks})
     for name in (*only, *without):
         if name not in names:
-            raise ZooError(f"no check '{name}'{nearest(name, sorted(names))}")
-    return [
-        replace(check, expected=reasons.get(str(check), reasons.get(check.name, "")))
-        for check in checks
-        if (not only or check.name in only) and check.name not in without
-    ]
+            raise ZooError(f"no check '{name}'{nearest(name, names)}")
+    wanted = {*(only or names)} - {*without}
+    return [check for check in checks if check.name in wanted]
 
 
 def run_checks(choices: Iterable[Choice], **options: Any) -> Iterator[CheckResult]:
@@ -283,16 +251,6 @@ def run_checks(choices: Iterable[Choice], **options: Any) -> Iterator[CheckResul
     return (check.run() for check in checks)
 
 
-WITHOUT_TORCH = ("task", "metric", "executor", "tracker")  # kinds of which nothing is asked there
-
-
-def consequences(results: Iterable[CheckResult]) -> list[CheckResult]:
-    """The failures of a part but for the first, which is probably their reason."""
-    failed = [result for result in results if result.status == "failed"]
-    first = {result.component: result for result in reversed(failed)}
-    return [result for result in failed if result is not first[result.component]]
-
-
 def result_lines(result: CheckResult) -> list[str]:
     """A result in lines; of a failure with the claim, the owner and the command that repeats it."""
     lines = [f"{result.check}: {result.message}" if result.message else result.check]
@@ -302,17 +260,10 @@ def result_lines(result: CheckResult) -> list[str]:
     return lines
 
 
-def consequences_line(results: Iterable[CheckResult]) -> str | None:
-    """A line on the failures that follow others; None where there are none."""
-    names = [result.check for result in consequences(results)]
-    many = f"{len(names)} others" if len(names) > 1 else "one more"
-    return f"{many}, probably for the same reason: {', '.join(names)}" if names else None
-
-
 def counts(results: Iterable[CheckResult]) -> dict[str, int]:
     """Status to number of results."""
     counter = Counter(result.status for result in results)
-    return {s: counter[s] for s in STATUSES if counter[s] or s != "xfailed"}
+    return {status: counter[status] for status in STATUSES}
 
 
 @contextlib.contextmanager

@@ -18,11 +18,11 @@ from zoo.components.layer_context import LayerContext
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import (
+    EXACT,
     close,
     differ,
     finite,
     has_shape,
-    hinting,
     largest,
     must,
     refusal,
@@ -53,7 +53,7 @@ from zoo.conformance.parts import (
     normal,
     other_values,
 )
-from zoo.conformance.reference import KeysTurned, ReferenceEncoding
+from zoo.conformance.reference import ContentBias, ReferenceEncoding
 from zoo.conformance.slopes import silent
 from zoo.models.key_value_cache import KeyValues
 from zoo.models.seeding import seeded
@@ -74,15 +74,22 @@ def declares(part: Part) -> None:
     _contract(part)
     if part.make() is None:
         return
-    {
-        "attention": _attention,
-        "pe": _encoding,
-        "norm": _norm,
-        "ffn": _ffn,
-        "block": _block,
-        "pool": _pool,
-    }[part.kind](part)  # type: ignore[operator]
+    probes = {"pe": _encoding, "norm": _norm, "ffn": _ffn, "block": _block, "pool": _pool}
+    probes.get(part.kind, _attention)(part)  # type: ignore[operator]
     _parameters_act(part)
+
+
+def probe(part: Part, capability: str, shows: bool, absent: str, present: str) -> None:
+    """Fail where the capability is declared and does not show, or shows and is not declared."""
+    must(shows or not part.can(capability), f"declares {capability!r}, yet {absent}")
+    must(part.can(capability) or not shows, f"{present}: declare {capability!r}")
+
+
+def _limit(part: Part, use: Callable[[], Any], what: str) -> None:
+    """More than it was built for is refused with `fixed-length`, and only then."""
+    error = refusal(use, (ValueError, IndexError))
+    absent = f"takes {what} without a ValueError"
+    probe(part, "fixed-length", error is not None, absent, f"refuses {what}: {error}")
 
 
 def parameters(part: Part) -> None:
@@ -103,11 +110,10 @@ def parameters(part: Part) -> None:
         what = f"'{name}' is registered"
         must(name not in part.passes, f"{what}, but the contract passes it already")
         must(name in named or anything, f"{what}, but the factory does not take it")
-        if name in named:
-            own = named[name]
-            text = "missing" if own is inspect.Parameter.empty else repr(own)
-            equal = type(own) is type(default) and own == default
-            must(equal, f"{what} with {default!r}, but the factory's default is {text}")
+        own = named.get(name, default)
+        equal = type(own) is type(default) and own == default
+        own = "missing" if own is inspect.Parameter.empty else repr(own)
+        must(equal, f"{what} with {default!r}, but the factory's default is {own}")
     for name in named:
         must(name in declared, f"the factory takes '{name}', which is not registered")
 
@@ -128,10 +134,9 @@ def _contract(part: ModulePart) -> None:
 
 
 def _attention(part: AttentionPart) -> None:
-    module, fixed = part.build(), part.can("fixed-length")
-    plain = part.shown_ways[0]
+    module, plain = part.build(), part.shown_ways[0]
 
-    def attend(x: Tensor, positions: Any = None, way: Way = plain, **how: Any) -> Tensor:
+    def attend(x: Tensor, positions: Any = None, way: Way = plain, **how: Any) -> Any:
         tokens = Tokens.whole(x.shape[1]) if positions is None else Tokens(None, positions)
         return part.call(module, Call(x, tokens, way), **how)
 
@@ -143,66 +148,48 @@ def _attention(part: AttentionPart) -> None:
         with trying(f"{length} tokens"):
             has_shape(attend(part.draw(length)[:1]), (1, length, DIM), f"{length} tokens")
     longer = part.draw(MAX_LENGTH + 1)[:1]
-    error = refusal(lambda: attend(longer), (ValueError, IndexError))
-    must(fixed or error is None, f"refuses length {MAX_LENGTH + 1}: {error}")
-    what = f"built for {MAX_LENGTH} tokens, yet takes {MAX_LENGTH + 1} without a ValueError"
-    must(not fixed or error is not None, what)
+    _limit(part, lambda: attend(longer), f"{MAX_LENGTH + 1} tokens, built for {MAX_LENGTH}")
     if not plain.causal:
         _order(part, attend)
-    x, near = part.draw(6), torch.arange(6)
+    x = part.draw(6)
+    first = torch.cat([torch.randn_like(x[:, :1]), x[:, 1:]], dim=1)
     for way in part.shown_ways:
-        out = attend(x, way=way) if not way.cross else None
-        if out is not None and (way.causal or not part.can("causal-only")):
-            changed = torch.cat([torch.randn_like(x[:, :1]), x[:, 1:]], dim=1)
-            differ(
-                attend(changed, way=way)[:, 1:], out[:, 1:], "the later rows after changing row 0"
-            )
-        if out is not None and way.encoded:
-            apart = attend(x, 3 * near, way)
-            differ(apart, out, f"{way.name}: output at positions three times apart")
-        if out is not None and way.causal and not part.can("causal-only"):
-            free = attend(x, way=replace(way, causal=False))
-            differ(free, out, f"{way.name}: a call that is not causal against a causal one")
-    if part.can("cross"):
-        call = next(call for call in part.calls() if call.way.cross)
-        assert call.context is not None
-        other = replace(call, context=torch.randn_like(call.context))
-        differ(part.run(module, other), part.run(module, call), "output for another context")
-    if part.can("rotate"):
-        rotated, turned = (kind(rotates=True) for kind in (ReferenceEncoding, KeysTurned))
-        out = attend(x, position=rotated)
-        differ(out, attend(x), "the output with and without a rotation")
-        differ(attend(x, position=turned), out, "the output where rotate_keys differs from rotate")
-    if part.can("bias"):
-        biased = attend(x, position=ReferenceEncoding(biases=True, heads=module.heads))
-        differ(biased, attend(x), "the output with and without a bias")
-    if part.can("content-bias"):
-        contents = type(part.encoding(1))()
-        differ(attend(x, position=contents), attend(x), "the output with a bias of the content")
+        if way.cross:
+            call = next(call for call in part.calls() if call.way.cross)
+            other = call.with_inputs(lambda t: t if t is call.x else torch.randn_like(t))  # noqa: B023
+            differ(part.run(module, other), part.run(module, call), "output for another context")
+            continue
+        others = {"after changing row 0": attend(first, way=way)}
+        if way.encoded:
+            others["at positions three times apart"] = attend(x, 3 * torch.arange(6), way)
+        if way.causal and not part.can("causal-only"):
+            others["in a call that is not causal"] = attend(x, way=replace(way, causal=False))
+        for what, rows in others.items():
+            differ(rows[:, 1:], attend(x, way=way)[:, 1:], f"{way.name}: the later rows {what}")
+    encodings = {
+        "rotate": ReferenceEncoding(rotates=True),
+        "bias": ReferenceEncoding(biases=True, heads=module.heads),
+        "content-bias": ContentBias(),
+    }
+    for slot in filter(part.can, encodings):
+        out = attend(x, position=encodings[slot])
+        differ(out, attend(x), f"the output with and without an encoding's {slot}")
+        if slot == "rotate":
+            turned = attend(x, position=ReferenceEncoding(rotates=True, keys=-1))
+            differ(turned, out, "the output where rotate_keys differs from rotate")
 
 
 def _order(part: AttentionPart, attend: Callable[..., Tensor]) -> None:
     """Without an encoding it is equivariant to permutation, or declares `order` and is not."""
-    ordered, off = part.can("order"), 0.0
+    off = 0.0
     # The longest is for windows and the like, which see an order only beyond some distance.
-    for length in (6, 149, MAX_LENGTH) if ordered else (6, 149):
-        x = part.draw(length)[:1]
-        shuffle = torch.randperm(length)
-        shuffled, expected = attend(x[:, shuffle]), attend(x)[:, shuffle]
-        off = max(off, largest(shuffled - expected))
-        with hinting("if it depends on the order, declare 'order'"):
-            if not ordered:
-                close(shuffled, expected, f"length {length}: output of a shuffled text")
-    must(off > 1e-6 or not ordered, "declares 'order', yet is equivariant to permutation")
-
-
-def _scores(encoding: PositionalEncoding, q: Tensor, k: Tensor | None = None) -> Tensor:
-    """The bias expanded to (…, H, Lq, Lk), as attention adds it; zeros where there is none."""
-    k = q if k is None else k
-    bias = encoding.bias(q, k)
-    if bias is None:
-        return torch.zeros(HEADS, q.shape[-1], k.shape[-1], dtype=torch.float64)
-    return bias.expand(*bias.shape[:-3], HEADS, q.shape[-1], k.shape[-1])
+    for length in (6, 149, MAX_LENGTH) if part.can("order") else (6, 149):
+        x, shuffle = part.draw(length)[:1], torch.randperm(length)
+        expected = attend(x)[:, shuffle]
+        off = max(off, largest(attend(x[:, shuffle]) - expected) / (1 + largest(expected)))
+    shows = off > (1e-6 if part.can("order") else EXACT)
+    what = f"the output of a shuffled text is off by {off:.3g}"
+    probe(part, "order", shows, "is equivariant to permutation", what)
 
 
 def _encoding(part: EncodingPart) -> None:
@@ -210,28 +197,24 @@ def _encoding(part: EncodingPart) -> None:
     length, generator = 6, part.generator()
     x, whole = normal(generator, 3, length, DIM), torch.arange(length)
     heads = normal(generator, 3, HEADS, length, DIM // HEADS)
-
-    def contents(positions: Tensor) -> Tensor:
-        bias = encoding.content_bias(heads, heads.flip(1), positions, positions, None)
-        return heads.new_zeros(3, HEADS, length, length) if bias is None else bias
-
-    bias, content = _scores(encoding, whole), contents(whole)
+    zeros = heads.new_zeros(1, HEADS, length, length)
+    bias = encoding.bias(whole, whole)
+    bias = zeros if bias is None else bias.expand(*bias.shape[:-3], HEADS, length, length)
+    content = encoding.content_bias(heads, heads.flip(1), whole, whole, None)
     turned = encoding.rotate(heads, whole), encoding.rotate_keys(heads, whole)
     acts = {
         "embed": not torch.equal(encoding.embed(x, whole), x),
         "rotate": any(not torch.equal(t, heads) for t in turned),
         # A constant added to all scores of a query changes no softmax.
         "bias": largest(bias - bias[..., :1]) > 0,
-        "content-bias": largest(content - content[..., :1]) > 0,
+        "content-bias": content is not None and largest(content - content[..., :1]) > 0,
     }
     finite(bias, "bias")
     for slot, does in acts.items():
-        must(does or not can(slot), f"declares {slot!r}, yet that slot changes nothing")
-        must(can(slot) or not does, f"its {slot} acts, but {slot!r} is not declared")
-    for training, positions in itertools.product(
-        (False, True), (torch.arange(40), torch.stack([torch.arange(40), 2 * torch.arange(40)]))
-    ):
-        placed = encoding.train(training).place(positions)
+        probe(part, slot, does, "that slot changes nothing", f"its {slot} acts")
+    near = torch.arange(40)
+    for training, positions in itertools.product((0, 1), (near, torch.stack([near, 2 * near]))):
+        placed = encoding.train(bool(training)).place(positions)
         has_shape(placed, positions.shape, "positions that it places a text at")
         increasing = bool((placed.diff(dim=-1) > 0).all())
         must(increasing, f"places a text where positions do not increase: {placed[..., :6]}")
@@ -246,49 +229,33 @@ def _encoding(part: EncodingPart) -> None:
             close(norms, heads.norm(dim=-1), f"norms at positions from {first} on", tolerance=1e-6)
     if can("bias"):
         off = largest(bias - bias.mT)
-        what = f"bias of (i, j) and (j, i) differ by {off:.3g}: declare 'directed'"
-        must(off < 1e-9 or can("directed"), what)
-        must(off > 1e-9 or not can("directed"), "declares 'directed', yet its bias is symmetric")
-    _length_of_encoding(part, encoding, x, heads)
-    _order_of_encoding(part, encoding, 3 * x[:1])
-
-
-def _length_of_encoding(
-    part: EncodingPart, encoding: PositionalEncoding, x: Tensor, heads: Tensor
-) -> None:
-    """Every position below its maximum; with `fixed-length` no more; heads of any width."""
-    fixed = part.can("fixed-length")
+        what = f"bias of (i, j) and (j, i) differ by {off:.3g}"
+        probe(part, "directed", off > EXACT, "its bias is symmetric", what)
 
     def all_slots(positions: Tensor) -> None:
         encoding.embed(x, positions)
         encoding.rotate(heads, positions)
         encoding.bias(positions, positions)
 
-    last = torch.arange(MAX_LENGTH - x.shape[1], MAX_LENGTH)
+    last = whole + MAX_LENGTH - length
     all_slots(last)
-    beyond = last + x.shape[1]
-    error = refusal(lambda: all_slots(beyond), (IndexError, ValueError))
-    must(fixed or error is None, f"refuses position {int(beyond[-1])}: {error}")
-    what = f"built for {MAX_LENGTH} positions, yet takes position {int(beyond[-1])}"
-    must(not fixed or error is not None, what)
+    _limit(part, lambda: all_slots(last + length), f"position {int(last[-1]) + length}")
+    _order_of_encoding(part, encoding, 3 * x[:1])
     width = 2 * DIM // HEADS
-    with seeded(part.settings.seed, "checks/build"):
-        wide = part.choice.build(
-            dim=DIM, heads=HEADS, head_dim=width, max_length=300, offered=PLACE
-        )
-    wide = wide.double().eval()
-    q = normal(part.generator(), 3, HEADS, 6, width)
+    sizes = {"dim": DIM, "heads": HEADS, "head_dim": width, "max_length": 300}
+    wide = part.choice.build(**sizes, offered=PLACE).double().eval()
+    q = normal(part.generator(), 3, HEADS, length, width)
     with trying(f"queries and keys {width} wide, not dim / heads"):
         for rotate in (wide.rotate, wide.rotate_keys):
-            has_shape(rotate(q, torch.arange(6)), q.shape, f"rotation of queries {width} wide")
-        wide.content_bias(q, q, torch.arange(6), torch.arange(6), None)
+            has_shape(rotate(q, whole), q.shape, f"rotation of queries {width} wide")
+        wide.content_bias(q, q, whole, whole, None)
 
 
 def _order_of_encoding(part: EncodingPart, encoding: PositionalEncoding, x: Tensor) -> None:
     """Exchanging two tokens changes an attention's output if `order` is declared, and only then."""
     with seeded(part.settings.seed, "checks/attention"):
         attention = Split(DIM, HEADS).double().eval()
-    tokens, ordered = Tokens.whole(x.shape[1]), part.can("order")
+    tokens, least = Tokens.whole(x.shape[1]), 1e-7 if part.can("order") else EXACT
 
     def output(x: Tensor) -> Any:
         return attention(encoding.embed(x, tokens.positions), LayerContext(tokens, encoding))
@@ -299,8 +266,7 @@ def _order_of_encoding(part: EncodingPart, encoding: PositionalEncoding, x: Tens
         exchange[first], exchange[other] = other, first
         off = largest(output(x[:, exchange]) - out[:, exchange])
         what = f"exchanging tokens {first} and {other} changes the output by {off:.3g}"
-        must(off > 1e-7 or not ordered, f"declares 'order', but {what}")
-        must(off < 1e-9 or ordered, f"{what}, but 'order' is not declared")
+        probe(part, "order", off > least, what, what)
     if part.can("embed", "order"):
         # Without a fixed length, texts may be longer than it was built for.
         most = MAX_LENGTH if part.can("fixed-length") else 2 * MAX_LENGTH
@@ -319,14 +285,14 @@ def _norm(part: ModulePart) -> None:
             what = f"output for {factor:g} times the input"
             close(module(factor * x), out, what, tolerance=NEAR)
     out = part.build(jitter=0)(x)
-    unit = torch.ones(out.shape[:-1], dtype=out.dtype)
-    if part.can("unit-rms"):
-        close(out.square().mean(-1), unit, "mean square", tolerance=NEAR)
-    claims = (("unit-variance", 0, "variance over D"), ("unbiased", 1, "variance over D - 1"))
-    for capability, correction, what in claims:
-        if part.can(capability):
-            close(out.mean(-1), 0 * unit, "mean", tolerance=NEAR)
-            close(out.var(-1, correction=correction), unit, what, tolerance=NEAR)
+    mean, one = ("mean", out.mean(-1), 0.0), 1.0
+    claims = {
+        "unit-rms": [("mean square", out.square().mean(-1), one)],
+        "unit-variance": [mean, ("variance over D", out.var(-1, correction=0), one)],
+        "unbiased": [mean, ("variance over D - 1", out.var(-1), one)],
+    }
+    for what, numbers, value in (c for name in filter(part.can, claims) for c in claims[name]):
+        close(numbers, torch.full_like(numbers, value), what, tolerance=NEAR)
 
 
 def _ffn(part: ModulePart) -> None:
@@ -347,10 +313,8 @@ def _ffn(part: ModulePart) -> None:
     changed = torch.where(middle[:, None], torch.randn_like(x), x)
     outs = [part.run(module, Call(t, Tokens.whole(6)))[:, ~middle] for t in (x, changed)]
     off = largest(outs[0] - outs[1])
-    reads = off > 1e-9
-    must(reads or not part.can("neighbours"), "declares 'neighbours', yet reads no other token")
-    hint = "one that reads other tokens declares 'neighbours'"
-    must(not reads or part.can("neighbours"), f"reads other tokens: {off:.3g} ({hint})")
+    reads = f"reads other tokens ({off:.3g})"
+    probe(part, "neighbours", off > EXACT, "reads no other token", reads)
 
 
 def _pool(part: PoolPart) -> None:
@@ -366,75 +330,68 @@ def _pool(part: PoolPart) -> None:
         total = total + pool(x, torch.arange(length) < lengths[:, None]).sin().sum()
     (gradient,) = torch.autograd.grad(total, x)
     read = gradient.abs().amax(dim=(0, 2)) > 0  # (L)
-    declared = torch.zeros(length, dtype=torch.bool)
-    declared[slice(None) if pool.reads is None else pool.reads] = True
-    extra, missed = (
-        rows.nonzero().flatten().tolist() for rows in (read & ~declared, declared & ~read)
-    )
-    must(not extra, f"reads rows {extra}, though reads = {pool.reads}")
-    must(not missed, f"does not read rows {missed}, though reads = {pool.reads}")
+    rows = set(read.nonzero().flatten().tolist())
+    declared = set(range(length)[slice(None) if pool.reads is None else pool.reads])
+    for what, wrong in (("reads", rows - declared), ("does not read", declared - rows)):
+        must(not wrong, f"{what} rows {sorted(wrong)}, though reads = {pool.reads}")
     if pool.reads is not None:
         close(pool(x[:, pool.reads], None), out, f"output from the rows {pool.reads} alone")
-    first = pool.reads == slice(0, 1)
-    must(first or not part.can("first"), f"declares 'first', yet reads = {pool.reads}")
-    must(part.can("first") or not first, "reads the first row alone: declare 'first'")
+    what = f"reads = {pool.reads}"
+    probe(part, "first", pool.reads == slice(0, 1), what, what)
 
 
 def _block(part: BlockPart) -> None:
     call = part.calls()[0]
     call = Call(part.draw(6), Tokens.whole(6), call.way)
-    _sublayers(part)
+    for form in forms(part):
+        assert isinstance(form, BlockPart)
+        _sublayers(form)
     _norms(part, call)
     _residual(part, call)
-    if not part.can("cross"):
-        error = refusal(lambda: part.but(cross=True).build())
-        must(error is not None, "takes a cross-attention, though it does not declare 'cross'")
-        return
     crossing = part.but(cross=True)
-    block, across = crossing.build(), crossing.calls()[0]
-    error = refusal(lambda: part.call(block, call), (ValueError,))
-    must(error is not None, "a block with cross-attention accepts a call without a memory")
-    assert across.context is not None
-    other = replace(across, context=across.context + 1)
-    differ(crossing.run(block, other), crossing.run(block, across), "changing the memory")
+    error = refusal(crossing.build)
+    absent, present = f"refuses a cross-attention: {error}", "takes a cross-attention"
+    probe(part, "cross", error is None, absent, present)
+    if error is None:
+        block, across = crossing.build(), crossing.calls()[0]
+        error = refusal(lambda: part.call(block, call), (ValueError,))
+        must(error is not None, "a block with cross-attention accepts a call without a memory")
+        other = across.with_inputs(lambda t: t + (t is not across.x))
+        differ(crossing.run(block, other), crossing.run(block, across), "changing the memory")
 
 
 def _sublayers(part: BlockPart) -> None:
     """Each sub-layer is called, and is given the layer that it should be."""
-    for form in forms(part):
-        block = form.build()
-        seen: list[tuple[nn.Module, LayerContext]] = []
-
-        def note(module: nn.Module, args: Any, seen: list[Any] = seen) -> None:
-            seen.append((module, args[1]))
-
-        for module in block.modules():
-            if isinstance(module, Split | PlainFFN):
-                module.register_forward_pre_hook(note)
-        call = form.calls()[0].but(cache=KeyValues(), losses=[], index=2, count=5)
-        call = call.but(memory_cache=KeyValues()) if form is not part else call
-        form.run(block, call)
-        attentions = [layer for m, layer in seen if isinstance(m, Split)]
-        across = [a for a in attentions if a.context is not None and a.context is call.context]
-        selves = [a for a in attentions if a not in across]
-        networks = [layer for m, layer in seen if isinstance(m, PlainFFN)]
-        named = {"attention": selves, "feed-forward network": networks}
-        named |= {"cross-attention": across} if form is not part else {}
-        for name, layers in named.items():
-            must(bool(layers), f"its {name} is not called{' with the memory' * (name[0] == 'c')}")
-            for layer in layers:
-                must(layer.losses is call.more["losses"], f"the {name} is given no list of losses")
-                place = (layer.index, layer.count)
-                must(place == (2, 5), f"the {name} is given layer {place} instead of (2, 5)")
-        for layer in selves:
-            must(layer.cache is call.more["cache"], "the attention is not given its cache")
-            must(layer.causal == call.way.causal, "the attention is not given `causal` as it is")
-            must(layer.position.adds_bias, "the attention is not given the encoding")
-        for layer in across:
-            cached = layer.cache is call.more["memory_cache"]
-            must(cached, "the cross-attention is not given the memory's cache")
-            seen_tokens = layer.context_tokens is call.context_tokens
-            must(seen_tokens, "the cross-attention is not given the memory's tokens")
+    block, seen = part.build(), list[tuple[nn.Module, LayerContext]]()
+    for module in block.modules():
+        if isinstance(module, Split | PlainFFN):
+            module.register_forward_pre_hook(lambda m, args: seen.append((m, args[1])))
+    call = part.calls()[0].but(cache=KeyValues(), losses=[], index=2, count=5)
+    call = call.but(memory_cache=KeyValues()) if part.cross else call
+    part.run(block, call)
+    fields: dict[str, dict[str, Any]] = {
+        "attention": {"cache": call.more["cache"], "causal": call.way.causal},
+        "feed-forward network": {},
+    }
+    if part.cross:
+        memory = {"cache": call.more["memory_cache"], "context_tokens": call.context_tokens}
+        fields["cross-attention"] = memory
+    layers: dict[str, list[LayerContext]] = {name: [] for name in fields}
+    for module, layer in seen:
+        across = layer.context is not None and layer.context is call.context
+        name = "cross-attention" if across else "attention"
+        layers["feed-forward network" if isinstance(module, PlainFFN) else name].append(layer)
+    for name, wanted in fields.items():
+        with_it = " with the memory" * (name == "cross-attention")
+        must(bool(layers[name]), f"its {name} is not called{with_it}")
+        for layer in layers[name]:
+            place = layer.index, layer.count
+            must(place == (2, 5), f"the {name} is given layer {place} instead of (2, 5)")
+            for field, value in {"losses": call.more["losses"], **wanted}.items():
+                given = getattr(layer, field) is value
+                must(given, f"the {name} is not given `{field}` as it is")
+    for layer in layers["attention"]:
+        must(layer.position.adds_bias, "the attention is not given the encoding")
 
 
 def _norms(part: BlockPart, call: Call) -> None:

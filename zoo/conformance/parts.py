@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import copy
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import torch
@@ -91,8 +89,8 @@ class Call:
         call = replace(self, x=change(self.x), tokens=changed(self.tokens))
         if self.context is None or self.context_tokens is None:
             return call
-        keys = changed(self.context_tokens)
-        return replace(call, context=change(self.context), context_tokens=keys)
+        context, keys = change(self.context), changed(self.context_tokens)
+        return replace(call, context=context, context_tokens=keys)
 
     @property
     def tensors(self) -> list[Tensor]:
@@ -145,7 +143,6 @@ class Part:
     def but(self, **changes: Any) -> Self:
         """The same adaptor with other attributes."""
         other = copy.copy(self)
-        other.__dict__.pop("width", None)
         other.__dict__.update(changes)
         return other
 
@@ -155,40 +152,38 @@ class Part:
         return self.but(choice=choice, can=choice.can)
 
 
-class ModulePart(Part, ABC):
+class ModulePart(Part):
     """For the kinds whose parts are torch modules.
 
-    dim, heads, hidden, place: what they are built with. per_text: whether it gives one output a
-    text, not one a token. tolerance: of two ways of computing the same. sides: where padding may
-    stand. pads: whether padding never matters. core: the name of the part in what is built.
+    dim, heads, hidden, place: what they are built with. ids: whether they take token ids. per_text:
+    whether it gives one output a text, not one a token. tolerance: of two ways of computing the
+    same. sides: where padding may stand. pads: whether padding never matters.
     """
 
     dim, heads, hidden = DIM, HEADS, HIDDEN
     place: Mapping[str, int] = PLACE
     max_length = MAX_LENGTH
-    per_text: ClassVar[bool] = False
-    tolerance: ClassVar[float] = EXACT
+    ids, per_text, pads = False, False, True
+    tolerance = EXACT
     sides: tuple[str, ...] = ("right", "left", "inner")
-    pads = True
-    core = ""
 
     @property
-    @abstractmethod
-    def ways(self) -> list[Way]:
+    def ways(self) -> Sequence[Way]:
         """Every way of calling that the declared capabilities allow."""
+        return (PLAIN,)
 
     @property
     def shown_ways(self) -> list[Way]:
         """The ways that differ in more than padding."""
         return list({(w.encoded, w.causal, w.cross): w for w in self.ways if not w.first}.values())
 
-    @abstractmethod
-    def call(self, module: Any, call: Call) -> Tensor:
+    def call(self, module: Any, call: Call) -> Any:
         """What it gives."""
+        return module(call.x, self.layer(call))
 
     def run(self, module: Any, call: Call) -> Tensor:
         """What it gives, of the contract's shape and finite, with zeros in rows of padding."""
-        out = self.call(module, call)
+        out: Tensor = self.call(module, call)
         must(isinstance(out, Tensor), f"{call}: gives a {type(out).__name__}, no tensor")
         has_shape(out, self.shape(call), f"{call}: output")
         finite(out, f"{call}: output")
@@ -201,7 +196,7 @@ class ModulePart(Part, ABC):
         """The shape of what it gives."""
         read = call.more.get("read")
         rows = call.x.shape[1] if read is None else len(range(*read.indices(call.x.shape[1])))
-        return (len(call.x), rows, self.out_dim)
+        return (len(call.x), self.out_dim) if self.per_text else (len(call.x), rows, self.out_dim)
 
     @property
     def out_dim(self) -> int:
@@ -224,11 +219,6 @@ class ModulePart(Part, ABC):
             call.tokens, position, causal=call.way.causal, **{**fields, **call.more}
         )
 
-    def wrap(self, made: Any) -> nn.Module:
-        """A module that can be called, with what was made in it."""
-        module: nn.Module = made
-        return module
-
     def build(
         self,
         dtype: torch.dtype = torch.float64,
@@ -250,15 +240,20 @@ class ModulePart(Part, ABC):
                 raise CheckFailed(
                     f"the factory gives a {_named(type(made))}, no {_named(self.contract)}"
                 )
-            module = self.wrap(made)
+            module: nn.Module = made
+            if isinstance(made, PositionalEncoding):
+                module = Probe(made, self.dim, self.heads)
             if jitter:
                 perturb(module, jitter)
         return module.to(dtype).eval()
 
     def draw(self, length: int, *, seed: int = 0, texts: int = BATCH) -> Tensor:
-        """Texts as inputs, (B, L, D) in float64, the same first ones whatever their number."""
-        shape = (length, self.dim)
-        return torch.stack([normal(self.generator(seed, text), *shape) for text in range(texts)])
+        """Texts (B, L, D) in float64, or ids (B, L), the same first ones whatever their number."""
+        draws = [self.generator(seed, text) for text in range(texts)]
+        if self.ids:
+            first = len(SPECIALS)
+            return torch.stack([torch.randint(first, VOCAB, (length,), generator=g) for g in draws])
+        return torch.stack([normal(g, length, self.dim) for g in draws])
 
     def calls(
         self,
@@ -274,18 +269,15 @@ class ModulePart(Part, ABC):
         """
         calls = []
         for way in self.ways:
-            x, context = (self.draw(n, seed=seed + n)[texts] for n in (length, length + 3))
-            x, context = (t.to(dtype) if t.is_floating_point() else t for t in (x, context))
-            tokens, keys = (
-                Tokens(padded_mask(n)[texts], torch.arange(n)) if way.padded else Tokens.whole(n)
-                for n in (length, length + 3)
-            )
+            given: list[Any] = []
+            for n in (length, length + 3) if way.cross else (length,):
+                mask = padded_mask(n)[texts] if way.padded else None
+                tokens = Tokens(mask, torch.arange(n), in_order=not way.padded)
+                given += [self.draw(n, seed=seed + n)[texts], tokens]
             first = min(way.first, self.max_length - length)
-            tokens = replace(tokens, positions=tokens.positions + first)
-            call = Call(x, tokens, way)
-            if way.cross:
-                call = replace(call, context=context, context_tokens=keys)
-            calls.append(call)
+            given[1] = replace(given[1], positions=given[1].positions + first)
+            call = Call(given[0], given[1], way, *given[2:])
+            calls.append(call.with_inputs(lambda t: t.to(dtype)))
         return calls
 
     def generator(self, *seeds: int) -> torch.Generator:
@@ -315,7 +307,7 @@ class AttentionPart(ModulePart):
         return self.can("padding")
 
     @property
-    def ways(self) -> list[Way]:
+    def ways(self) -> Sequence[Way]:
         """Plain, then with each encoding that it can take, causal, and with a context."""
         full = Way("encoded", any(map(self.can, SLOTS)), self.pads)
         ways = [] if self.can("causal-only") else [PLAIN, full]
@@ -324,14 +316,13 @@ class AttentionPart(ModulePart):
             ways += [causal, replace(full, name="causal", causal=True)]
         return [*ways, replace(full, name="cross", cross=True)] if self.can("cross") else ways
 
-    def call(self, module: Any, call: Call, position: PositionalEncoding | None = None) -> Tensor:
+    def call(self, module: Any, call: Call, position: PositionalEncoding | None = None) -> Any:
         """With the reference encoding where the way has one."""
         if position is None and call.way.encoded:
             position = self.encoding(module.heads)
         layer = self.layer(call, position or NO_POSITIONS)
         layer = replace(layer, context=call.context, context_tokens=call.context_tokens)
-        out: Tensor = module(call.x, layer)
-        return out
+        return module(call.x, layer)
 
     def encoding(self, heads: int, gain: Tensor | float = 1.0) -> ReferenceEncoding:
         """The reference encoding with every declared slot."""
@@ -367,12 +358,12 @@ class Probe(nn.Module):
 class EncodingPart(ModulePart):
     """Builds ``PositionalEncoding(dim=, heads=, head_dim=, max_length=)``; called in a Probe."""
 
-    contract, core = PositionalEncoding, "encoding."
-    ways = [  # noqa: RUF012
+    contract = PositionalEncoding
+    ways = (
         Way("encoded", True, True),
         Way("causal", True, True, causal=True),
         Way("far positions", True, first=MAX_LENGTH),
-    ]
+    )
 
     def make(self, dropout: float = 0.0) -> Any:
         return self.choice.build(
@@ -383,23 +374,15 @@ class EncodingPart(ModulePart):
             offered=self.place,
         )
 
-    def wrap(self, made: Any) -> nn.Module:
-        return Probe(made, self.dim, self.heads)
-
     @property
     def out_dim(self) -> int:
         return 4 * self.dim
-
-    def call(self, module: Any, call: Call) -> Tensor:
-        out: Tensor = module(call.x, self.layer(call))
-        return out
 
 
 class NormPart(ModulePart):
     """Builds ``Norm(dim)``, which takes each token by itself."""
 
     contract = nn.Module
-    ways = [PLAIN]  # noqa: RUF012
 
     def make(self, dropout: float = 0.0) -> Any:
         return self.choice.build(self.dim, offered=self.place)
@@ -407,9 +390,8 @@ class NormPart(ModulePart):
     def draw(self, length: int, **options: Any) -> Tensor:
         return 1 + 2 * super().draw(length, **options)
 
-    def call(self, module: Any, call: Call) -> Tensor:
-        out: Tensor = module(call.x)
-        return out
+    def call(self, module: Any, call: Call) -> Any:
+        return module(call.x)
 
 
 class FFNPart(NormPart):
@@ -418,7 +400,7 @@ class FFNPart(NormPart):
     contract = nn.Module | None
 
     @property
-    def ways(self) -> list[Way]:  # type: ignore[override]
+    def ways(self) -> Sequence[Way]:
         """Plain, padded and, where it reads the past alone, causal."""
         causal = Way("causal", padded=True, causal=True)
         return [PLAIN, PADDED, causal] if self.can("causal") else [PLAIN, PADDED]
@@ -426,9 +408,7 @@ class FFNPart(NormPart):
     def make(self, dropout: float = 0.0) -> Any:
         return self.choice.build(self.dim, self.hidden, dropout, offered=self.place)
 
-    def call(self, module: Any, call: Call) -> Tensor:
-        out: Tensor = module(call.x, self.layer(call))
-        return out
+    call = ModulePart.call
 
 
 class PoolPart(ModulePart):
@@ -436,7 +416,7 @@ class PoolPart(ModulePart):
 
     contract = Pool
     per_text = True
-    ways = [PLAIN, PADDED]  # noqa: RUF012
+    ways = (PLAIN, PADDED)
 
     def make(self, dropout: float = 0.0) -> Any:
         return self.choice.build(self.dim)
@@ -446,18 +426,12 @@ class PoolPart(ModulePart):
         """Everywhere, where it reads every row."""
         return ModulePart.sides if self.build().reads is None else ("right",)
 
-    def call(self, module: Any, call: Call) -> Tensor:
-        out: Tensor = module(call.x, call.tokens.attention_mask)
-        return out
+    def call(self, module: Any, call: Call) -> Any:
+        return module(call.x, call.tokens.attention_mask)
 
-    def shape(self, call: Call) -> tuple[int, ...]:
-        return (len(call.x), self.width)
-
-    @cached_property
-    def width(self) -> int:
-        """The width of its output."""
-        own = getattr(self.build(), "width", None)
-        return self.dim if own is None else int(own)
+    @property
+    def out_dim(self) -> int:
+        return int(getattr(self.build(), "width", None) or self.dim)
 
 
 class PlainFFN(nn.Module):
@@ -487,14 +461,12 @@ class BlockPart(ModulePart):
     norm: Callable[[], nn.Module] | None = None
 
     @property
-    def ways(self) -> list[Way]:
+    def ways(self) -> Sequence[Way]:
         """Causal or not, with a memory where it has a cross-attention."""
-        causal = (True,) if self.cross else (False, True)
-        cross = self.cross
-        return [
-            Way("cross" * cross or ("causal" if c else "padded"), True, True, c, cross)
-            for c in causal
-        ]
+        causal = Way("causal", True, True, causal=True)
+        if self.cross:
+            return [replace(causal, name="cross", cross=True)]
+        return [replace(causal, name="padded", causal=False), causal]
 
     def make(self, dropout: float = 0.0) -> Any:
         def make_ffn() -> PlainFFN | None:
@@ -514,14 +486,12 @@ class BlockPart(ModulePart):
         calls = super().calls(*args, **options)
         return [*calls, calls[-1].but(read=slice(1, 3))]
 
-    def call(self, module: Any, call: Call) -> Tensor:
+    def call(self, module: Any, call: Call) -> Any:
         """With an encoding that rotates and adds a bias."""
         position = ReferenceEncoding(rotates=True, biases=True, heads=self.heads)
-        layer = replace(
-            self.layer(call, position), memory=call.context, memory_tokens=call.context_tokens
-        )
-        out: Tensor = module(call.x, layer)
-        return out
+        layer = self.layer(call, position)
+        layer = replace(layer, memory=call.context, memory_tokens=call.context_tokens)
+        return module(call.x, layer)
 
 
 class BaselinePart(ModulePart):
@@ -532,11 +502,10 @@ class BaselinePart(ModulePart):
     """
 
     contract = nn.Module
-    per_text, tolerance = True, 1e-6
+    ids, per_text, quiet = True, True, False
+    tolerance, max_length, out_dim = 1e-6, 32, CLASSES
     sides = ("right",)
-    max_length = 32
-    quiet = False
-    ways = [PLAIN, PADDED]  # noqa: RUF012
+    ways = (PLAIN, PADDED)
 
     def make(self, dropout: float = 0.0, classes: int = CLASSES, sizes: Sizes | None = None) -> Any:
         if self.can("stream") or self.can("masked"):
@@ -553,15 +522,8 @@ class BaselinePart(ModulePart):
             vocab_size=VOCAB, classes=classes, sizes=sizes, dropout=dropout, **more
         )
 
-    def draw(self, length: int, *, seed: int = 0, texts: int = BATCH) -> Tensor:
-        return ids_of(self, length, seed, texts)
-
-    def call(self, module: Any, call: Call) -> Tensor:
-        out: Tensor = module(call.x, call.tokens)
-        return out
-
-    def shape(self, call: Call) -> tuple[int, ...]:
-        return (len(call.x), CLASSES)
+    def call(self, module: Any, call: Call) -> Any:
+        return module(call.x, call.tokens)
 
 
 PARTS = {
@@ -593,15 +555,6 @@ def forms(part: ModulePart) -> Iterator[ModulePart]:
     yield part
     if part.kind == "block" and part.can("cross"):
         yield part.but(cross=True)
-
-
-def ids_of(part: ModulePart, length: int, seed: int, texts: int) -> Tensor:
-    """Texts as token ids (B, L)."""
-    rows = [
-        torch.randint(len(SPECIALS), VOCAB, (length,), generator=part.generator(seed, text))
-        for text in range(texts)
-    ]
-    return torch.stack(rows)
 
 
 def perturb(module: nn.Module, size: float = JITTER) -> None:
@@ -638,11 +591,8 @@ def gradients(
     """The output, and the gradients of all inputs and weights by name."""
     call = call.leaves()
     out = (run or part.run)(module, call)
-    leaves = {
-        f"gradient of {n}": x
-        for n, x in (*call.inputs.items(), *module.named_parameters())
-        if x.requires_grad
-    }
+    named = (*call.inputs.items(), *module.named_parameters())
+    leaves = {f"gradient of {name}": x for name, x in named if x.requires_grad}
     result = {"output": out.detach()}
     if out.requires_grad and leaves:
         slopes = torch.autograd.grad(out.sin().sum(), list(leaves.values()), allow_unused=True)

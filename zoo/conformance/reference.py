@@ -59,7 +59,7 @@ def hidden(layer: LayerContext) -> Tensor:
 class ReferenceEncoding(PositionalEncoding):
     """An encoding that rotates, adds a bias, does both, or neither.
 
-    gain: a factor of what it does, learned where it is a parameter.
+    gain: a factor of what it does, learned where it is a parameter. keys: a factor of rotated keys.
     """
 
     def __init__(
@@ -69,9 +69,11 @@ class ReferenceEncoding(PositionalEncoding):
         *,
         heads: int = 1,
         gain: Tensor | float = 1.0,
+        keys: float = 1.0,
     ) -> None:
         super().__init__(dim=0, heads=0, head_dim=0, max_length=0)
-        self.rotates, self.biases, self.heads, self.gain = rotates, biases, heads, gain
+        self.rotates, self.biases, self.heads = rotates, biases, heads
+        self.gain, self.keys = gain, keys
 
     def rotate(self, x: Tensor, positions: Tensor) -> Tensor:
         """Each pair (x₂ᵢ, x₂ᵢ₊₁) rotated by position · 100^(-2i/Dh).
@@ -89,6 +91,10 @@ class ReferenceEncoding(PositionalEncoding):
         rotated = [first * cos - second * sin, first * sin + second * cos]
         return self.gain * torch.stack(rotated, dim=-1).flatten(-2)
 
+    def rotate_keys(self, x: Tensor, positions: Tensor) -> Tensor:
+        """As queries, times ``keys``."""
+        return self.keys * self.rotate(x, positions)
+
     def bias(self, q_positions: Tensor, k_positions: Tensor) -> Tensor | None:
         """(…, H, Lq, Lk): depends on the head, the offset and its direction."""
         if not self.biases:
@@ -97,14 +103,6 @@ class ReferenceEncoding(PositionalEncoding):
         head = torch.arange(self.heads, dtype=torch.float64, device=offset.device)[:, None, None]
         offset = offset[..., None, :, :]
         return self.gain * (torch.sin(0.9 * offset + head) - 0.3 * (head + 1) * offset.clamp_min(0))
-
-
-class KeysTurned(ReferenceEncoding):
-    """A rotation that also negates the keys."""
-
-    def rotate_keys(self, x: Tensor, positions: Tensor) -> Tensor:
-        """x (B, H, L, Dh) rotated and negated."""
-        return -self.rotate(x, positions)
 
 
 class ContentBias(ReferenceEncoding):

@@ -6,6 +6,7 @@ losses must be what the text gives alone. A whole model is a part too.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -18,15 +19,7 @@ from zoo.components.attention.base import MultiHead
 from zoo.components.layer_context import AuxiliaryLoss
 from zoo.components.tokens import Tokens
 from zoo.conformance import assertions
-from zoo.conformance.assertions import (
-    EXACT,
-    close,
-    finite,
-    hinting,
-    largest,
-    must,
-    trying,
-)
+from zoo.conformance.assertions import EXACT, close, finite, hinting, largest, must, trying
 from zoo.conformance.check import check
 from zoo.conformance.models import ModelPart, models_of
 from zoo.conformance.outcomes import CheckFailed, CheckSkipped
@@ -54,6 +47,7 @@ MORE_SIZES = ((8, 1, 12), (96, 8, 120), (30, 3, 50), (64, 1, 64), (32, 8, 40))
 LOSSES = 1e-5  # auxiliary losses may be computed in float32
 # Tokens of a prompt, a token, and then several at once, as when proposed tokens are verified.
 PROMPT, STEPS = 77, 150
+OUTPUT = "real tokens"  # as a failure names them
 PIECES = (slice(0, 77), slice(77, 78), slice(78, 80), slice(80, 150))
 
 
@@ -107,15 +101,14 @@ ROWS = (
 
 @dataclass
 class Outcome:
-    """What the texts of a batch give, in its order: outputs, gradients, and losses of them all.
+    """What each text of a batch gives, in its order: the output, and gradients of inputs, by name.
 
-    leak: the largest gradient of what is padding.
+    weights: gradients of weights. losses: of all texts. leak: the largest gradient of padding.
     """
 
-    outputs: list[Tensor]
-    slopes: list[dict[str, Tensor]] = field(default_factory=list)
+    texts: list[dict[str, Tensor]]
+    losses: list[AuxiliaryLoss]
     weights: dict[str, Tensor] = field(default_factory=dict)
-    losses: list[AuxiliaryLoss] = field(default_factory=list)
     leak: float = 0.0
 
 
@@ -152,8 +145,8 @@ class Texts:
         others = enumerate([n + more for n in reversed(self.lengths)], start=9)
         self.contexts = [part.draw(n, seed=s, texts=1)[0] for s, n in others if way.cross]
         with trying(str(self)):
-            alone = [self.batch(Row("", order=(n,))) for n in range(len(self.texts))]
-            self.alone = [self.measure(batch) for batch in alone]
+            rows = [Row("", order=(n,)) for n in range(len(self.texts))]
+            self.alone = [self.measure(self.batch(row), slopes=slopes) for row in rows]
 
     def __str__(self) -> str:
         model = " in a model" * isinstance(self.part, ModelPart)
@@ -175,62 +168,64 @@ class Texts:
 
     def check(self, row: Row) -> Outcome:
         """Fail where a text is not what it is alone."""
-        row = row if self.part.pads else replace(row, side="")
-        batch, shifted = self.batch(row), bool(row.shift or (row.own and self.part.core))
+        part, row = self.part, row if self.part.pads else replace(row, side="")
+        batch, encoding = self.batch(row), self.part.kind == "pe"
+        shifted = bool(row.shift or (row.own and encoding))
         mask = batch.call.tokens.attention_mask
         texts = len(row.order) > 9 or mask is None
         count = len(row.order) if texts or mask is None else int((~mask).sum(dim=1).max())
         what = f"{row.name.format(n=f'{count} texts' if texts else count)} changes"
+        tolerance = (1e-2 if encoding else 1e-6) if shifted else part.tolerance
         with trying(f"{what} it ({self})"), hinting(lambda: self.cause(batch)):
-            outcome = self.measure(batch)
-            tolerance = (1e-2 if self.part.core else 1e-6) if shifted else self.part.tolerance
-            for place, number in enumerate(row.order):
-                where, alone = f"text {number}; {self}", self.alone[number]
-                pair = outcome.outputs[place], alone.outputs[0]
-                if shifted and self.part.core:
-                    # What an encoding embeds and rotates may change, what attention gives may not.
-                    pair = pair[0][..., -self.part.dim :], pair[1][..., -self.part.dim :]
-                _close(*pair, f"{what} real tokens", where, tolerance)
-                for name, slope in (
-                    alone.slopes[0].items() if outcome.slopes and not shifted else ()
-                ):
-                    of = f"{what} the gradient of {name}"
-                    _close(outcome.slopes[place][name], slope, of, where, 10 * tolerance)
+            outcome = self.measure(batch, slopes=self.slopes and not shifted)
+            for number, text in zip(row.order, outcome.texts, strict=False):
+                for name, own in text.items():
+                    pair = own, self.alone[number].texts[0][name]
+                    if shifted and encoding:
+                        # What it embeds and rotates may change, what attention gives may not.
+                        pair = pair[0][..., -part.dim :], pair[1][..., -part.dim :]
+                    where = f"text {number}; {self}"
+                    _close(*pair, f"{what} {name}", where, tolerance * (1 + 9 * (name != OUTPUT)))
             must(outcome.leak == 0, f"padding gets a gradient of {outcome.leak:.3g} ({self})")
-            for name, slope in outcome.weights.items() if not shifted else ():
+            for name, slope in outcome.weights.items():
                 total = torch.stack([self.alone[n].weights[name] for n in row.order]).sum(0)
-                of = f"{what} the gradient of {name}"
-                _close(slope, total, of, str(self), 10 * tolerance)
+                _close(slope, total, f"{what} {name}", str(self), 10 * tolerance)
         return outcome
 
-    def measure(self, batch: Batch, until: int | None = None) -> Outcome:
+    def measure(self, batch: Batch, *, slopes: bool, until: int | None = None) -> Outcome:
         """What the texts of a batch give; until: gradients are of the first outputs alone."""
         part, module = self.part, self.module
-        call = batch.call.leaves() if self.slopes else batch.call
+        call = batch.call.leaves() if slopes else batch.call
         losses: list[AuxiliaryLoss] = []
-        with torch.set_grad_enabled(self.slopes):
+        with torch.set_grad_enabled(slopes):
             out = part.call(module, call.but(losses=losses))
         finite(out, f"{batch.row.name or 'a text alone'} ({self}): output".replace(" of {n}", ""))
         outputs = [out[r] if part.per_text else out[r, c] for r, c in enumerate(batch.columns)]
-        result = Outcome([o.detach() for o in outputs], losses=losses)
-        leaves = [*call.inputs.values(), *(p for p in module.parameters() if p.requires_grad)]
-        if not self.slopes or not out.requires_grad or not leaves:
+        result = Outcome([{OUTPUT: own.detach()} for own in outputs], losses)
+        weights = {n: p for n, p in module.named_parameters() if p.requires_grad}
+        leaves = [*call.inputs.values(), *weights.values()]
+        if not slopes or not out.requires_grad or not leaves:
             return result
-        total = torch.stack([o[:until].sin().sum() for o in outputs]).sum()
-        slopes = torch.autograd.grad(total, leaves, materialize_grads=True)
-        inputs = dict(zip(call.inputs, slopes, strict=False))
-        for name, slope in inputs.items():
-            tokens = call.tokens if name == "x" else call.context_tokens
+        total = torch.stack([own[:until].sin().sum() for own in outputs]).sum()
+        slope_of = dict(
+            zip(
+                [f"the gradient of {name}" for name in (*call.inputs, *weights)],
+                torch.autograd.grad(total, leaves, materialize_grads=True),
+                strict=True,
+            )
+        )
+        for tokens, columns in (
+            (call.tokens, batch.columns),
+            (call.context_tokens, batch.context_columns),
+        )[: len(call.inputs)]:
+            name = next(iter(slope_of))
+            slope = slope_of.pop(name)
             if tokens is not None and tokens.attention_mask is not None:
                 leak = largest(slope.masked_fill(tokens.attention_mask[..., None], 0))
                 result.leak = max(result.leak, leak)
-        columns = {"x": batch.columns, "context": batch.context_columns}
-        result.slopes = [
-            {name: slope[row, columns[name][row]] for name, slope in inputs.items()}
-            for row in range(len(outputs))
-        ]
-        names = [name for name, p in module.named_parameters() if p.requires_grad]
-        result.weights = dict(zip(names, slopes[len(inputs) :], strict=True))
+            for row, text in enumerate(result.texts):
+                text[name] = slope[row, columns[row]]
+        result.weights = slope_of
         return result
 
     def cause(self, batch: Batch) -> str:
@@ -239,17 +234,12 @@ class Texts:
         if part.kind == "norm" or isinstance(part, ModelPart):
             return batch.row.hint
         mask, positions = call.tokens.attention_mask, call.tokens.positions
-        rows = torch.arange(positions.shape[-1]).expand(len(call.x), -1)
-        placed = part.kind in ("attention", "pe") and call.way.encoded
-        without = {
-            "the mask is ignored": mask is not None and Tokens(None, positions),
-            "use layer.tokens.positions, not arange": placed
-            and not torch.equal(positions.expand_as(rows), rows)
-            and replace(call.tokens, positions=rows[0]),
-        }
-        probes = {
-            cause: replace(call, tokens=tokens) for cause, tokens in without.items() if tokens
-        }
+        rows, probes = torch.arange(positions.shape[-1]), {}
+        if mask is not None:
+            probes["the mask is ignored"] = replace(call, tokens=Tokens(None, positions))
+        if part.kind in ("attention", "pe") and call.way.encoded and not (positions == rows).all():
+            tokens = replace(call.tokens, positions=rows)
+            probes["use layer.tokens.positions, not arange"] = replace(call, tokens=tokens)
         if call.way.causal and not part.can("causal-only"):
             free = replace(call.way, causal=False)
             probes["the causal mask is ignored"] = replace(call, way=free)
@@ -314,13 +304,8 @@ def arrange(
 def fits(row: Row, part: ModulePart, way: Way) -> bool:
     """Whether the contract of the part, or what it declares, promises anything in these."""
     model = isinstance(part, ModelPart)
-    if row.side and part.pads and row.side not in part.sides:
-        return False
-    if (
-        row.side
-        and not part.pads
-        and (row.empty or row.more or row is RIGHT or row.side != "right")
-    ):
+    sided = row.empty or row.more or row is RIGHT or row.side != "right"
+    if row.side and (row.side not in part.sides if part.pads else sided):
         return False
     if not math.isfinite(row.fill):
         return part.kind == "pool" and not model
@@ -403,17 +388,15 @@ def _prefix(texts: Texts) -> None:
     for end in {1, 3, length - 1} if length < 9 else {length // 2}:
         what = f"later tokens change the first {end}"
         with trying(f"{what} ({texts})"), hinting(lambda: texts.cause(batch)):
-            outcome = texts.measure(batch, until=end)
-            columns = [batch.columns[0][:end]]
-            alone = replace(batch, call=batch.call.columns(slice(0, end)), columns=columns)
-            expected = texts.measure(alone)
-            _close(outcome.outputs[0][:end], expected.outputs[0], what, str(texts), EXACT)
-            for name, slope in expected.slopes[0].items() if expected.slopes else ():
-                own = outcome.slopes[0][name]
-                of = f"{what}: gradient of {name}"
-                _close(own[: len(slope)], slope, of, str(texts), 10 * EXACT)
-                leak = largest(own[len(slope) :]) if len(own) > len(slope) else 0.0
-                must(leak == 0, f"the future gets a gradient of {leak:.3g} ({texts})")
+            own = texts.measure(batch, slopes=texts.slopes, until=end).texts[0]
+            call, columns = batch.call.columns(slice(0, end)), [batch.columns[0][:end]]
+            alone = replace(batch, call=call, columns=columns)
+            for name, expected in texts.measure(alone, slopes=texts.slopes).texts[0].items():
+                of = what if name == OUTPUT else f"{what}: {name}"
+                count, allowed = len(expected), EXACT * (1 + 9 * (name != OUTPUT))
+                _close(own[name][:count], expected, of, str(texts), allowed)
+                if name != OUTPUT and own[name][count:].any():
+                    raise CheckFailed(f"the future gets a gradient: {of} ({texts})")
 
 
 def caches(part: ModulePart, way: Way) -> bool:
@@ -457,7 +440,7 @@ def _steps(part: ModulePart, way: Way, side: str) -> None:
                 for row, text in enumerate(order[number]):
                     place = batch.columns[text]
                     now = (place >= rows.start) & (place < rows.stop)
-                    expected = own.alone[text].outputs[0][now.nonzero().flatten()]
+                    expected = own.alone[text].texts[0][OUTPUT][now.nonzero().flatten()]
                     actual = out[row, place[now] - rows.start]
                     where = f"tokens {rows.start} to {rows.stop - 1} of text {text}; {own}"
                     after = ", after texts were reordered," if order[number] == [2, 0, 0] else ""
@@ -500,21 +483,13 @@ def _few_rows_of_a_model(part: ModulePart) -> None:
     """A pool that reads the first row gets what it would if the last layer computed all."""
     if part.kind == "pool" or part.can("causal-only"):
         return
-    outputs = []
-    for every in (False, True):
-        try:
-            model = ModelPart.of(part, pool="cls", all_positions=every)
-        except CheckSkipped:
-            return
-        module = model.build()
-        outputs.append(
-            model.run(module, Texts(model, module, model.ways[0], SHORT).batch(RIGHT).call)
-        )
-    close(
-        outputs[0],
-        outputs[1],
-        "logits of a model whose last layer computes few rows against those of all",
-    )
+    with contextlib.suppress(CheckSkipped):
+        model = ModelPart.of(part, pool="cls")
+        module, call = model.build(), model.calls()[0]
+        few = model.run(module, call)
+        module.encoder.all_positions = True
+        what = "logits of a model whose last layer computes few rows against those of all"
+        close(few, model.run(module, call), what)
 
 
 def _other_sizes(part: ModulePart) -> None:
