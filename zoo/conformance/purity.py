@@ -8,7 +8,6 @@ import itertools
 import json
 import os
 import random
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -61,10 +60,15 @@ def purity(part: Part) -> None:
         _everywhere(part)
 
 
+def _random_states() -> list[Any]:
+    """Of Python's and NumPy's generator."""
+    return [random.getstate(), np.random.get_state()[1].tolist()]  # type: ignore[index]
+
+
 def _seeds(part: ModulePart) -> None:
     """One seed gives the same weights again, another seed others, and nothing else is seeded."""
-    built, states = [], []
-    others = random.getstate(), np.random.get_state()[1].tolist()  # type: ignore[index]
+    built: list[dict[str, Tensor]] = []
+    states, others = [], _random_states()
     for seed in (1, 2, 1):
         with seeded(part.settings.seed + seed, "checks/seeds"):
             made = part.make(0.0)
@@ -74,21 +78,15 @@ def _seeds(part: ModulePart) -> None:
         built.append(dict(made.named_parameters()) | dict(made.named_buffers()))
     what = "leaves torch's generator in the same state with two seeds: it must not seed it"
     must(not torch.equal(states[0], states[1]), what)
-    now = random.getstate(), np.random.get_state()[1].tolist()  # type: ignore[index]
-    must(now == others, "built, it changes the state of Python's or NumPy's random generator")
+    what = "built, it changes the state of Python's or NumPy's random generator"
+    must(_random_states() == others, what)
     first, other, again = built
     must(first.keys() == again.keys(), f"names differ: {sorted(first.keys() ^ again.keys())}")
     for name, value in first.items():
         same(value, again[name], f"{name} of the second one built from the seed")
-    alike = [
-        name
-        for name, value in first.items()
-        if isinstance(value, nn.Parameter)
-        and _drawn(value.detach())
-        and torch.equal(value, other[name])
-    ]
-    hint = "draw initial weights from torch's global generator, without one of your own"
-    must(not alike, f"{', '.join(alike)} are the same with two seeds: {hint}")
+        alike = isinstance(value, nn.Parameter) and torch.equal(value, other[name])
+        hint = "draw initial weights from torch's global generator, without one of your own"
+        must(not (alike and _drawn(value.detach())), f"{name} are the same with two seeds: {hint}")
 
 
 def _drawn(weight: Tensor) -> bool:
@@ -123,19 +121,18 @@ def _sequence(part: ModulePart) -> None:
     draw.shuffle(plan)
     files = sorted(os.listdir())
     for turn, ((mode, gradient_mode), training, call) in enumerate(plan):
+        number = turn % len(calls)
         mode = f"{mode}, in training" if training else mode
         with gradient_mode():
-            quiet = not training
-            out = leaves_inputs(part, module.train(training), call, mode, generators=quiet)
+            out = _leaves_inputs(part, module.train(training), call, mode)
             if training and out.requires_grad:
                 out.sin().sum().backward()
             for own, outcome in zip(calls, expected, strict=True):
                 if own is call and not training:
                     close(out, outcome["output"], f"{call}: output {mode}")
         module.zero_grad()
-        number = turn % len(calls)
-        again = leaves_inputs(part, module.eval(), calls[number], "", generators=True).detach()
         what = f"{calls[number]}, after a call in between ({call}, {mode})"
+        again = _leaves_inputs(part, module.eval(), calls[number], "after others").detach()
         same(again, expected[number]["output"], f"{what}: output in evaluation")
         for name, value in module.state_dict().items():
             same(value, state[name], f"{name} after calls {mode}")
@@ -144,19 +141,13 @@ def _sequence(part: ModulePart) -> None:
     must(sorted(os.listdir()) == files, "calls leave files in the working folder")
 
 
-def leaves_inputs(
-    part: ModulePart, module: nn.Module, call: Call, mode: str, *, generators: bool = False
-) -> Tensor:
-    """The output of a call, whose tensors must be afterwards as before.
-
-    generators: torch's must be so too.
-    """
-    before = [tensor.clone() for tensor in call.tensors]
-    state = torch.get_rng_state()
+def _leaves_inputs(part: ModulePart, module: nn.Module, call: Call, mode: str) -> Tensor:
+    """The output of a call, which changes no input and, in evaluation, draws no numbers."""
+    before, state = [tensor.clone() for tensor in call.tensors], torch.get_rng_state()
     out = part.run(module, call)
     for tensor, copy in zip(call.tensors, before, strict=True):
-        same(tensor, copy, f"{call}: an input, mask or positions after the call{mode}")
-    drawn = generators and not torch.equal(torch.get_rng_state(), state)
+        same(tensor, copy, f"{call}: an input, mask or positions after the call {mode}")
+    drawn = not module.training and not torch.equal(torch.get_rng_state(), state)
     must(not drawn, f"{call}: random numbers are drawn in evaluation")
     return out
 
@@ -169,27 +160,18 @@ def _nothing_kept(part: ModulePart) -> None:
         calls = part.calls()
         for call in calls:  # what a first call makes once, such as a table, may stay
             part.run(module, call)
-        with _new_tensors() as kept:
+        gc.freeze()  # what is there already is left out of what follows
+        try:
             for call in calls:
                 part.run(module, call)
-        graphs = sum(tensor.grad_fn is not None for tensor in kept)
+            gc.collect()
+            kept = [o for o in gc.get_objects() if issubclass(type(o), Tensor)]
+        finally:
+            gc.unfreeze()
+        graphs = ", and with them its graph" * any(tensor.grad_fn is not None for tensor in kept)
         shapes = ", ".join(sorted({str(tuple(tensor.shape)) for tensor in kept}))
-        what = f"{len(kept)} tensors of a call (shapes {shapes}) are still there after it"
-        what += ", and with them its graph" * bool(graphs)
+        what = f"{len(kept)} tensors of a call (shapes {shapes}) are still there after it{graphs}"
         must(not kept, f"{what}: keep none in attributes, lists or caches of your own")
-
-
-@contextlib.contextmanager
-def _new_tensors() -> Iterator[list[Tensor]]:
-    """A list that is filled, at the end, with the tensors made meanwhile that are still alive."""
-    tensors: list[Tensor] = []
-    gc.freeze()  # what is there already is left out of what follows
-    try:
-        yield tensors
-        gc.collect()
-        tensors += [o for o in gc.get_objects() if issubclass(type(o), Tensor)]
-    finally:
-        gc.unfreeze()
 
 
 class _TwoDevices(TorchDispatchMode):

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import partial
 
 import torch
 from torch import Tensor, nn
 
 from zoo.components.attention.base import ProjectedAttention
 from zoo.components.attention.split import Split
+from zoo.components.layer_context import AuxiliaryLoss
 from zoo.components.tokens import Tokens
-from zoo.conformance.assertions import all_close, close, finite, largest, must
+from zoo.conformance.assertions import all_close, close, finite, hinting, largest, must
 from zoo.conformance.check import check
-from zoo.conformance.models import any_model
-from zoo.conformance.outcomes import CheckFailed, CheckSkipped
+from zoo.conformance.models import ModelPart, any_model
+from zoo.conformance.outcomes import CheckSkipped
 from zoo.conformance.parts import (
     DROPOUT,
     LAST,
@@ -30,33 +32,38 @@ from zoo.conformance.parts import (
     of_module,
 )
 from zoo.models.seeding import seeded
-from zoo.training.trainer import AuxiliaryLosses, after_step, undecayed
+from zoo.training.trainer import after_step, undecayed
 
 STEP, TOLERANCE = 1e-8, 1e-4  # a small step seldom meets a kink, as of an absolute value
 CHUNKS = 140  # tokens: more than the chunks that recurrences are computed in
 STEPS = 4  # of an optimizer
 # Where what follows the dropout is not linear, less of it changes the mean less.
-LITTLE, DRAWS, MANY = 0.2, 400, 20
+LITTLE, DRAWS, COPIES = 0.2, 80, 4
+CHANCE = (
+    "it draws random numbers though dropout is 0: use the dropout that it is given, "
+    "or declare 'random' for chance that is no dropout"
+)
 
 
 @check("slopes", *MODULES)
 def slopes(part: Part) -> None:
     """Gradients are those of finite differences, every weight learns, and dropout is right."""
     module_part = of_module(part)
-    for form in forms(module_part):
+    models: list[ModelPart] = []
+    if part.kind != "baseline":
+        with contextlib.suppress(CheckSkipped):
+            models = [any_model(module_part)]
+    for form in (*forms(module_part), *models):
         if not part.can("surrogate"):
             _differences(form)
-        if form.quiet:
-            _training(form)
-        if part.kind in ("attention", "ffn", "block"):
-            _dropout(form)
-    if isinstance(part, BlockPart):
-        _dropout_of_a_block(part)
-    elif part.kind in ("attention", "ffn"):
+    for form in forms(module_part):
+        _modes(form)
+        if part.kind in ("block", "baseline"):
+            _learns(form, form)
+    if part.kind in ("attention", "ffn", "block"):
         _dropout_scale(module_part)
-    if isinstance(part, AttentionPart):
-        _encoding_learns(part)
-    _every_weight(module_part)
+    for model in models:
+        _learns(model, module_part)
 
 
 def agrees(call: Callable[[], Tensor], leaves: Sequence[Tensor], what: str) -> None:
@@ -90,11 +97,15 @@ def agrees(call: Callable[[], Tensor], leaves: Sequence[Tensor], what: str) -> N
 
 
 def _differences(part: ModulePart) -> None:
-    """Evaluated, in training with dropout, and in a long text."""
+    """Evaluated, in training with dropout, and in a long text; of what an encoding learns, too."""
     module = part.build(dropout=DROPOUT)
+    gain = nn.Parameter(torch.tensor(0.7, dtype=torch.float64))
+    if isinstance(part, AttentionPart):
+        part = part.but(encoding=partial(part.encoding, gain=gain))
     runs = [(mode, call) for mode in (False, True) for call in part.calls()]
     if part.kind != "baseline":  # which is built for a length
         runs += [(False, call) for call in part.calls(length=CHUNKS)[-2:]]
+    of = "a model, " if isinstance(part, ModelPart) else ""
     for training, given in runs:
         call = given.leaves()
         module.train(training)
@@ -103,75 +114,59 @@ def _differences(part: ModulePart) -> None:
             torch.manual_seed(part.settings.seed)  # the same dropout every time
             return part.run(module, call)  # noqa: B023 - called at once
 
-        leaves = [*call.inputs.values(), *(p for p in module.parameters() if p.requires_grad)]
-        agrees(run, leaves, f"{call}{', in training' * training}")
+        weights = [p for p in module.parameters() if p.requires_grad]
+        leaves = [*call.inputs.values(), *weights, gain]
+        agrees(run, leaves, f"{of}{call}{', in training' * training}")
 
 
-def _training(part: ModulePart) -> None:
-    """Training without dropout gives evaluation's output and gradients."""
-    module = part.build()
+def _modes(part: ModulePart) -> None:
+    """Training without dropout, and evaluation with it, are as neither; and dropout acts."""
+    module, dropping = part.build(), part.build(dropout=DROPOUT)
+    drops, acts = part.kind in ("attention", "ffn", "block"), False
     for call in part.calls():
         expected = gradients(part, module.eval(), call)
-        before = torch.get_rng_state()
-        actual = gradients(part, module.train(), call)
-        try:
-            all_close(actual, expected, f"{call}, in training without dropout")
-        except CheckFailed as failure:
-            if torch.equal(torch.get_rng_state(), before):
-                raise
-            hint = "it draws random numbers though dropout is 0: use the dropout that it is given"
-            hint += ", or declare 'random' for chance that is no dropout"
-            raise CheckFailed(f"{failure}; {hint}") from None
-
-
-def _dropout(part: ModulePart) -> None:
-    """Dropout acts in training, and evaluation is as without dropout."""
-    with_dropout, without = part.build(dropout=DROPOUT), part.build()
-    acts = False
-    for call in part.calls():
-        expected = part.run(without, call)
-        close(part.run(with_dropout, call), expected, f"{call}: evaluation with dropout set")
-        torch.manual_seed(1)
-        first = part.run(with_dropout.train(), call)
-        acts = acts or not torch.equal(first, part.run(with_dropout, call))
-        with_dropout.eval()
-    must(acts, f"training with dropout {DROPOUT} gives the same output twice, in every way")
+        state = torch.get_rng_state()
+        if part.quiet:
+            actual = gradients(part, module.train(), call)
+            drawn = not torch.equal(torch.get_rng_state(), state)
+            with hinting(CHANCE if drawn else ""):
+                all_close(actual, expected, f"{call}, in training without dropout")
+        if drops:
+            out = part.run(dropping.eval(), call)
+            close(out, expected["output"], f"{call}: evaluation with dropout set")
+            first, second = (part.run(dropping.train(), call) for _ in range(2))
+            acts = acts or not torch.equal(first, second)
+    what = f"training with dropout {DROPOUT} gives the same output twice, in every way"
+    must(acts or not drops, what)
 
 
 def _dropout_scale(part: ModulePart) -> None:
-    """Dropout scales up what it leaves: the mean output in training is that of evaluation."""
-    call = Call(part.draw(6).repeat_interleave(MANY, dim=0), Tokens.whole(6), part.shown_ways[0])
-    module, mixed = part.build(dropout=LITTLE), list[Tensor]()
-    if isinstance(module, ProjectedAttention):
-        # Before ``output``, which may have a norm, whose output dropout changes in other ways.
-        mix: Callable[..., Tensor] = module.mix
-        q, k, v, layer = module.queries_keys_values(call.x, part.layer(call))
-        if largest(mix(q, k, 2 * v, layer) - 2 * mix(q, k, v, layer)) > 1e-6:
-            return  # dropout may change the mean of what is not linear in the values
-
-        def seen(*args: Any) -> Tensor:
-            mixed.append(mix(*args))
-            return mixed[-1]
-
-        module.mix = seen  # type: ignore[method-assign, assignment]
-
-    def run() -> Tensor:
-        out = part.call(module, call)
-        return mixed[-1] if mixed else out
-
-    with torch.no_grad():
-        expected = run()
-        module.train()
-        mean = torch.stack([run() for _ in range(DRAWS // MANY)]).mean(0)
-    same_scale(mean, expected)
-
-
-def same_scale(mean: Tensor, expected: Tensor) -> None:
-    """Fail unless the mean over draws of dropout has about the scale of evaluation's output.
+    """Dropout scales up what it leaves: the mean output in training is that of evaluation.
 
     Dropout before something that is not linear changes the mean a little. With p = 0.2, not
     dividing by 1 - p gives 0.8 of it, and dividing twice 1.25.
     """
+    if isinstance(part, BlockPart):
+        # One sub-layer and no norm: what follows the dropout is linear. Layers may be dropped by
+        # chance too, the last one most often.
+        part = part.but(place=LAST, ffn=False, norm=nn.Identity)
+    x = part.draw(6).repeat(COPIES, 1, 1)
+    call = Call(x, Tokens.whole(6), part.shown_ways[0])
+    module = part.build(dropout=LITTLE)
+    run: Callable[[], Tensor] = partial(part.call, module, call)
+    with torch.no_grad():
+        residual = torch.zeros_like(x)
+        if isinstance(part, BlockPart):
+            residual = part.run(silent(part.build(jitter=0)), call)
+        elif isinstance(module, ProjectedAttention):
+            # Before ``output``, which may have a norm, whose output dropout changes otherwise.
+            q, k, v, layer = module.queries_keys_values(call.x, part.layer(call))
+            if largest(module.mix(q, k, 2 * v, layer) - 2 * module.mix(q, k, v, layer)) > 1e-6:
+                return  # dropout may change the mean of what is not linear in the values
+            run, residual = partial(module.mix, q, k, v, layer), torch.zeros(1)
+        expected = run() - residual
+        module.train()
+        mean = torch.stack([run() - residual for _ in range(DRAWS)]).mean(0)
     ratio = float((mean * expected).sum() / expected.square().sum())
     what = f"training gives {ratio:.3g} times what evaluation does, on average"
     must(0.83 < ratio < 1.2, f"{what}: divide by 1 - p what dropout leaves, once")
@@ -187,101 +182,37 @@ def silent(block: nn.Module) -> nn.Module:
     return block
 
 
-def _dropout_of_a_block(part: BlockPart) -> None:
-    """One sub-layer and no norm: what follows the dropout is linear."""
-    # Layers may be dropped by chance too, the last one most often.
-    part, few = part.but(place=LAST, ffn=False, norm=nn.Identity), 5
-    call = part.calls()[0]
-    call = Call(part.draw(6).repeat(few, 1, 1), Tokens.whole(6), call.way)
-    with torch.no_grad():
-        residual = part.run(silent(part.build(dropout=LITTLE, jitter=0)), call)
-        block = part.build(dropout=LITTLE)
-        expected = part.run(block, call) - residual
-        block.train()
-        draws = [part.run(block, call) - residual for _ in range(DRAWS // few)]
-    same_scale(torch.stack(draws).mean(0), expected)
+def _learns(part: ModulePart, made_by: ModulePart) -> None:
+    """From its own initial weights, every parameter gets a finite gradient within a few steps.
 
-
-def _encoding_learns(part: AttentionPart) -> None:
-    """What an encoding learns gets its gradient through every slot that the attention declares."""
-    module = part.build()
-    for way in part.shown_ways:
-        if way.encoded and not way.cross:
-            gain = nn.Parameter(torch.tensor(0.7, dtype=torch.float64))
-            encoding = part.encoding(module.heads, gain=gain)
-            call = Call(part.draw(6), Tokens.whole(6), way)
-            what = f"{call}: a number that the encoding learns"
-            agrees(lambda: part.call(module, call, encoding), [gain], what)  # noqa: B023
-
-
-def _every_weight(part: ModulePart) -> None:
-    """Every weight gets a gradient within a few steps, and a whole model's are right."""
-    for form in forms(part):
-        if part.kind in ("block", "baseline"):
-            _reached_alone(form)
-    if part.kind == "baseline":
-        return
-    try:
-        model_part = any_model(part)
-    except CheckSkipped:
-        return
-    model = model_part.build().train()
-    call = model_part.calls()[0]
-
-    def logits() -> Tensor:
-        torch.manual_seed(part.settings.seed)
-        return model_part.run(model, call)
-
-    if not part.can("surrogate"):
-        agrees(logits, [p for p in model.parameters() if p.requires_grad], "all weights of a model")
-    undecayed(model)
-    after_step(model)
-    finite(logits(), "logits after after_step()")
-    _learns(part, model_part.build(jitter=0).train(), model_part)
-
-
-def _reached_alone(part: ModulePart) -> None:
-    module = part.build()
-    reached = {
-        name
-        for call in part.calls()
-        for name, gradient in gradients(part, module, call).items()
-        if gradient.any()
-    }
-    # A bias of all keys changes no softmax.
-    named = (
-        n for n, p in module.named_parameters() if p.requires_grad and not n.endswith("k.bias")
-    )
-    dead = [name for name in named if f"gradient of {name}" not in reached]
-    must(not dead, f"no gradient reaches {', '.join(dead)}")
-
-
-def _learns(part: ModulePart, model: nn.Module, model_part: ModulePart) -> None:
-    """From its own initial weights, every parameter gets a finite gradient within a few steps."""
-    parameters = {name: p for name, p in model.named_parameters() if p.requires_grad}
+    made_by: gives the part whose parameters these are.
+    """
+    module = part.build(jitter=0).train()
+    parameters = {name: p for name, p in module.named_parameters() if p.requires_grad}
+    undecayed(module)
     optimizer = torch.optim.AdamW(parameters.values(), lr=0.01)
     reached: set[str] = set()
-    call = model_part.calls(length=9, seed=3)[0]
     with seeded(part.settings.seed, "checks/learns"):
-        for _ in range(STEPS):
+        # Two texts: what is called elsewhere has an odd number of them.
+        for call in part.calls(length=9, seed=3, texts=slice(2)) * STEPS:
             optimizer.zero_grad()
-            with AuxiliaryLosses(model).collected() as losses:
-                out = model(call.x, call.tokens)
+            losses: list[AuxiliaryLoss] = []
+            out = part.run(module, call.but(losses=losses))
             loss = (out * torch.randn_like(out)).mean() + sum(o.weight * o.value for o in losses)
             loss.backward()
             for name, p in parameters.items():
                 if p.grad is not None:
                     finite(p.grad, f"gradient of {name}")
-                    reached |= {name} if p.grad.any() else set()
+                    reached |= {f".{name}"} if p.grad.any() else set()
             optimizer.step()
-            after_step(model)
-    made = part.make()
-    own = [name for name, p in made.named_parameters() if p.requires_grad] if made else []
+            after_step(module)
+    own = [name for name, p in made_by.make().named_parameters() if p.requires_grad]
     dead = [
         name
         for name in own
-        if any(n.endswith(f".{name}") for n in parameters)
+        if not name.endswith("k.bias")  # a bias of all keys changes no softmax
+        and any(f".{n}".endswith(f".{name}") for n in parameters)
         and not any(n.endswith(f".{name}") for n in reached)
     ]
-    what = f"in {STEPS} steps no gradient reaches {', '.join(dead)} in any layer"
+    what = f"in {STEPS} steps no gradient reaches {', '.join(dead)}"
     must(not dead, f"{what}: initial values, two of them zero, may keep each other from learning")
