@@ -26,6 +26,7 @@ from zoo.files import scratch_directory
 from zoo.registry import BUILT_IN, Choice
 
 DAYS = 400  # from today
+TWO_PROCESSES = "two processes with other hash seeds, folders, dates and random states"
 
 
 class Elsewhere:
@@ -81,6 +82,15 @@ class Elsewhere:
 
 
 OTHER = Elsewhere()
+
+
+def same_elsewhere(
+    choice: Choice, plugin_files: Sequence[str], function: str, expected: str, what: str
+) -> None:
+    """Fail unless the function says of the component there what it says here."""
+    if OTHER.ask(choice, plugin_files, function) != expected:
+        hint = "sort sets, use no hash(), and draw from a generator with a seed"
+        raise CheckFailed(f"{TWO_PROCESSES} {what}: {hint}")
 
 
 def own_plugin(choice: Choice, plugin_files: Sequence[str]) -> tuple[list[str], str]:

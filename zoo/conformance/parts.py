@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,6 +23,7 @@ from zoo.conformance.assertions import EXACT, finite, has_shape, must
 from zoo.conformance.outcomes import CheckFailed, CheckSettings, CheckSkipped
 from zoo.conformance.reference import ContentBias, ReferenceEncoding
 from zoo.data.tokenizer import SPECIALS
+from zoo.errors import ZooError
 from zoo.models.seeding import seeded
 from zoo.registry import AXES, Choice
 from zoo.registry.kinds import PASSED
@@ -583,6 +585,24 @@ def other_values(value: object) -> list[Any]:
     if isinstance(value, float):
         return [value / 2, 2 * value] if value else [0.5]
     return []
+
+
+def parameters_act(part: Part, given: Mapping[str, Any], outcome: Callable[[Part], str]) -> None:
+    """Fail unless each parameter that is a number or a switch acts, or refuses other values.
+
+    given: the parameters that are not at their defaults. outcome: says what there is to see.
+    """
+    plain = ""
+    for name, default in part.choice.component.parameters.items():
+        outcomes = []
+        for value in other_values(given.get(name, default)):
+            with contextlib.suppress(ZooError, ValueError, TypeError):
+                outcomes.append(outcome(part.given(**{**given, name: value})))
+                plain = plain or outcome(part.given(**given))
+            if outcomes and outcomes[-1] != plain:
+                break
+        acts = not outcomes or outcomes[-1] != plain
+        must(acts, f"'{name}' changes nothing: other values give the same")
 
 
 def gradients(

@@ -18,7 +18,7 @@ from torch.utils._pytree import tree_leaves
 
 from zoo.conformance.assertions import EXACT, all_close, close, must, same, trying
 from zoo.conformance.check import check
-from zoo.conformance.elsewhere import OTHER
+from zoo.conformance.elsewhere import OTHER, TWO_PROCESSES
 from zoo.conformance.outcomes import CheckSettings, CheckSkipped
 from zoo.conformance.parts import (
     DROPOUT,
@@ -41,7 +41,6 @@ MODES: dict[str, Any] = {
 }
 # What may have tensors of two devices: a copy, and an index on the CPU into a tensor elsewhere.
 COPIES, INDEXED = ("copy_", "_pack_padded"), ("index.", "index_put", "_index_put_impl")
-ELSEWHERE = "two processes with other hash seeds, folders, dates and random states"
 
 
 @check("purity", *MODULES)
@@ -229,7 +228,7 @@ def _everywhere(part: Part) -> None:
     own = json.loads(weights_and_outputs(part.choice))
     text = OTHER.ask(part.choice, part.files, "zoo.conformance.purity:weights_and_outputs")
     other = json.loads(text)
-    must(list(own) == list(other), f"{ELSEWHERE} build it with other weights or buffers")
+    must(list(own) == list(other), f"{TWO_PROCESSES} build it with other weights or buffers")
     for name, values in own.items():
-        what = f"{ELSEWHERE} differ in '{name}': sort sets, and use no hash()"
+        what = f"{TWO_PROCESSES} differ in '{name}': sort sets, and use no hash()"
         close(torch.tensor(other[name]), torch.tensor(values), what, tolerance=1e3 * EXACT)
