@@ -93,11 +93,10 @@ def select_choices(
         # The last plug-ins are the files, one each.
         chosen += _every(zoo, of={row.distribution for row in zoo.plugins[-len(zoo.files) :]})
     for distribution in distributions:
-        choices = _every(zoo, of={distribution})
+        chosen += (choices := _every(zoo, of={distribution}))
         if not choices:
             hint = nearest(distribution, sorted({row.distribution for row in zoo.plugins}))
             raise ZooError(f"distribution '{distribution}' registers nothing{hint}")
-        chosen += choices
     if not chosen:
         raise ZooError("nothing to check; name components as kind/name, or say all")
     return list({(c.component.kind, str(c)): c for c in chosen}.values())
@@ -176,14 +175,18 @@ class ComponentCheck:
 
     def _outcome(self) -> tuple[str, str]:
         """The status and the message."""
+        import torch
+
         from zoo.conformance.parts import part_of
         from zoo.models.seeding import seeded
 
+        # Tensors this small are slower on several threads, above all on a busy machine.
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
         try:
             # Each check has a seed of its own: running other checks changes nothing. What a
             # component prints goes to stderr, because stdout may be JSON.
             with (
-                _one_thread(),
                 contextlib.redirect_stdout(sys.stderr),
                 seeded(self.settings.seed, f"checks/{self.check.kind}/{self.name}"),
             ):
@@ -200,6 +203,8 @@ class ComponentCheck:
             if missing and isinstance(error, ComponentError):
                 return "skipped", str(error)
             return "failed", raised(error)
+        finally:
+            torch.set_num_threads(threads)
         return "passed", ""
 
     def _command(self) -> str:
@@ -264,16 +269,3 @@ def counts(results: Iterable[CheckResult]) -> dict[str, int]:
     """Status to number of results."""
     counter = Counter(result.status for result in results)
     return {status: counter[status] for status in STATUSES}
-
-
-@contextlib.contextmanager
-def _one_thread() -> Iterator[None]:
-    """Tensors this small are slower on several threads, above all on a busy machine."""
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)

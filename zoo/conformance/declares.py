@@ -21,7 +21,6 @@ from zoo.conformance.assertions import (
     EXACT,
     close,
     differ,
-    finite,
     has_shape,
     largest,
     must,
@@ -96,21 +95,18 @@ def parameters(part: Part) -> None:
     """The registered parameters are the factory's own, with the same plain defaults."""
     component = part.choice.component
     declared = dict(component.parameters)
-    for name, default in declared.items():
-        plain = None
-        with contextlib.suppress(ValueError, SyntaxError):
-            plain = ast.literal_eval(repr(default))
-        written = type(plain) is type(default) and plain == default
-        must(written, f"the default of '{name}' is no plain value: {default!r}")
     taken = inspect.signature(component.resolve()).parameters.values()
     rest = [p for p in taken if p.name not in part.passes]
     anything = any(p.kind is p.VAR_KEYWORD for p in rest)
     named = {p.name: p.default for p in rest if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)}
     for name, default in declared.items():
-        what = f"'{name}' is registered"
+        what, plain, own = f"'{name}' is registered", None, named.get(name, default)
+        with contextlib.suppress(ValueError, SyntaxError):
+            plain = ast.literal_eval(repr(default))
+        written = type(plain) is type(default) and plain == default
+        must(written, f"the default of '{name}' is no plain value: {default!r}")
         must(name not in part.passes, f"{what}, but the contract passes it already")
         must(name in named or anything, f"{what}, but the factory does not take it")
-        own = named.get(name, default)
         equal = type(own) is type(default) and own == default
         own = "missing" if own is inspect.Parameter.empty else repr(own)
         must(equal, f"{what} with {default!r}, but the factory's default is {own}")
@@ -150,7 +146,12 @@ def _attention(part: AttentionPart) -> None:
     longer = part.draw(MAX_LENGTH + 1)[:1]
     _limit(part, lambda: attend(longer), f"{MAX_LENGTH + 1} tokens, built for {MAX_LENGTH}")
     if not plain.causal:
-        _order(part, attend)
+        # The longest is for windows and the like, which see an order only beyond some distance.
+        lengths = (6, 149, MAX_LENGTH) if part.can("order") else (6, 149)
+        off = max(_shuffled(attend, part.draw(n)[:1], torch.randperm(n)) for n in lengths)
+        shows = off > (1e-6 if part.can("order") else EXACT)
+        what = f"shuffling a text changes its output by {off:.3g}"
+        probe(part, "order", shows, "is equivariant to permutation", what)
     x = part.draw(6)
     first = torch.cat([torch.randn_like(x[:, :1]), x[:, 1:]], dim=1)
     for way in part.shown_ways:
@@ -179,17 +180,10 @@ def _attention(part: AttentionPart) -> None:
             differ(turned, out, "the output where rotate_keys differs from rotate")
 
 
-def _order(part: AttentionPart, attend: Callable[..., Tensor]) -> None:
-    """Without an encoding it is equivariant to permutation, or declares `order` and is not."""
-    off = 0.0
-    # The longest is for windows and the like, which see an order only beyond some distance.
-    for length in (6, 149, MAX_LENGTH) if part.can("order") else (6, 149):
-        x, shuffle = part.draw(length)[:1], torch.randperm(length)
-        expected = attend(x)[:, shuffle]
-        off = max(off, largest(attend(x[:, shuffle]) - expected) / (1 + largest(expected)))
-    shows = off > (1e-6 if part.can("order") else EXACT)
-    what = f"the output of a shuffled text is off by {off:.3g}"
-    probe(part, "order", shows, "is equivariant to permutation", what)
+def _shuffled(output: Callable[[Tensor], Tensor], x: Tensor, order: Any) -> float:
+    """How far the output of a text in another order is from the output in that order."""
+    expected = output(x)[:, order]
+    return largest(output(x[:, order]) - expected) / (1 + largest(expected))
 
 
 def _encoding(part: EncodingPart) -> None:
@@ -209,7 +203,6 @@ def _encoding(part: EncodingPart) -> None:
         "bias": largest(bias - bias[..., :1]) > 0,
         "content-bias": content is not None and largest(content - content[..., :1]) > 0,
     }
-    finite(bias, "bias")
     for slot, does in acts.items():
         probe(part, slot, does, "that slot changes nothing", f"its {slot} acts")
     near = torch.arange(40)
@@ -260,11 +253,10 @@ def _order_of_encoding(part: EncodingPart, encoding: PositionalEncoding, x: Tens
     def output(x: Tensor) -> Any:
         return attention(encoding.embed(x, tokens.positions), LayerContext(tokens, encoding))
 
-    out = output(x)
     for first, other in itertools.combinations(range(x.shape[1]), 2):
         exchange = list(range(x.shape[1]))
         exchange[first], exchange[other] = other, first
-        off = largest(output(x[:, exchange]) - out[:, exchange])
+        off = _shuffled(output, x, exchange)
         what = f"exchanging tokens {first} and {other} changes the output by {off:.3g}"
         probe(part, "order", off > least, what, what)
     if part.can("embed", "order"):
@@ -296,19 +288,18 @@ def _norm(part: ModulePart) -> None:
 
 
 def _ffn(part: ModulePart) -> None:
-    counts = [
-        sum(weight.numel() for weight in part.at(DIM, HEADS, width).build().parameters())
-        for width in (HIDDEN, 3 * HIDDEN)
-    ]
-    what = f"{counts[0]} weights with hidden={HIDDEN} and {counts[1]} with hidden={3 * HIDDEN}"
-    must(counts[0] < counts[1] or not any(counts), f"{what}: use `hidden`")
+    def count(part: ModulePart) -> int:
+        return sum(weight.numel() for weight in part.build().parameters())
+
+    few, many = count(part), count(part.at(DIM, HEADS, 3 * HIDDEN))
+    what = f"{few} weights with hidden={HIDDEN} and {many} with hidden={3 * HIDDEN}"
+    must(few < many or not (few or many), f"{what}: use `hidden`")
     if part.can("gated"):
-        # A parameter may make it wider, which is then what the user wants.
-        count = sum(weight.numel() for weight in part.given().build().parameters())
-        plain = 2 * DIM * HIDDEN
-        # There may be biases and some weights more; a third matrix as wide is half as many again.
-        what = f"{count} parameters, where a plain one has {plain} without biases"
-        must(abs(count - plain) <= plain // 4, f"{what} and {plain // 4} more or less are allowed")
+        # A parameter may make it wider, which is then what the user wants. There may be biases and
+        # some weights more; a third matrix as wide is half as many again.
+        own, plain = count(part.given()), 2 * DIM * HIDDEN
+        what = f"{own} parameters, where a plain one has {plain} without biases"
+        must(abs(own - plain) <= plain // 4, f"{what} and {plain // 4} more or less are allowed")
     module, x, middle = part.build(), part.draw(6), torch.arange(6) == 3
     changed = torch.where(middle[:, None], torch.randn_like(x), x)
     outs = [part.run(module, Call(t, Tokens.whole(6)))[:, ~middle] for t in (x, changed)]
@@ -353,11 +344,9 @@ def _block(part: BlockPart) -> None:
     absent, present = f"refuses a cross-attention: {error}", "takes a cross-attention"
     probe(part, "cross", error is None, absent, present)
     if error is None:
-        block, across = crossing.build(), crossing.calls()[0]
+        block = crossing.build()
         error = refusal(lambda: part.call(block, call), (ValueError,))
         must(error is not None, "a block with cross-attention accepts a call without a memory")
-        other = across.with_inputs(lambda t: t + (t is not across.x))
-        differ(crossing.run(block, other), crossing.run(block, across), "changing the memory")
 
 
 def _sublayers(part: BlockPart) -> None:
@@ -369,25 +358,23 @@ def _sublayers(part: BlockPart) -> None:
     call = part.calls()[0].but(cache=KeyValues(), losses=[], index=2, count=5)
     call = call.but(memory_cache=KeyValues()) if part.cross else call
     part.run(block, call)
+    more, keys = call.more, call.context_tokens
     fields: dict[str, dict[str, Any]] = {
-        "attention": {"cache": call.more["cache"], "causal": call.way.causal},
+        "attention": {"cache": more["cache"], "causal": call.way.causal},
         "feed-forward network": {},
+        "cross-attention": {"cache": more.get("memory_cache"), "context_tokens": keys},
     }
-    if part.cross:
-        memory = {"cache": call.more["memory_cache"], "context_tokens": call.context_tokens}
-        fields["cross-attention"] = memory
     layers: dict[str, list[LayerContext]] = {name: [] for name in fields}
     for module, layer in seen:
         across = layer.context is not None and layer.context is call.context
         name = "cross-attention" if across else "attention"
         layers["feed-forward network" if isinstance(module, PlainFFN) else name].append(layer)
-    for name, wanted in fields.items():
-        with_it = " with the memory" * (name == "cross-attention")
-        must(bool(layers[name]), f"its {name} is not called{with_it}")
+    for name in fields if part.cross else list(fields)[:2]:
+        must(bool(layers[name]), f"its {name} is not called{' with the memory' * (name[0] == 'c')}")
         for layer in layers[name]:
             place = layer.index, layer.count
             must(place == (2, 5), f"the {name} is given layer {place} instead of (2, 5)")
-            for field, value in {"losses": call.more["losses"], **wanted}.items():
+            for field, value in {"losses": more["losses"], **fields[name]}.items():
                 given = getattr(layer, field) is value
                 must(given, f"the {name} is not given `{field}` as it is")
     for layer in layers["attention"]:
@@ -396,29 +383,21 @@ def _sublayers(part: BlockPart) -> None:
 
 def _norms(part: BlockPart, call: Call) -> None:
     """No norm serves two inputs, or the block has none at all; what a norm gives is left alone."""
-    made: list[nn.Module] = []
-    inputs: dict[nn.Module, list[Tensor]] = {}
-
-    def seen(norm: nn.Module, args: tuple[Tensor, ...]) -> None:
-        known = inputs.setdefault(norm, [])
-        if not any(args[0].equal(x) for x in known):
-            known.append(args[0])
-
-    def norm() -> nn.Module:
-        made.append(nn.LayerNorm(DIM))
-        made[-1].register_forward_pre_hook(seen)
-        return made[-1]
-
     for form in forms(part):
-        made.clear()
-        inputs.clear()
+        made, seen = list[nn.Module](), list[tuple[Any, Tensor]]()
+
+        def norm(made: list[nn.Module] = made, seen: list[Any] = seen) -> nn.Module:
+            made.append(nn.LayerNorm(DIM))
+            made[-1].register_forward_pre_hook(lambda norm, args: seen.append((norm, args[0])))
+            return made[-1]
+
         block = form.but(norm=norm).build()
-        if not block.normed:
-            must(not made, f"normed is False, yet norm() was called {len(made)} times")
         form.run(block, form.calls()[0])
-        most = max(map(len, inputs.values()), default=0)
-        what = f"a norm is called for {most} different inputs in one pass"
-        must(most < 2, f"{what}: norm() was called {len(made)} times, once for each norm")
+        what = f"normed is False, yet norm() was called {len(made)} times"
+        must(block.normed or not made, what)
+        for (one, x), (other, y) in itertools.combinations(seen, 2):
+            what = "a norm is called for 2 different inputs in one pass"
+            must(one is not other or x.equal(y), f"{what}: norm() gives one for each")
     before = call.x.clone()
     for place in (PLACE, LAST):
         bare = part.but(place=place, norm=nn.Identity)
@@ -450,20 +429,18 @@ def _residual(part: BlockPart, call: Call) -> None:
         return
 
     def growth(block: Any) -> float:
-        small, large = (
-            float(part.run(block, replace(call, x=f * x)).detach().std()) for f in (1, 1000)
-        )
+        outs = (part.run(block, replace(call, x=factor * x)).detach() for factor in (1, 1000))
+        small, large = (float(out.std()) for out in outs)
         return large / small
 
-    what = f"a thousand times the input gives {growth(block):.3g} times the output"
-    must(growth(block) < 10 or block.final_norm, f"{what}, and final_norm is False")
-    growths = []
-    for place in (PLACE, LAST) if part.can("residual") else ():
-        quiet = silent(part.but(place=place).build(jitter=0))  # some arrange first layers otherwise
-        if quiet.final_norm and quiet.normed:
-            growths.append(growth(quiet))
-    what = f"a thousand times the input gives {max(growths, default=0):.3g} times the output"
-    must(not growths or max(growths) > 10, f"{what}: add x itself, not norm(x)")
+    what, most = "a thousand times the input gives {:.3g} times the output", growth(block)
+    must(most < 10 or block.final_norm, f"{what.format(most)}, and final_norm is False")
+    # Some arrange first layers otherwise.
+    places = (PLACE, LAST) if part.can("residual") else ()
+    blocks = [silent(part.but(place=place).build(jitter=0)) for place in places]
+    growths = [growth(block) for block in blocks if block.final_norm and block.normed]
+    most = max(growths, default=100.0)
+    must(most > 10, f"{what.format(most)}: add x itself, not norm(x)")
 
 
 def _parameters_act(part: ModulePart) -> None:
@@ -474,12 +451,11 @@ def _parameters_act(part: ModulePart) -> None:
             continue
         tried = []
         for other in other_values(value):
-            try:
+            # It may refuse the value, or the sizes with it.
+            with contextlib.suppress(ValueError, CheckFailed):
                 if _differ(part, part.given(**{**given, name: other})):
                     break
-            except (ValueError, CheckFailed):  # it refuses the value, or the sizes with it
-                continue
-            tried.append(f"{other:g}")
+                tried.append(f"{other:g}")
         else:
             what = f"with {name}={' or '.join(tried)} weights, outputs and losses are those of"
             must(not tried, f"{what} {name}={value:g}, bit by bit: the parameter does nothing")
@@ -487,13 +463,12 @@ def _parameters_act(part: ModulePart) -> None:
 
 def _differ(part: ModulePart, other: ModulePart) -> bool:
     """Whether anything that can be seen differs, in any layer; the last one is wider."""
-    places = [{**PLACE, "layer_index": index} for index in range(PLACE["layer_count"])]
-    for place in places:
+    for index in range(PLACE["layer_count"]):
+        place = {**PLACE, "layer_index": index}
         pair = [which.but(place=place) for which in (part, other)]
-        pair = [which.at(*WIDE) for which in pair] if place is places[-1] else pair
-        for own, others in zip(*map(_seen, pair), strict=False):
-            if own.shape != others.shape or not torch.equal(own, others):
-                return True
+        pair = [which.at(*WIDE) for which in pair] if place == LAST else pair
+        if not all(torch.equal(*both) for both in zip(*map(_seen, pair), strict=False)):
+            return True
     return False
 
 

@@ -6,6 +6,7 @@ import contextlib
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any, ClassVar, Self
 
 import torch
@@ -35,7 +36,7 @@ BATCH, DIM, HEADS, HIDDEN, MAX_LENGTH = 3, 16, 2, 40, 600
 # that an earlier one leaves.
 PLACE = {"layer_index": 0, "layer_count": 4}
 LAST = {**PLACE, "layer_index": PLACE["layer_count"] - 1}
-JITTER, GARBAGE, DROPOUT = 0.1, 100.0, 0.5
+JITTER, DROPOUT = 0.1, 0.5
 VOCAB, CLASSES = 50, 4
 VOCABULARY = [*SPECIALS, *(f"word{i}" for i in range(VOCAB - len(SPECIALS)))]
 SLOTS = ("rotate", "bias", "content-bias")
@@ -236,12 +237,12 @@ class ModulePart(Part):
         """
         with seeded(self.settings.seed + seed, "checks/build"):
             made = self.make(dropout if "dropout" in self.passes else 0.0)
-            if made is None and type(None) in getattr(self.contract, "__args__", ()):
+            wanted, *others = getattr(self.contract, "__args__", (self.contract,))
+            if made is None and others:
                 raise CheckSkipped("it builds nothing, which its kind allows")
-            if not isinstance(made, self.contract):
-                raise CheckFailed(
-                    f"the factory gives a {_named(type(made))}, no {_named(self.contract)}"
-                )
+            if not isinstance(made, wanted):
+                named = (f"{kind.__module__}.{kind.__name__}" for kind in (type(made), wanted))
+                raise CheckFailed(f"the factory gives a {', no '.join(named)}")
             module: nn.Module = made
             if isinstance(made, PositionalEncoding):
                 module = Probe(made, self.dim, self.heads)
@@ -284,14 +285,8 @@ class ModulePart(Part):
 
     def generator(self, *seeds: int) -> torch.Generator:
         """A random generator of its own."""
-        number = self.settings.seed
-        for seed in seeds:
-            number = 1009 * number + seed + 1
+        number = reduce(lambda number, seed: 1009 * number + seed + 1, seeds, self.settings.seed)
         return torch.Generator().manual_seed(number)
-
-
-def _named(kind: Any) -> str:
-    return f"{getattr(kind, '__module__', '')}.{getattr(kind, '__name__', kind)}"
 
 
 class AttentionPart(ModulePart):
@@ -314,8 +309,7 @@ class AttentionPart(ModulePart):
         full = Way("encoded", any(map(self.can, SLOTS)), self.pads)
         ways = [] if self.can("causal-only") else [PLAIN, full]
         if self.can("causal"):
-            causal = replace(PLAIN, name="plain causal", causal=True)
-            ways += [causal, replace(full, name="causal", causal=True)]
+            ways += [Way("plain causal", causal=True), replace(full, name="causal", causal=True)]
         return [*ways, replace(full, name="cross", cross=True)] if self.can("cross") else ways
 
     def call(self, module: Any, call: Call, position: PositionalEncoding | None = None) -> Any:
@@ -368,13 +362,8 @@ class EncodingPart(ModulePart):
     )
 
     def make(self, dropout: float = 0.0) -> Any:
-        return self.choice.build(
-            dim=self.dim,
-            heads=self.heads,
-            head_dim=self.dim // self.heads,
-            max_length=self.max_length,
-            offered=self.place,
-        )
+        sizes = {"dim": self.dim, "heads": self.heads, "head_dim": self.dim // self.heads}
+        return self.choice.build(**sizes, max_length=self.max_length, offered=self.place)
 
     @property
     def out_dim(self) -> int:
@@ -515,14 +504,10 @@ class BaselinePart(ModulePart):
         if not self.can("tokens"):
             return self.choice.build()
         more: dict[str, Any] = {"vocabulary": VOCABULARY} if self.can("vocabulary") else {}
-        if self.can("head"):
-            more["head_hidden"] = 0
-        sizes = sizes or Sizes(
-            dim=8, layers=1, heads=2, ffn_dim=16, max_length=32, vocab_size=VOCAB
-        )
-        return self.choice.build(
-            vocab_size=VOCAB, classes=classes, sizes=sizes, dropout=dropout, **more
-        )
+        more |= {"head_hidden": 0} if self.can("head") else {}
+        own = Sizes(dim=8, layers=1, heads=2, ffn_dim=16, max_length=32, vocab_size=VOCAB)
+        options = {"classes": classes, "sizes": sizes or own, "dropout": dropout, **more}
+        return self.choice.build(vocab_size=VOCAB, **options)
 
     def call(self, module: Any, call: Call) -> Any:
         return module(call.x, call.tokens)
@@ -611,10 +596,11 @@ def gradients(
     """The output, and the gradients of all inputs and weights by name."""
     call = call.leaves()
     out = (run or part.run)(module, call)
-    named = (*call.inputs.items(), *module.named_parameters())
-    leaves = {f"gradient of {name}": x for name, x in named if x.requires_grad}
-    result = {"output": out.detach()}
+    inputs = {f"gradient of the input {name}": x for name, x in call.inputs.items()}
+    weights = {f"gradient of {name}": p for name, p in module.named_parameters() if p.requires_grad}
+    leaves, result = {**inputs, **weights}, {"output": out.detach()}
     if out.requires_grad and leaves:
-        slopes = torch.autograd.grad(out.sin().sum(), list(leaves.values()), allow_unused=True)
-        result |= {n: s for n, s in zip(leaves, slopes, strict=True) if s is not None}
+        total = out.sin().sum()
+        slopes = torch.autograd.grad(total, list(leaves.values()), materialize_grads=True)
+        result |= zip(leaves, slopes, strict=True)
     return result

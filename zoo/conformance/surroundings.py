@@ -24,7 +24,6 @@ from zoo.conformance.check import check
 from zoo.conformance.models import ModelPart, models_of
 from zoo.conformance.outcomes import CheckFailed, CheckSkipped
 from zoo.conformance.parts import (
-    GARBAGE,
     HEADS,
     MODULES,
     VOCAB,
@@ -33,6 +32,7 @@ from zoo.conformance.parts import (
     Part,
     Way,
     forms,
+    gradients,
     normal,
     of_module,
 )
@@ -64,13 +64,12 @@ class Row:
     name: str
     side: str = ""
     more: int = 0
-    fill: float = GARBAGE
+    fill: float = 100.0
     order: Sequence[int] = (0,)
     empty: bool = False
     shift: int = 0
     own: bool = False
     strided: bool = False
-    hint: str = ""
 
 
 ALL = (0, 1, 2)
@@ -88,38 +87,27 @@ ROWS = (
     Row("positions of each text's own", "right", own=True, order=ALL),
     Row("a batch of {n}", order=(0,) * 17),
     Row("a batch of as many texts as heads", order=(0,) * HEADS),
-    Row(
-        "an input that is a view",
-        order=(0, 0),
-        strided=True,
-        hint="use reshape or contiguous, not view",
-    ),
+    Row("an input that is a view", order=(0, 0), strided=True),
     # Crossing lengths at which positions are likely to begin again.
     *(Row(f"every position {n} later", shift=n) for n in (7, 508, 1020, 2045, 4093)),
 )
 
 
 @dataclass
-class Outcome:
-    """What each text of a batch gives, in its order: the output, and gradients of inputs, by name.
+class Batch:
+    """A call, the columns of each text in x and in its context, and, once measured, what it gives.
 
-    weights: gradients of weights. losses: of all texts. leak: the largest gradient of padding.
+    texts: of each text the output, and the gradients of inputs, by name. weights: gradients of
+    weights. losses: of all texts. leak: the largest gradient of padding.
     """
 
-    texts: list[dict[str, Tensor]]
-    losses: list[AuxiliaryLoss]
-    weights: dict[str, Tensor] = field(default_factory=dict)
-    leak: float = 0.0
-
-
-@dataclass
-class Batch:
-    """A call, and the columns in which each text, and its context, stands."""
-
     call: Call
-    columns: list[Tensor]
-    context_columns: list[Tensor]
+    columns: dict[str, list[Tensor]]
     row: Row
+    texts: list[dict[str, Tensor]] = field(default_factory=list)
+    weights: dict[str, Tensor] = field(default_factory=dict)
+    losses: list[AuxiliaryLoss] = field(default_factory=list)
+    leak: float = 0.0
 
 
 class Texts:
@@ -164,9 +152,9 @@ class Texts:
             call = replace(call, context=context, context_tokens=keys)
         if row.strided:
             call = call.with_inputs(lambda t: t.mT.contiguous().mT)
-        return Batch(call, places, seen, row)
+        return Batch(call, {"x": places, "context": seen}, row)
 
-    def check(self, row: Row) -> Outcome:
+    def check(self, row: Row) -> Batch:
         """Fail where a text is not what it is alone."""
         part, row = self.part, row if self.part.pads else replace(row, side="")
         batch, encoding = self.batch(row), self.part.kind == "pe"
@@ -177,8 +165,8 @@ class Texts:
         what = f"{row.name.format(n=f'{count} texts' if texts else count)} changes"
         tolerance = (1e-2 if encoding else 1e-6) if shifted else part.tolerance
         with trying(f"{what} it ({self})"), hinting(lambda: self.cause(batch)):
-            outcome = self.measure(batch, slopes=self.slopes and not shifted)
-            for number, text in zip(row.order, outcome.texts, strict=False):
+            self.measure(batch, slopes=self.slopes and not shifted)
+            for number, text in zip(row.order, batch.texts, strict=False):
                 for name, own in text.items():
                     pair = own, self.alone[number].texts[0][name]
                     if shifted and encoding:
@@ -186,53 +174,45 @@ class Texts:
                         pair = pair[0][..., -part.dim :], pair[1][..., -part.dim :]
                     where = f"text {number}; {self}"
                     _close(*pair, f"{what} {name}", where, tolerance * (1 + 9 * (name != OUTPUT)))
-            must(outcome.leak == 0, f"padding gets a gradient of {outcome.leak:.3g} ({self})")
-            for name, slope in outcome.weights.items():
+            must(batch.leak == 0, f"padding gets a gradient of {batch.leak:.3g} ({self})")
+            for name, slope in batch.weights.items():
                 total = torch.stack([self.alone[n].weights[name] for n in row.order]).sum(0)
                 _close(slope, total, f"{what} {name}", str(self), 10 * tolerance)
-        return outcome
+        return batch
 
-    def measure(self, batch: Batch, *, slopes: bool, until: int | None = None) -> Outcome:
-        """What the texts of a batch give; until: gradients are of the first outputs alone."""
-        part, module = self.part, self.module
-        call = batch.call.leaves() if slopes else batch.call
-        losses: list[AuxiliaryLoss] = []
+    def measure(self, batch: Batch, *, slopes: bool, until: int | None = None) -> Batch:
+        """The batch with what its texts give; until: gradients are of the first outputs alone."""
+        part, call, outputs = self.part, batch.call, list[Tensor]()
+        batch.losses = []
+
+        def run(module: Any, call: Call) -> Tensor:
+            out = part.call(module, call.but(losses=batch.losses))
+            name = (batch.row.name or "a text alone").replace(" of {n}", "")
+            finite(out, f"{name} ({self}): output")
+            for row, columns in enumerate(batch.columns["x"]):
+                outputs.append(out[row] if part.per_text else out[row, columns])
+            return torch.cat([own[:until].flatten() for own in outputs])
+
         with torch.set_grad_enabled(slopes):
-            out = part.call(module, call.but(losses=losses))
-        finite(out, f"{batch.row.name or 'a text alone'} ({self}): output".replace(" of {n}", ""))
-        outputs = [out[r] if part.per_text else out[r, c] for r, c in enumerate(batch.columns)]
-        result = Outcome([{OUTPUT: own.detach()} for own in outputs], losses)
-        weights = {n: p for n, p in module.named_parameters() if p.requires_grad}
-        leaves = [*call.inputs.values(), *weights.values()]
-        if not slopes or not out.requires_grad or not leaves:
-            return result
-        total = torch.stack([own[:until].sin().sum() for own in outputs]).sum()
-        slope_of = dict(
-            zip(
-                [f"the gradient of {name}" for name in (*call.inputs, *weights)],
-                torch.autograd.grad(total, leaves, materialize_grads=True),
-                strict=True,
-            )
-        )
-        for tokens, columns in (
-            (call.tokens, batch.columns),
-            (call.context_tokens, batch.context_columns),
-        )[: len(call.inputs)]:
-            name = next(iter(slope_of))
-            slope = slope_of.pop(name)
-            if tokens is not None and tokens.attention_mask is not None:
+            given = gradients(part, self.module, call, run)
+        batch.texts = [{OUTPUT: own.detach()} for own in outputs]
+        for name, tokens in (("x", call.tokens), ("context", call.context_tokens)):
+            slope = given.pop(f"gradient of the input {name}", None)
+            if slope is None or tokens is None:
+                continue
+            if tokens.attention_mask is not None:
                 leak = largest(slope.masked_fill(tokens.attention_mask[..., None], 0))
-                result.leak = max(result.leak, leak)
-            for row, text in enumerate(result.texts):
-                text[name] = slope[row, columns[row]]
-        result.weights = slope_of
-        return result
+                batch.leak = max(batch.leak, leak)
+            for row, text in enumerate(batch.texts):
+                text[f"the gradient of {name}"] = slope[row, batch.columns[name][row]]
+        batch.weights = {f"the {name}": slope for name, slope in given.items() if name != "output"}
+        return batch
 
     def cause(self, batch: Batch) -> str:
         """A cause that a probe confirms: the output is the same without what it should use."""
         call, part, module = batch.call, self.part, self.module
         if part.kind == "norm" or isinstance(part, ModelPart):
-            return batch.row.hint
+            return ""
         mask, positions = call.tokens.attention_mask, call.tokens.positions
         rows, probes = torch.arange(positions.shape[-1]), {}
         if mask is not None:
@@ -246,7 +226,7 @@ class Texts:
         try:
             out = part.call(module, call)
             same = (cause for cause, c in probes.items() if torch.equal(part.call(module, c), out))
-            return next(same, batch.row.hint or over_queries(part, module))
+            return next(same, over_queries(part, module))
         except Exception:  # noqa: BLE001 - what it raises has been said already
             return ""
 
@@ -372,10 +352,10 @@ def _try(
         texts, losses = Texts(part, module, way, lengths, slopes=slopes), None
         for row in rows if way.encoded or part.kind != "attention" else (*rows[:1], *rows[10:]):
             if fits(row, part, way):
-                outcome = texts.check(row)
+                batch = texts.check(row)
                 if row.side and row.order == ALL and not row.empty:
-                    losses = outcome.losses if losses is None else losses
-                    for own, other in zip(outcome.losses, losses, strict=True):
+                    losses = batch.losses if losses is None else losses
+                    for own, other in zip(batch.losses, losses, strict=True):
                         what = f"the loss '{own.name}' in {row.side} padding ({texts})"
                         close(own.value, other.value, what, tolerance=LOSSES)
         if way.causal:
@@ -389,8 +369,8 @@ def _prefix(texts: Texts) -> None:
         what = f"later tokens change the first {end}"
         with trying(f"{what} ({texts})"), hinting(lambda: texts.cause(batch)):
             own = texts.measure(batch, slopes=texts.slopes, until=end).texts[0]
-            call, columns = batch.call.columns(slice(0, end)), [batch.columns[0][:end]]
-            alone = replace(batch, call=call, columns=columns)
+            columns = {"x": [batch.columns["x"][0][:end]], "context": batch.columns["context"]}
+            alone = replace(batch, call=batch.call.columns(slice(0, end)), columns=columns)
             for name, expected in texts.measure(alone, slopes=texts.slopes).texts[0].items():
                 of = what if name == OUTPUT else f"{what}: {name}"
                 count, allowed = len(expected), EXACT * (1 + 9 * (name != OUTPUT))
@@ -401,11 +381,9 @@ def _prefix(texts: Texts) -> None:
 
 def caches(part: ModulePart, way: Way) -> bool:
     """Whether it is decoded step by step in this way."""
-    if part.kind in ("pool", "norm", "baseline") and not isinstance(part, ModelPart):
-        return False
-    if part.kind == "attention" and not part.can("cache"):
-        return False
-    if part.can("neighbours") and not part.can("causal", "cache"):
+    alone = part.kind in ("pool", "norm", "baseline") and not isinstance(part, ModelPart)
+    forgets = part.kind == "attention" and not part.can("cache")
+    if alone or forgets or (part.can("neighbours") and not part.can("causal", "cache")):
         return False
     return way.causal or (way.cross and part.kind == "attention")
 
@@ -424,26 +402,26 @@ def _steps(part: ModulePart, way: Way, side: str) -> None:
     other = Texts(part, module, way, (STEPS, STEPS))
     # Padding that is not on the right has positions that count the real tokens.
     padded = texts.batch(Row("", side and "inner", order=ALL), columns)
-    batches = [(texts, padded), (other, other.batch(Row("", order=(0, 1))))]
-    stores = [(_new_cache(part, module), KeyValues()) for _ in batches]
-    order = {0: list(ALL), 1: [0, 1]}
+    runs = [(texts, padded, [0, 1, 2]), (other, other.batch(Row("", order=(0, 1))), [0, 1])]
+    new_cache = module.decoder.new_cache if isinstance(part, ModelPart) else KeyValues
+    stores = [(new_cache(), KeyValues()) for _ in runs]
     with trying(f"{what} ({texts})"), torch.no_grad():
         for rows in PIECES:
-            for number, (own, batch) in enumerate(batches):
-                call = _step(part, batch.call, rows, *stores[number])
-                if rows is PIECES[-1] and number == 0:
-                    for store in stores[0]:
+            for (own, batch, order), kept in zip(runs, stores, strict=True):
+                call = _step(part, batch.call, rows, *kept)
+                if rows is PIECES[-1] and own is texts:
+                    for store in kept:
                         store.select(chosen)
-                    order[0] = chosen.tolist()
+                    order[:] = chosen.tolist()
                     call = call.map(lambda t: t[chosen] if t.dim() > 1 else t)
                 out = part.call(module, call)
-                for row, text in enumerate(order[number]):
-                    place = batch.columns[text]
+                for row, text in enumerate(order):
+                    place = batch.columns["x"][text]
                     now = (place >= rows.start) & (place < rows.stop)
                     expected = own.alone[text].texts[0][OUTPUT][now.nonzero().flatten()]
                     actual = out[row, place[now] - rows.start]
                     where = f"tokens {rows.start} to {rows.stop - 1} of text {text}; {own}"
-                    after = ", after texts were reordered," if order[number] == [2, 0, 0] else ""
+                    after = ", after texts were reordered," * (order == [2, 0, 0])
                     _close(actual, expected, f"{what}{after} changes tokens", where, EXACT)
         used = getattr(stores[1][0], "used", True)
         must(used, "the cache that it is given is never used")
@@ -459,20 +437,15 @@ def _step(part: ModulePart, call: Call, rows: slice, cache: Any, memory: KeyValu
     return call.columns(rows, cache=cache, **more)
 
 
-def _new_cache(part: ModulePart, module: Any) -> Any:
-    return module.decoder.new_cache() if isinstance(part, ModelPart) else KeyValues()
-
-
 def _few_rows(part: ModulePart, way: Way) -> None:
     """Asked for a few rows of a long text, it gives what it does for all."""
-    module, rows, length = part.build(), slice(150, 152), 300
-    texts = Texts(part, module, way, (length,))
+    module, rows = part.build(), slice(150, 152)
+    texts = Texts(part, module, way, (300,))
     call = texts.batch(Row("")).call
+    few = replace(call.columns(rows), context=call.x, context_tokens=call.tokens)
     if part.kind == "block":
         few = call.but(read=rows)
-    elif part.can("cross") and not way.cross:
-        few = replace(call.columns(rows), context=call.x, context_tokens=call.tokens)
-    else:
+    elif way.cross or not part.can("cross"):
         return
     what = "asking for rows 150 and 151 alone changes them"
     with trying(f"{what} ({texts})"), torch.no_grad():
