@@ -16,18 +16,11 @@ import torch
 from zoo.config.sizes import Sizes
 from zoo.conformance.assertions import must, trying
 from zoo.conformance.check import check
-from zoo.conformance.elsewhere import OTHER
+from zoo.conformance.elsewhere import same_elsewhere
 from zoo.conformance.outcomes import CheckSettings
-from zoo.conformance.parts import VOCAB, BaselinePart, Part, other_values
+from zoo.conformance.parts import VOCAB, BaselinePart, Part, parameters_act
 from zoo.registry import Choice
 
-METHODS = {
-    "texts": ("fit", "predict"),
-    "token-texts": ("fit", "predict"),
-    "tokens": ("forward", "parameters"),
-    "stream": ("fit", "nats"),
-    "masked": ("fit", "log_probabilities"),
-}
 # Three topics that any classifier separates, with some words in common.
 TEXTS = [
     f"{words} on {day}"
@@ -52,8 +45,12 @@ COUNTING = np.tile(np.arange(VOCAB), 6)
 
 @dataclass(frozen=True)
 class Sample:
-    """Made-up data. training: the arguments of ``fit``; other: the same with other answers."""
+    """Made-up data. training: the arguments of ``fit``; other: the same with other answers.
 
+    method: of a fitted model, beside ``fit``. answers: of a model to inputs.
+    """
+
+    method: str
     training: tuple[Any, ...]
     other: tuple[Any, ...]
     inputs: Any
@@ -68,20 +65,25 @@ def _labels(model: Any, texts: Sequence[Any]) -> list[Any]:
 
 
 SAMPLES = {
-    "texts": Sample((TEXTS, LABELS), (TEXTS, [2 - n for n in LABELS]), TEXTS + UNSEEN, _labels),
+    "texts": Sample(
+        "predict", (TEXTS, LABELS), (TEXTS, [2 - n for n in LABELS]), TEXTS + UNSEEN, _labels
+    ),
     "token-texts": Sample(
+        "predict",
         (TOKENS, TAGS),
         (TOKENS, [[2 - tag for tag in tags] for tags in TAGS]),
         [*TOKENS, ["a", "new", "word"], ["The", "bank"], ["on"], []],
         _labels,
     ),
     "stream": Sample(
+        "nats",
         (COUNTING,),
         (COUNTING[::-1].copy(),),
         np.tile(np.arange(VOCAB), 2),
         lambda model, ids: [round(float(x), 9) for x in model.nats(ids)],
     ),
     "masked": Sample(
+        "log_probabilities",
         (WINDOWS,),
         ([ids[::-1].copy() for ids in WINDOWS],),
         PLACES,
@@ -94,16 +96,19 @@ SAMPLES = {
 def baselines(part: Part) -> None:
     """It learns, answers each text alone as in a batch, and is the same again and everywhere."""
     assert isinstance(part, BaselinePart)
-    declared = [capability for capability in METHODS if part.can(capability)]
-    must(
-        len(declared) == 1,
-        f"declares {' and '.join(declared) or 'none of them'}: declare one of {', '.join(METHODS)}",
-    )
+    sorts = (*SAMPLES, "tokens")
+    declared = list(filter(part.can, sorts))
+    text = " and ".join(declared) or "none of them"
+    must(len(declared) == 1, f"declares {text}: declare one of {', '.join(sorts)}")
     made, sort = part.make(), declared[0]
-    for method in METHODS[sort]:
+    fitted = sort in SAMPLES
+    for method in ("fit", SAMPLES[sort].method) if fitted else ("forward", "parameters"):
         must(callable(getattr(made, method, None)), f"a {type(made).__name__} has no {method}()")
-    if sort == "tokens":
-        _sizes_act(part)
+    if not fitted:
+        large = Sizes(dim=32, layers=2, heads=4, ffn_dim=64, max_length=32, vocab_size=VOCAB)
+        models = part.make(), part.make(sizes=large)
+        counts = [sum(p.numel() for p in model.parameters()) for model in models]
+        must(counts[0] != counts[1], f"{counts[0]} weights whatever the sizes: use `sizes`")
         return
     model = _fitted(part, sort)
     count = getattr(model, "parameters", None)
@@ -117,7 +122,13 @@ def baselines(part: Part) -> None:
             part, model
         )
     _again(part, sort)
-    _settings_act(part, sort)
+
+    def learned(other: Part) -> str:
+        np.random.seed(0)
+        model = _fitted(other, sort)
+        return _text([_answers(model, sort), _learned(model), getattr(model, "parameters", 0)])
+
+    parameters_act(part, part.choice.given, learned)
 
 
 def _fitted(part: Part, sort: str, **other: Any) -> Any:
@@ -143,6 +154,7 @@ def _answers(model: Any, sort: str, inputs: Any = None) -> list[Any]:
 
 
 def _alone(model: Any, sort: str, inputs: Sequence[Any], answers: list[Any]) -> None:
+    """Each text gets alone what it gets in a batch."""
     pairs = [(a, _answers(model, sort, [t])[0]) for t, a in zip(inputs, answers, strict=True) if t]
     wrong = [pair for pair in pairs if pair[0] != pair[1]]
     must(
@@ -238,7 +250,7 @@ def fit_and_predict(choice: Choice, seed: int = 0) -> str:
     A run seeds NumPy's generator; what is declared to be deterministic needs no seed.
     """
     part = BaselinePart(choice, CheckSettings())
-    sort = next(capability for capability in METHODS if part.can(capability))
+    sort = next(filter(part.can, SAMPLES))
     random.seed(seed)
     torch.manual_seed(seed)
     np.random.seed(seed if part.can("deterministic") else 0)
@@ -247,25 +259,22 @@ def fit_and_predict(choice: Choice, seed: int = 0) -> str:
 
 def _again(part: Part, sort: str) -> None:
     """Fitted again, after other data, or in another process, it is the same."""
-    expected = fit_and_predict(part.choice)
-    hint = (
-        "it draws, and declares 'deterministic'"
-        if part.can("deterministic")
-        else ("draw from NumPy's generator, which a run seeds")
-    )
-    again = fit_and_predict(part.choice, seed=1)
+    expected, again = fit_and_predict(part.choice), fit_and_predict(part.choice, seed=1)
+    hint = "draw from NumPy's generator, which a run seeds"
+    if part.can("deterministic"):
+        hint = "it draws, and declares 'deterministic'"
     must(again == expected, f"fitted twice to the same data, it gives other answers: {hint}")
-    model, sample = part.make(), SAMPLES[sort]
-    model.fit(*copy.deepcopy(sample.other))
-    turned = _text(_answers(model, sort))
-    must(turned != expected or part.can("constant"), "fitted to other answers, it gives the same")
-    np.random.seed(0)
-    model.fit(*copy.deepcopy(sample.training))
-    remembers = _text(_answers(model, sort)) != expected
+    model, outcomes = part.make(), []
+    for training in (SAMPLES[sort].other, SAMPLES[sort].training):
+        np.random.seed(0)
+        model.fit(*copy.deepcopy(training))
+        outcomes.append(_text(_answers(model, sort)))
+    acts = outcomes[0] != expected or part.can("constant")
+    must(acts, "fitted to other answers, it gives the same")
+    remembers = outcomes[1] != expected
     must(not remembers, "fitted a second time, it remembers the data of the first")
-    other = OTHER.ask(part.choice, part.files, "zoo.conformance.baselines:fit_and_predict")
-    what = "two processes with other hash seeds, folders and dates give other predictions"
-    must(other == expected, f"{what}: sort sets, and use no hash()")
+    function = "zoo.conformance.baselines:fit_and_predict"
+    same_elsewhere(part.choice, part.files, function, expected, "give other predictions")
 
 
 def _learned(value: Any, depth: int = 0) -> Any:
@@ -280,34 +289,3 @@ def _learned(value: Any, depth: int = 0) -> Any:
         held = (v for v in vars(value).values() if not isinstance(v, bool | int | float | str))
         return [_learned(item, depth + 1) for item in held]
     return str(value) if isinstance(value, int | float | str) and depth > 1 else None
-
-
-def _settings_act(part: Part, sort: str) -> None:
-    """Every parameter that is a number changes what is learned or answered."""
-
-    def of(parameters: dict[str, Any]) -> str:
-        np.random.seed(0)
-        model = _fitted(part.given(**parameters), sort)
-        return _text([_answers(model, sort), _learned(model), getattr(model, "parameters", 0)])
-
-    given, plain = part.choice.given, None
-    for name, default in part.choice.component.parameters.items():
-        outcomes = []
-        for value in other_values(given.get(name, default)):
-            plain = plain or of(dict(given))
-            try:
-                outcomes.append(of({**given, name: value}) != plain)
-            except (ValueError, TypeError):
-                continue
-            if outcomes[-1]:
-                break
-        must(not outcomes or any(outcomes), f"'{name}' changes nothing that is learned")
-
-
-def _sizes_act(part: BaselinePart) -> None:
-    """A model with other sizes has other weights, and one with more classes more answers."""
-    large = Sizes(dim=32, layers=2, heads=4, ffn_dim=64, max_length=32, vocab_size=VOCAB)
-    counts = [
-        sum(p.numel() for p in part.make(sizes=sizes).parameters()) for sizes in (None, large)
-    ]
-    must(counts[0] != counts[1], f"{counts[0]} weights whatever the sizes: use `sizes`")

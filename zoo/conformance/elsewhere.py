@@ -29,6 +29,12 @@ DAYS = 400  # from today
 TWO_PROCESSES = "two processes with other hash seeds, folders, dates and random states"
 
 
+def environment(**changes: str) -> dict[str, str]:
+    """The environment of a process that finds the same modules."""
+    path = os.pathsep.join(str(Path(entry).resolve()) for entry in sys.path)
+    return {**os.environ, "PYTHONPATH": path, **changes}
+
+
 class Elsewhere:
     """The other process; it is started once, and again where a part has ended it."""
 
@@ -38,14 +44,13 @@ class Elsewhere:
     def start(self) -> subprocess.Popen[str]:
         """Start the process unless it runs; it imports torch meanwhile."""
         if self.process is None or self.process.poll() is not None:
-            path = os.pathsep.join(str(Path(entry).resolve()) for entry in sys.path)
             seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "zoo.conformance.elsewhere"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
-                env={**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": seed},
+                env=environment(PYTHONHASHSEED=seed),
             )
         return self.process
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import copy
 import itertools
 import json
-import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,7 +16,7 @@ from pydantic import BaseModel
 
 from zoo.conformance.assertions import must, trying
 from zoo.conformance.check import check
-from zoo.conformance.elsewhere import own_plugin
+from zoo.conformance.elsewhere import environment, own_plugin
 from zoo.conformance.outcomes import CheckFailed, CheckSkipped
 from zoo.conformance.parts import Part
 from zoo.errors import ZooError
@@ -38,7 +36,7 @@ DATA = {
     "text-labels": "newswire(train=40, test=20)",
     "token-labels": "recall(train=80, test=40, pairs=4, values=2)",
     "pairs": "copy(train=80, test=20)",
-    "text": "newswire(train=40, test=20)",
+    "text": "newswire(train=12, test=6)",
 }
 _PROGRAM = """
 import sys
@@ -49,6 +47,7 @@ print("torch" in sys.modules)
 """
 CLASSES, EXAMPLES = 4, 60
 TAG_NAMES = ["O", "B-X", "I-X", "B-Y", "I-Y"]
+TAGS, WRONG = np.array([[1, 2, 0, 3], [0, 3, 4, 1], [3, 0, 1, 2]]), np.array([1, 3, 0, 1, 0])
 
 
 def _made(part: Part, kind: type[Any]) -> Any:
@@ -73,30 +72,20 @@ def metric(part: Part) -> None:
     must(callable(made.compute), f"compute is a {type(made.compute).__name__}, no function")
     applies = made.applies(["a", "b"])
     must(isinstance(applies, bool), f"applies gives {applies!r:.40}, no bool")
-    computed = []
+    computed = False
     for name, outputs in OUTPUTS.items():
-        recorded = _Recorded(outputs(np.ones(EXAMPLES, dtype=bool), np.arange(EXAMPLES), 0))
+        given = outputs(np.ones(EXAMPLES, dtype=bool), np.arange(EXAMPLES), 0)
         try:
-            made.compute(recorded)
-        except Exception:
-            if recorded.missing:
-                continue  # it is of another task
-            raise
-        computed.append(name)
+            made.compute(given)
+        except KeyError as error:
+            if error.args[0] in given:
+                raise
+            continue  # it is of another task
+        computed = True
         with trying(f"outputs of {name}"):
-            _metric_laws(made, outputs, name)
+            _metric_laws(made, outputs)
     if not computed:
         raise CheckSkipped("no task of the zoo gives the outputs that it reads")
-
-
-class _Recorded(dict[str, Any]):
-    """Outputs that note whether something was asked for that is not there."""
-
-    missing = False
-
-    def __missing__(self, key: str) -> Any:
-        self.missing = True
-        raise KeyError(key)
 
 
 Outputs = Callable[[np.ndarray, np.ndarray, int], dict[str, Any]]
@@ -105,62 +94,44 @@ Outputs = Callable[[np.ndarray, np.ndarray, int], dict[str, Any]]
 def _classes(right: np.ndarray, order: np.ndarray, absent: int) -> dict[str, Any]:
     """Outputs of classification, where these examples are right."""
     labels = np.arange(EXAMPLES) % CLASSES
-    labels = np.where(np.arange(EXAMPLES) < 9, 0, labels)  # classes of unequal size
+    labels[:9] = 0  # classes of unequal size
     predicted = np.where(right, labels, (labels + 1) % CLASSES)
     return {"labels": labels[order], "predicted": predicted[order], "classes": CLASSES + absent}
 
 
 def _tags(right: np.ndarray, order: np.ndarray, absent: int) -> dict[str, Any]:
     """Outputs of tagging: texts of four tokens, which are right or not as a whole."""
-    texts = right.reshape(-1, 4)[:, 0][order[order % 4 == 0] // 4]
-    rows = np.array([[1, 2, 0, 3], [0, 3, 4, 1], [3, 0, 1, 2]])[np.arange(len(texts)) % 3]
-    rows = rows[order[order % 4 == 0] // 4] if len(order) == EXAMPLES else rows
-    wrong = np.array([0, 3, 0, 1, 0])[rows]
-    predicted = np.where(texts[:, None], rows, np.where(rows == 0, 1, wrong))
-    labels, flat = rows.reshape(-1), predicted.reshape(-1)
+    labels = TAGS[order % len(TAGS)]
+    predicted = np.where(right[order, None], labels, WRONG[labels])
     return {
-        "labels": labels,
-        "predicted": flat,
-        "lengths": np.full(len(texts), 4),
+        "labels": labels.reshape(-1),
+        "predicted": predicted.reshape(-1),
+        "lengths": np.full(len(order), TAGS.shape[1]),
         "names": [*TAG_NAMES, *["B-Z"] * absent],
-        "present": sorted(set(labels.tolist())),
+        "present": list(range(len(TAG_NAMES))),
         "classes": len(TAG_NAMES) + absent,
-        "right_tokens": float((labels == flat).sum()),
+        "right_tokens": float((labels == predicted).sum()),
         "tokens": labels.size,
     }
 
 
-def _tokens(right: np.ndarray, order: np.ndarray, absent: int) -> dict[str, Any]:
-    """Outputs of language models: the more are right, the fewer nats there are."""
-    wrong = float((~right[order]).sum())
+def _counts(right: np.ndarray, order: np.ndarray, absent: int) -> dict[str, Any]:
+    """Outputs of models of text and of pairs: the more are right, the fewer nats there are."""
+    total, wrong = len(order), int((~right[order]).sum())
     return {
         "nats": 3.0 * wrong,
-        "tokens": len(order),
-        "bytes": 4 * len(order),
-        "right_tokens": float(len(order) - wrong),
-    }
-
-
-def _pairs(right: np.ndarray, order: np.ndarray, absent: int) -> dict[str, Any]:
-    """Outputs of a model of pairs."""
-    wrong = int((~right[order]).sum())
-    return {
-        "pairs": len(order),
+        "bytes": 4 * total,
+        "tokens": 5 * total,
+        "right_tokens": 5.0 * (total - wrong),
+        "pairs": total,
         "wrong": wrong,
-        "right_tokens": float(5 * (len(order) - wrong)),
-        "tokens": 5 * len(order),
     }
 
 
-OUTPUTS: dict[str, Outputs] = {
-    "classes": _classes,
-    "tags": _tags,
-    "tokens": _tokens,
-    "pairs": _pairs,
-}
+OUTPUTS: dict[str, Outputs] = {"classes": _classes, "tags": _tags, "counts": _counts}
 
 
-def _metric_laws(made: Any, outputs: Outputs, task: str) -> None:
+def _metric_laws(made: Any, outputs: Outputs) -> None:
     about, order = made.description, np.arange(EXAMPLES)
 
     def value(right: np.ndarray, order: np.ndarray = order, absent: int = 0) -> float:
@@ -184,22 +155,15 @@ def _metric_laws(made: Any, outputs: Outputs, task: str) -> None:
     best = about.highest if about.higher_is_better else about.lowest
     if about.highest is not None and best is not None:
         must(abs(values[0] - best) < 1e-9, f"{what}; perfect must be {best:g}, the best there is")
-    for right in levels:
-        expected = value(right)
-        shuffled = np.random.default_rng(0).permutation(EXAMPLES)
+    shuffled = np.random.default_rng(0).permutation(EXAMPLES)
+    for right, expected in zip(levels, values, strict=True):
         for how, other in (
             ("in another order", value(right, shuffled)),
             ("each twice", value(right, np.concatenate([order, order]))),
             ("with a class that is nowhere", value(right, absent=1)),
+            ("by the mean of examples", right.mean() if about.paired else expected),
         ):
             must(abs(other - expected) < 1e-9, f"{expected:.6g}, and {other:.6g} {how}")
-    if about.paired:
-        right = levels[1]
-        must(
-            abs(values[1] - right.mean()) < 1e-9,
-            f"is paired, yet gives {values[1]:.4g} where "
-            f"the mean of examples is {right.mean():.4g}",
-        )
 
 
 @check("laws", "task")
@@ -209,25 +173,24 @@ def task(part: Part) -> None:
     from zoo.tasks.base import Task
 
     made = _made(part, Task)
-    model, needed, reads, names = (
+    parts: list[Any] = [
         getattr(made, name, None) for name in ("options", "needs", "reads", "metrics")
-    )
+    ]
+    model, needed, reads, names = parts
     if not (isinstance(model, type) and issubclass(model, BaseModel)):
         raise CheckFailed(f"options is {model!r}, no subclass of pydantic.BaseModel")
     required = [name for name, field in model.model_fields.items() if field.is_required()]
     must(not required, f"options without a default: {', '.join(required)}")
     if not isinstance(needed, Mapping):
         raise CheckFailed(f"needs is {needed!r}, no mapping from axis to a set of capabilities")
-    for axis, capabilities in needed.items():
-        must(axis in AXES, f"needs names {axis!r}, which is no axis")
+    for name, value in (("reads", reads), ("metrics", names or None)):
+        must(isinstance(value, tuple), f"{name} is {getattr(made, name)!r}, no tuple of names")
+    for axis, capabilities in {**needed, "data": frozenset(reads)}.items():
+        must(axis in (*AXES, "data"), f"needs names {axis!r}, which is no axis")
         own = type(capabilities).__name__
         must(isinstance(capabilities, set | frozenset), f"needs of {axis} are a {own}, no set")
-        _can_be_declared(axis, capabilities)
-    if not isinstance(reads, tuple):
-        raise CheckFailed(f"reads is {reads!r}, no tuple of names")
-    _can_be_declared("data", reads)
-    if not (isinstance(names, tuple) and names):
-        raise CheckFailed(f"metrics is {names!r}, no tuple of names")
+        unknown = sorted(set(capabilities) - set(CAPABILITIES[axis]))
+        must(not unknown, f"no {axis} can declare {', '.join(map(repr, unknown))}")
     registry = load(part.files).registry
     for name in names:
         try:
@@ -239,21 +202,15 @@ def task(part: Part) -> None:
         _tiny_run(made, reads, registry)
 
 
-def _can_be_declared(kind: str, capabilities: Iterable[str]) -> None:
-    unknown = sorted(set(capabilities) - set(CAPABILITIES[kind]))
-    must(not unknown, f"no {kind} can declare {', '.join(map(repr, unknown))}")
-
-
 def _no_torch(part: Part) -> None:
     """Planning imports a task, and must not wait for torch."""
     files, plugins = own_plugin(part.choice, part.files)
-    path = os.pathsep.join(str(Path(entry).resolve()) for entry in sys.path)
     done = subprocess.run(
         [sys.executable, "-c", _PROGRAM, str(part.choice), *files],
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "ZOO_PLUGINS": plugins, "PYTHONPATH": path},
+        env=environment(ZOO_PLUGINS=plugins),
     )
     if re.search("no task '|ZOO_PLUGINS names", done.stderr):
         return  # this process alone has registered it
@@ -297,7 +254,10 @@ def _tiny_run(made: Any, reads: tuple[str, ...], registry: Any) -> None:
     with trying("a small model"):
         model = made.build(setup, Cell.parse(registry, CELL), 0)
         train, scored = made.splits(setup, device)
-    _held_out_apart(made, setup_of(validation=0.25), len(train), device)
+    rest, held_out = (_rows(split) for split in made.splits(setup_of(validation=0.25), device))
+    must(bool(held_out), "with a share of train to hold out, it holds out nothing")
+    shared = rest & held_out
+    must(not shared, f"{len(shared)} held-out examples are also trained on")
     _loss_of_each(made, setup, model, train)
     trainer = Trainer(
         model, train, lambda m, batch: made.loss(setup, m, batch), setup.training, runtime, 0
@@ -308,44 +268,29 @@ def _tiny_run(made: Any, reads: tuple[str, ...], registry: Any) -> None:
     metrics = made.metrics_from(registry, encoded.label_names)
     must(bool(metrics), "no metric of it applies to the data")
 
-    def scores(split: Any) -> list[float]:
+    def scores(split: Any) -> np.ndarray:
         evaluation = made.evaluate(setup, model, split, runtime)
         json.dumps(evaluation.details)
-        return [metric.of(evaluation.outputs) for metric in metrics]
+        return np.array([metric.of(evaluation.outputs) for metric in metrics])
 
     with trying("an evaluation"):
-        expected = scores(scored)
-        must(np.allclose(scores(scored), expected), "evaluated twice, the scores differ")
+        expected, rows = scores(scored), np.arange(len(scored))
+        outcomes = {"evaluated twice": scores(scored)}
         if hasattr(scored, "subset"):
-            other = scores(scored.subset(np.arange(len(scored))[::-1].copy()))
-            must(
-                np.allclose(other, expected),
-                f"in another order the scores are {other}, not {expected}",
-            )
-            halves = np.array_split(np.arange(len(scored)), 2)
-            parts = np.array([scores(scored.subset(rows)) for rows in halves])
-            for number, metric_of in enumerate(metrics):
-                if metric_of.description.paired:
-                    mean = np.average(parts[:, number], weights=[len(rows) for rows in halves])
-                    off = abs(mean - expected[number])
-                    must(
-                        off < 1e-6,
-                        f"{metric_of.description.name} of two halves differs from "
-                        f"that of the whole by {off:.3g}",
-                    )
+            outcomes["in another order"] = scores(scored.subset(rows[::-1].copy()))
+            halves = np.array_split(rows, 2)
+            parts = [scores(scored.subset(half)) for half in halves]
+            mean = np.average(parts, axis=0, weights=list(map(len, halves)))
+            paired = [metric.description.paired for metric in metrics]
+            outcomes["by halves"] = np.where(paired, mean, expected)
+        for how, other in outcomes.items():
+            what = f"{how} the scores are {other.tolist()}, not {expected.tolist()}"
+            must(np.allclose(other, expected), what)
 
 
-def _rows(split: Any) -> list[tuple[int, ...]]:
+def _rows(split: Any) -> set[tuple[int, ...]]:
     """What each example of a split is made of."""
-    batches = list(split.ordered(1))
-    return [tuple(batch.ids.flatten().tolist()) for batch in batches]
-
-
-def _held_out_apart(made: Any, setup: Any, total: int, device: Any) -> None:
-    train, held_out = made.splits(setup, device)
-    shared = set(_rows(train)) & set(_rows(held_out))
-    must(len(held_out) > 0, "with a share of train to hold out, it holds out nothing")
-    must(not shared, f"{len(shared)} held-out examples are also trained on")
+    return {tuple(batch.ids.flatten().tolist()) for batch in split.ordered(1)}
 
 
 def _loss_of_each(made: Any, setup: Any, model: Any, train: Any) -> None:
@@ -355,24 +300,22 @@ def _loss_of_each(made: Any, setup: Any, model: Any, train: Any) -> None:
     lengths = np.asarray(train.lengths)
     rows = np.array([int(lengths.argmax()), int(lengths.argmin())])
     model.eval()
+    losses, items = [], []
     with torch.no_grad(), trying("the loss of a batch"):
-
-        def loss(rows: np.ndarray) -> tuple[float, int]:
-            batch = train.batch(rows)
+        for batch in map(train.batch, (rows, rows, rows[:1], rows[1:])):
             value, _ = made.loss(setup, model, batch)
             must(value.dim() == 0, f"the loss has shape {tuple(value.shape)}, not that of a number")
-            return float(value), batch.items
-
-        both, again = loss(rows), loss(rows)
-        if both != again or both[1] == 0:
-            return  # what is predicted is drawn anew
-        apart = [loss(rows[:1]), loss(rows[1:])]
-        mean = sum(value * items for value, items in apart) / max(1, both[1])
-        must(
-            abs(mean - both[0]) < 1e-4 * (1 + abs(mean)),
-            f"a batch of two has a loss of "
-            f"{both[0]:.6g}, its examples alone one of {mean:.6g} on average: padding counts",
-        )
+            losses.append(float(value))
+            items.append(batch.items)
+    both, again, *apart = losses
+    if both != again or items[0] != items[1] or items[0] == 0:
+        return  # what is predicted is drawn anew
+    mean = sum(value * count for value, count in zip(apart, items[2:], strict=True)) / items[0]
+    must(
+        abs(mean - both) < 1e-4 * (1 + abs(mean)),
+        f"a batch of two has a loss of {both:.6g}, its examples alone one of {mean:.6g} on "
+        "average: padding counts",
+    )
 
 
 @check("laws", "tracker")
@@ -387,15 +330,7 @@ def tracker(part: Part) -> None:
 def executor(part: Part) -> None:
     """An executor starts and ends every job once, and its result names the machine that ran it."""
     from zoo.config.request import Request
-    from zoo.execution.base import (
-        Ended,
-        Executor,
-        InspectJob,
-        JobSetup,
-        Limits,
-        Progress,
-        Started,
-    )
+    from zoo.execution.base import Ended, Executor, InspectJob, JobSetup, Limits, Progress, Started
 
     request = Request()
     execution = request.execution.model_copy(update={"device": "cpu"})
