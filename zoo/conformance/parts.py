@@ -217,10 +217,8 @@ class ModulePart(Part):
 
     def layer(self, call: Call, position: PositionalEncoding = NO_POSITIONS) -> LayerContext:
         """The context of a call in the layer at ``place``."""
-        fields = {"index": self.place["layer_index"], "count": self.place["layer_count"]}
-        return LayerContext(
-            call.tokens, position, causal=call.way.causal, **{**fields, **call.more}
-        )
+        place = {"index": self.place["layer_index"], "count": self.place["layer_count"]}
+        return LayerContext(call.tokens, position, causal=call.way.causal, **{**place, **call.more})
 
     def build(
         self,
@@ -266,7 +264,7 @@ class ModulePart(Part):
         length: int = 6,
         texts: slice = slice(None),
     ) -> list[Call]:
-        """A call in every way; padded with ``padded_mask`` where the way is.
+        """A call in every way: where it is padded, of a full text, half of one, and one token.
 
         texts: which of the batch; each has the same values whichever are taken.
         """
@@ -274,7 +272,8 @@ class ModulePart(Part):
         for way in self.ways:
             given: list[Any] = []
             for n in (length, length + 3) if way.cross else (length,):
-                mask = padded_mask(n)[texts] if way.padded else None
+                counts = torch.tensor([n, (n + 1) // 2, 1])[texts]
+                mask = torch.arange(n) < counts[:, None] if way.padded else None
                 tokens = Tokens(mask, torch.arange(n), in_order=not way.padded)
                 given += [self.draw(n, seed=seed + n)[texts], tokens]
             first = min(way.first, self.max_length - length)
@@ -554,11 +553,6 @@ def perturb(module: nn.Module, size: float = JITTER) -> None:
 def normal(generator: torch.Generator, *shape: int) -> Tensor:
     """Standard normal numbers in float64."""
     return torch.randn(*shape, generator=generator, dtype=torch.float64)
-
-
-def padded_mask(length: int) -> Tensor:
-    """The attention mask (B, L) of a full text, one of about half, and one of a single token."""
-    return torch.arange(length) < torch.tensor([length, (length + 1) // 2, 1])[:, None]
 
 
 def other_values(value: object) -> list[Any]:

@@ -109,12 +109,7 @@ class ContentBias(ReferenceEncoding):
     """Adds q · k, times the mean of tanh(q · k) over all keys that the query may attend to."""
 
     def content_bias(
-        self,
-        q: Tensor,
-        k: Tensor,
-        q_positions: Tensor,
-        k_positions: Tensor,
-        mask: Tensor | None,
+        self, q: Tensor, k: Tensor, q_positions: Tensor, k_positions: Tensor, mask: Tensor | None
     ) -> Tensor:
         """(B, H, Lq, Lk)."""
         products = q @ k.mT

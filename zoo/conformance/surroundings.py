@@ -117,13 +117,7 @@ class Texts:
     """
 
     def __init__(
-        self,
-        part: ModulePart,
-        module: Any,
-        way: Way,
-        lengths: Sequence[int],
-        *,
-        slopes: bool = False,
+        self, part: ModulePart, module: Any, way: Way, lengths: Sequence[int], slopes: bool = False
     ) -> None:
         self.part, self.module, self.way, self.slopes = part, module, way, slopes
         self.lengths = tuple(lengths if part.pads else [lengths[0] for _ in lengths])
@@ -315,17 +309,17 @@ def surroundings(part: Part) -> None:
 def _whole_table(part: ModulePart) -> None:
     """Small weights, weights as large as training may make them, and long texts."""
     model = isinstance(part, ModelPart)
-    _try(part, part.build(), SHORT, ROWS, slopes=True)
-    if model and part.quiet:
-        _try(part, part.build().train(), SHORT, ROWS[:2])
     # Where an encoding is left out there is a mask neither, of which much could go wrong.
-    encoded = [way for way in part.shown_ways if way.encoded] or part.shown_ways
-    for seed in range(0 if model else 3):
-        _try(part, part.build(seed=seed, jitter=1.0), SHORT, ROWS[:2], encoded)
-    if part.kind != "baseline":
-        long = [way for way in encoded if not way.cross]
-        rows = ROWS[: 1 if part.kind == "attention" and not model else 2]
-        _try(part, part.build(), LONG_IN_A_MODEL if model else LONG, rows, long)
+    encodes = any(way.encoded for way in part.shown_ways)
+    for way in part.shown_ways:
+        _try(Texts(part, part.build(), way, SHORT, slopes=True), ROWS)
+        if model and part.quiet:
+            _try(Texts(part, part.build().train(), way, SHORT), ROWS[:2])
+        for seed in range(0 if model or (encodes and not way.encoded) else 3):
+            _try(Texts(part, part.build(seed=seed, jitter=1.0), way, SHORT), ROWS[:2])
+        if part.kind != "baseline" and not way.cross and (way.encoded or not encodes):
+            rows = ROWS[: 1 if part.kind == "attention" and not model else 2]
+            _try(Texts(part, part.build(), way, LONG_IN_A_MODEL if model else LONG), rows)
     for way in part.shown_ways:
         if caches(part, way):
             for side in ("right", "left") if part.pads else ("",):
@@ -338,28 +332,19 @@ def _whole_table(part: ModulePart) -> None:
         close(module(x[0, 0]), module(x)[0, 0], "output for (D)")
 
 
-def _try(
-    part: ModulePart,
-    module: Any,
-    lengths: Sequence[int],
-    rows: Sequence[Row],
-    ways: Sequence[Way] = (),
-    *,
-    slopes: bool = False,
-) -> None:
+def _try(texts: Texts, rows: Sequence[Row]) -> None:
     """These rows, and for causal calls a prefix; without an encoding the first row of them."""
-    for way in ways or part.shown_ways:
-        texts, losses = Texts(part, module, way, lengths, slopes=slopes), None
-        for row in rows if way.encoded or part.kind != "attention" else (*rows[:1], *rows[10:]):
-            if fits(row, part, way):
-                batch = texts.check(row)
-                if row.side and row.order == ALL and not row.empty:
-                    losses = batch.losses if losses is None else losses
-                    for own, other in zip(batch.losses, losses, strict=True):
-                        what = f"the loss '{own.name}' in {row.side} padding ({texts})"
-                        close(own.value, other.value, what, tolerance=LOSSES)
-        if way.causal:
-            _prefix(texts)
+    part, way, losses = texts.part, texts.way, None
+    for row in rows if way.encoded or part.kind != "attention" else (*rows[:1], *rows[10:]):
+        if fits(row, part, way):
+            batch = texts.check(row)
+            if row.side and row.order == ALL and not row.empty:
+                losses = batch.losses if losses is None else losses
+                for own, other in zip(batch.losses, losses, strict=True):
+                    what = f"the loss '{own.name}' in {row.side} padding ({texts})"
+                    close(own.value, other.value, what, tolerance=LOSSES)
+    if way.causal:
+        _prefix(texts)
 
 
 def _prefix(texts: Texts) -> None:
