@@ -88,15 +88,9 @@ def all_close(
 ) -> None:
     """Fail unless all entries agree; one that is missing here counts as zeros."""
     for name in dict.fromkeys([*expected, *actual]):
-        one, other = actual.get(name), expected.get(name)
-        one = torch.zeros_like(other) if one is None and other is not None else one
-        assert one is not None
-        close(
-            one,
-            torch.zeros_like(one) if other is None else other,
-            f"{what}: {name}",
-            tolerance=tolerance,
-        )
+        zeros = torch.zeros_like(expected[name] if name in expected else actual[name])
+        pair = actual.get(name, zeros), expected.get(name, zeros)
+        close(*pair, f"{what}: {name}", tolerance=tolerance)
 
 
 def differ(one: Tensor, other: Tensor, what: str, *, least: float = 1e-6) -> None:
@@ -115,12 +109,6 @@ def finite(actual: Tensor, what: str) -> None:
 def largest(values: Tensor) -> float:
     """The largest absolute value, as a plain number."""
     return float(values.detach().abs().max())
-
-
-def off_by(actual: Tensor, expected: Tensor) -> float:
-    """The norm of the difference, relative to the norm of what is expected."""
-    difference = (actual.detach().double() - expected.detach().double()).norm()
-    return float(difference / expected.detach().double().norm().clamp_min(1e-30))
 
 
 def refusal(

@@ -24,7 +24,6 @@ from zoo.conformance.assertions import (
     hinting,
     largest,
     must,
-    off_by,
     same,
     trying,
 )
@@ -149,7 +148,9 @@ def _types(part: ModulePart) -> None:
 
 
 def _near(actual: Tensor, expected: Tensor, what: str, bound: float) -> None:
-    off = off_by(actual, expected)
+    """Fail where it is off by more than this share of the norm of what is expected."""
+    actual, expected = actual.detach().double(), expected.detach().double()
+    off = float((actual - expected).norm() / expected.norm().clamp_min(1e-30))
     must(off <= bound, f"{what}: off by {off:.3g} of the norm, where {bound:.3g} is allowed")
 
 
@@ -215,7 +216,10 @@ def _formula(part: AttentionPart) -> None:
             if heads == HEADS:
                 raise
             continue  # a number of heads that it refuses
-        weights = _weights(sized)
+        # Random biases too: an error in the use of one of zero would not show.
+        generator = sized.generator(3)
+        shapes = [(dim, dim)] * 4 + [(dim,)] * 4
+        weights = CanonicalWeights(*(normal(generator, *shape) for shape in shapes))
         if exact:
             must(hasattr(module, "load_canonical"), "an exact attention needs load_canonical()")
             module.load_canonical(weights)
@@ -272,13 +276,6 @@ def _map(
         shares = shown.detach().abs().transpose(1, 2) * v.shape[-1] ** 0.5
         what = f"{name}: the map's weight of a value, and what the value adds"
         close(mixed[kept], shares[kept], what, tolerance=1e-6)
-
-
-def _weights(part: ModulePart) -> CanonicalWeights:
-    """Random weights and biases: a bias of zero would hide an error in its use."""
-    generator = part.generator(3)
-    shapes = [(part.dim, part.dim)] * 4 + [(part.dim,)] * 4
-    return CanonicalWeights(*(normal(generator, *shape) for shape in shapes))
 
 
 def _long(part: AttentionPart) -> None:
