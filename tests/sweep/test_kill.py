@@ -146,7 +146,8 @@ def test_a_sweep_of_which_something_is_killed_ends_as_if_it_had_not_been(
         assert done.returncode == 0, (victim, moment, done.stderr)
         found = results(out, failed=victim == "worker")
         assert {k: v for k, v in found.items() if k[1] is not None} == uninterrupted
-        assert {name for name, seed in found if seed is None} == {n for n, _ in uninterrupted}
+        cells = {name for name, _ in uninterrupted if not name.startswith("tfidf-logreg")}
+        assert {name for name, seed in found if seed is None} == cells
         assert not list(out.glob("unfinished/*/*")), (victim, moment)
     print(f"missed: {', '.join(missed)}")
 

@@ -221,6 +221,8 @@ def read(directory: Path) -> Card:
     file = directory / CONFIG
     try:
         value = json.loads(file.read_text(encoding="utf-8"))
+        if isinstance(value, dict) and "architectures" in value and "task" not in value:
+            raise ZooError(f"{directory} was saved by Transformers: load it there, with zoo_hf")
         card = Card.model_validate(value)
     except OSError as error:
         raise ZooError(f"{directory} holds no model: {CONFIG}: {error.strerror}") from error

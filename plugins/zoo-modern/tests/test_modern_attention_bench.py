@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 from mixers_helpers import CAUSAL_ONLY, NAMES
 
-from zoo.api import run_bench
+import zoo
 from zoo.registry.loading import load
 from zoo.sweep.make_request import make_request
 from zoo.sweep.plan import make_plan
-from zoo.sweep.progress import Progress
 from zoo.sweep.records import RecordFile
 
 SIZES = {"dim": 16, "heads": 2, "ffn_dim": 32, "layers": 2, "threads": 1, "device": "cpu"}
@@ -40,11 +39,8 @@ def test_every_attention_is_trained_and_scored(task, documents, metric, tmp_path
     options["attention"] = ",".join(NAMES)
     if task == "classify":
         options["baseline"] = "none"
-    loaded = load()
-    request = make_request(options, loaded.registry)
-    inline = loaded.registry.choose("executor", "inline")
     out = tmp_path / "out"
-    run_bench([request], loaded, Progress(), name="", on=inline, out=out)
+    zoo.bench(**options, on="inline", out=out, progress=False)
     found = RecordFile(out).read()
     records = {record.cell["attention"]: record for record in found if record.cell}
     assert list(records) == list(NAMES)

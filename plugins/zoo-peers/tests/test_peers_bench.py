@@ -80,9 +80,9 @@ def test_a_missing_library_costs_its_own_rows(zoo_bench, monkeypatch: pytest.Mon
     assert any(r["cell"] and r["status"] == "ok" for r in records)
 
 
-def test_a_refused_value_stops_the_run_before_it_starts(zoo_bench, pretrained):
+def test_a_row_whose_value_is_refused_is_skipped_with_its_reason(zoo_bench, pretrained):
     known = f"hf-bert(pretrained={str(pretrained)!r})"
-    records, done = zoo_bench("--baseline", known, "--set", "dim=16")
-    assert (records, done.returncode) == ([], 2)
-    line = done.stderr.strip().splitlines()[-1]
-    assert "of another size: --set dim=12,layers=2,heads=2,ffn_dim=20" in line
+    records, _ = zoo_bench("--baseline", known, "--set", "dim=16", "--phases", "train")
+    (refused,) = (record for record in records if record["baseline"])
+    assert refused["status"] == "skipped"
+    assert "of another size: --set dim=12,layers=2,heads=2,ffn_dim=20" in refused["reason"]
