@@ -126,8 +126,10 @@ def run(command: click.Command, arguments: list[str]) -> int:
             file.reconfigure(errors="replace")
     status = USAGE
     try:
-        if any("\udc80" <= letter <= "\udcff" for letter in "".join(arguments)):
-            raise ZooError("an argument is not UTF-8; if it is a file, rename it")
+        try:
+            os.fsencode("\n".join(arguments)).decode()  # whatever the locale made of them
+        except UnicodeError:
+            raise ZooError("an argument is not UTF-8; if it is a file, rename it") from None
         result = _invoke(command, arguments)
         sys.stdout.flush()  # so that a closed pipe raises here and not at shutdown
         return result if isinstance(result, int) else 0
