@@ -303,11 +303,6 @@ class AttentionPart(ModulePart):
         return self.can("padding")
 
     @property
-    def sides(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Between tokens only where rows have no order: a window may count padded rows."""
-        return ("right", "left") if self.can("order") else ModulePart.sides
-
-    @property
     def ways(self) -> Sequence[Way]:
         """Plain, then with each encoding that it can take, causal, and with a context."""
         full = Way("encoded", any(map(self.can, SLOTS)), self.pads)

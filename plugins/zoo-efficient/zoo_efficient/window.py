@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -10,7 +12,7 @@ from zoo import part
 from zoo.components.attention.base import ProjectedAttention, softmax_weights
 from zoo.components.attention.projections import Packed
 from zoo.components.layer_context import LayerContext
-from zoo.components.tokens import may_attend
+from zoo.components.tokens import Tokens, may_attend
 from zoo_efficient.blocks import Blocks
 from zoo_efficient.padding import hide
 from zoo_efficient.whole_numbers import at_least
@@ -31,7 +33,7 @@ class Window(ProjectedAttention):
     Beltagy et al. 2020, Longformer, section 3.1, where w = 2 · size. Exact within the window,
     and equal to full attention for texts of at most size + 1 tokens.
     Cost: L · size · Dh per head in time, L · size in memory.
-    Choices: i and j are indices along L, so padding between real tokens counts as distance; no
+    Choices: i and j are positions, so padding between the tokens of a text is no distance; no
     global tokens and no dilation.
     """
 
@@ -42,7 +44,20 @@ class Window(ProjectedAttention):
         self.size = at_least("size", 0, size)
 
     def mix(self, q: Tensor, k: Tensor, v: Tensor, layer: LayerContext) -> Tensor:
-        """The output of each head (B, H, L, Dh), computed as B N texts of C queries and W keys."""
+        """The output of each head (B, H, L, Dh)."""
+        tokens = layer.tokens
+        if tokens.attention_mask is None or tokens.positions.dim() == 1:
+            return self._in_blocks(q, k, v, layer)
+        # Each text has positions of its own, which padding may interrupt: its tokens come first.
+        order = (~tokens.attention_mask).to(torch.uint8).argsort(dim=1, stable=True)
+        mask = tokens.attention_mask.take_along_dim(order, dim=1)
+        tokens = Tokens(mask, tokens.positions.take_along_dim(order, dim=1))
+        q, k, v = (x.take_along_dim(order[:, None, :, None], dim=2) for x in (q, k, v))
+        out = self._in_blocks(q, k, v, replace(layer, tokens=tokens))
+        return out.take_along_dim(order.argsort(dim=1)[:, None, :, None], dim=2)
+
+    def _in_blocks(self, q: Tensor, k: Tensor, v: Tensor, layer: LayerContext) -> Tensor:
+        """The output of each head, computed as B N texts of C queries and W keys."""
         batch, length = q.shape[0], q.shape[2]
         blocks = Blocks(length, self.size)
         out = F.scaled_dot_product_attention(
@@ -57,8 +72,9 @@ class Window(ProjectedAttention):
     def weights(self, x: Tensor, layer: LayerContext) -> Tensor:
         """The attention map (B, H, L, L), which forward never computes; rows sum to one."""
         q, k, _, _ = self.queries_keys_values(x, layer)
-        index, places = torch.arange(x.shape[1], device=x.device), layer.tokens.positions
-        mask = (index[:, None] - index).abs() <= self.size
+        places = layer.tokens.positions
+        mask = (places[..., :, None] - places[..., None, :]).abs() <= self.size
+        mask = mask[:, None] if mask.dim() == 3 else mask
         allowed = may_attend(layer.tokens, layer.tokens, layer.causal)
         if allowed is not None:
             near = mask & allowed
