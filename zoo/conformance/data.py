@@ -59,7 +59,11 @@ def data(part: Part) -> None:
     _the_same_again(part, loaded)
     component = part.choice.component
     sizes = {name: SMALL for name in ("train", "test") if component.parameters.get(name)}
-    parameters_act(part, {**part.choice.given, **sizes}, lambda other: other.make().fingerprint)
+    parameters_act(
+        part,
+        {**part.choice.given, **sizes},
+        lambda one, other: one.make().fingerprint != other.make().fingerprint,
+    )
     _apart(loaded)
     if isinstance(loaded, Corpus):
         _not_given_away(part, loaded)

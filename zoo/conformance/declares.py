@@ -30,7 +30,7 @@ from zoo.conformance.assertions import (
 )
 from zoo.conformance.check import check
 from zoo.conformance.models import any_model
-from zoo.conformance.outcomes import CheckFailed, CheckSkipped
+from zoo.conformance.outcomes import CheckSkipped
 from zoo.conformance.parts import (
     DIM,
     DROPOUT,
@@ -50,7 +50,7 @@ from zoo.conformance.parts import (
     Way,
     forms,
     normal,
-    other_values,
+    parameters_act,
 )
 from zoo.conformance.reference import ContentBias, ReferenceEncoding
 from zoo.conformance.slopes import silent
@@ -75,7 +75,7 @@ def declares(part: Part) -> None:
         return
     probes = {"pe": _encoding, "norm": _norm, "ffn": _ffn, "block": _block, "pool": _pool}
     probes.get(part.kind, _attention)(part)  # type: ignore[operator]
-    _parameters_act(part)
+    parameters_act(part, part.choice.given, _differ)
 
 
 def probe(part: Part, capability: str, shows: bool, absent: str, present: str) -> None:
@@ -440,24 +440,6 @@ def _residual(part: BlockPart, call: Call) -> None:
     growths = [growth(block) for block in blocks if block.final_norm and block.normed]
     most = max(growths, default=100.0)
     must(most > 10, f"{what.format(most)}: add x itself, not norm(x)")
-
-
-def _parameters_act(part: ModulePart) -> None:
-    """Another value of each numeric parameter changes weights, outputs or losses."""
-    given = part.choice.given
-    for name, value in {**part.choice.component.parameters, **given}.items():
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            continue
-        tried = []
-        for other in other_values(value):
-            # It may refuse the value, or the sizes with it.
-            with contextlib.suppress(ValueError, CheckFailed):
-                if _differ(part, part.given(**{**given, name: other})):
-                    break
-                tried.append(f"{other:g}")
-        else:
-            what = f"with {name}={' or '.join(tried)} weights, outputs and losses are those of"
-            must(not tried, f"{what} {name}={value:g}, bit by bit: the parameter does nothing")
 
 
 def _differ(part: ModulePart, other: ModulePart) -> bool:

@@ -566,22 +566,24 @@ def other_values(value: object) -> list[Any]:
     return []
 
 
-def parameters_act(part: Part, given: Mapping[str, Any], outcome: Callable[[Part], str]) -> None:
+def parameters_act(
+    part: Part, given: Mapping[str, Any], differ: Callable[[Any, Any], bool]
+) -> None:
     """Fail unless each parameter that is a number or a switch acts, or refuses other values.
 
-    given: the parameters that are not at their defaults. outcome: says what there is to see.
+    given: the parameters that are not at their defaults. differ: whether two parts do.
     """
-    plain = ""
     for name, default in part.choice.component.parameters.items():
-        outcomes = []
-        for value in other_values(given.get(name, default)):
-            with contextlib.suppress(ZooError, ValueError, TypeError):
-                outcomes.append(outcome(part.given(**{**given, name: value})))
-                plain = plain or outcome(part.given(**given))
-            if outcomes and outcomes[-1] != plain:
-                break
-        acts = not outcomes or outcomes[-1] != plain
-        must(acts, f"'{name}' changes nothing: other values give the same")
+        plain, tried = given.get(name, default), []
+        for value in other_values(plain):
+            # It may refuse the value, or the sizes with it.
+            with contextlib.suppress(ZooError, ValueError, TypeError, CheckFailed):
+                if differ(part.given(**given), part.given(**{**given, name: value})):
+                    break
+                tried.append(repr(value))
+        else:
+            what = f"'{name}' changes nothing: with {' or '.join(tried)}"
+            must(not tried, f"{what} there is bit by bit what there is with {plain!r}")
 
 
 def gradients(
