@@ -69,6 +69,15 @@ def test_a_setting_that_was_a_default_once_is_that_of_the_record(run, tmp_path):
     assert zoo.train(from_=old, on="inline").card.training.batch_size == known
 
 
+def test_an_option_that_was_null_once_and_cannot_be_now_has_its_default(run, tmp_path):
+    old = Path(shutil.copytree(run, tmp_path / "old"))
+    file = old / "records.jsonl"
+    file.write_text(file.read_text().replace('"quotes": true', '"quotes": null'))
+    row = find_run_row(old)
+    assert row.record.config["task_options"]["quotes"] is None
+    assert zoo.train(from_=old, on="inline").card.task_options["quotes"] is True
+
+
 def test_what_bench_returned_can_be_trained_from_where_its_data_have_not_changed(corpus, tmp_path):
     copied = Path(shutil.copytree(corpus, tmp_path / "corpus"))
     options = {**CLASSIFY, "phases": "train", "baseline": "none", "on": "inline", "epochs": 1}

@@ -33,6 +33,7 @@ USAGE = [
     (["--epochs", "0"], "--epochs 0"),
     (["--set", "batch_size=0"], "--set batch_size=0"),
     (["--lr", "-1"], "--lr -1"),
+    (["--lr", "0", "--epochs", "0"], "--lr 0: Input should be greater than 0; --epochs 0"),
     (["--lr", "inf"], "--lr inf"),
     (["--set", "embedding_std=inf"], "--set embedding_std=inf"),
     (["--set", "timeout=inf"], "--set timeout=inf"),

@@ -191,8 +191,13 @@ class RunRow:
         for name in paths:  # the command alone has them
             for path in values_in(record.command, f"--{name}"):
                 given.setdefault(name, path)
+        # An option that was null in an earlier version and cannot be now has its default.
         recorded = {
-            part: {n: v for n, v in record.config.get(part, {}).items() if n in fields}
+            part: {
+                name: value
+                for name, value in record.config.get(part, {}).items()
+                if name in fields and (value is not None or fields[name].default is None)
+            }
             for part, fields in (
                 ("task_options", task.options.model_fields),
                 *((part, model.model_fields) for part, model in PARTS.items()),

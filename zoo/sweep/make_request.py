@@ -91,44 +91,45 @@ def make_request(options: Mapping[str, Any], registry: Registry) -> Request:
     request: dict[str, Any] = {"task": task_name}
     wrong: list[str] = []
     for name, value in {**task.defaults, **given}.items():
-        if name in given and name in task.unused:
-            why = task.unused[name]
-            wrong.append(f"{flag(name)} has no effect with --task {task_name}: {why}")
-        elif name in task.options.model_fields:
-            own[name] = value
-        elif name not in fields:
-            wrong.append(_unknown(name, task_name, task, registry))
-        elif fields[name] is Request:
-            request[name] = _plain(name, value)
-        elif name == "max_length":
-            *_, parts["sizes"][name] = lengths = _several(Sizes, name, value)
-            request["lengths"] = lengths if len(lengths) > 1 else ()
-        elif name in TUNABLE:
-            values = _several(Training, name, value)
-            parts["training"][name] = values[0]
-            if len(values) > 1:
-                tuned[name] = values
-        else:
-            part = next(part for part, model in PARTS.items() if model is fields[name])
-            parts[part][name] = value
-    if wrong:
+        try:
+            if name in given and name in task.unused:
+                why = task.unused[name]
+                wrong.append(f"{flag(name)} has no effect with --task {task_name}: {why}")
+            elif name in task.options.model_fields:
+                own[name] = value
+            elif name not in fields:
+                wrong.append(_unknown(name, task_name, task, registry))
+            elif fields[name] is Request:
+                request[name] = _plain(name, value)
+            elif name == "max_length":
+                *_, parts["sizes"][name] = lengths = _several(Sizes, name, value)
+                request["lengths"] = lengths if len(lengths) > 1 else ()
+            elif name in TUNABLE:
+                values = _several(Training, name, value)
+                parts["training"][name] = values[0]
+                if len(values) > 1:
+                    tuned[name] = values
+            else:
+                part = next(part for part, model in PARTS.items() if model is fields[name])
+                parts[part][name] = value
+        except ZooError as error:
+            wrong.append(str(error))
+    made_options = _checked(task.options, own, wrong)
+    made: Request | None = _checked(Request, {**request, **parts, "tuned": tuned}, wrong)
+    if wrong or made is None or made_options is None:
         raise ZooError("; ".join(wrong))
-    if tuned and parts["training"].get("validation"):
+    made = made.model_copy(update={"task_options": made_options.model_dump(mode="json")})
+    if tuned and made.training.validation:
         raise ZooError(
             f"--validation scores a held-out part, on which {flag(next(iter(tuned)))} would be "
             "chosen too: use one of the two"
         )
-    made_options = validated(task.options, own)
-    init = parts["pretraining"].get("init")
+    init = made.pretraining.init
     if init and (reason := task.no_pretraining(made_options)):
         raise ZooError(f"--init {init} has no effect with --task {task_name}: {reason}")
     for name in parts["pretraining"]:
         if name != "init" and init != PRETRAIN:
             raise ZooError(f"{flag(name)} has no effect without --init {PRETRAIN}")
-    task_options = made_options.model_dump(mode="json")
-    made: Request = validated(
-        Request, {**request, **parts, "tuned": tuned, "task_options": task_options}
-    )
     if made.lengths and made.phases != ("cost",):
         raise ZooError(
             f"--max-length {as_text(made.lengths)}: several lengths are for costs alone, "
@@ -139,6 +140,15 @@ def make_request(options: Mapping[str, Any], registry: Registry) -> Request:
     if made.lengths:
         refuse_several_values(made, "--max-length with several lengths")
     return made
+
+
+def _checked(model: type[BaseModel], values: Mapping[str, Any], wrong: list[str]) -> Any:
+    """The model of these values, or None, where what is wrong with them is added."""
+    try:
+        return validated(model, values)
+    except ZooError as error:
+        wrong.append(str(error))
+        return None
 
 
 def refuse_several_values(request: Request, command: str) -> None:
