@@ -96,7 +96,11 @@ def test_what_bench_returned_can_be_trained_from_where_its_data_have_not_changed
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--from", "RUN", "--row", "fused+rope"], "--row fused+rope: RUN has no such trained"),
+        (["--from", "RUN", "--row", "fused+rope"], "RUN: --row fused+rope: no such cell"),
+        (
+            ["--from", "RUN", "--row", "fused"],
+            "--row fused may be fused+sin+",
+        ),
         (["--from", "nowhere"], "nowhere"),
         (["--row", "fused"], "say which with --from"),
         (["--from", "RUN", "--suite", "diagnostics"], "use one of them"),

@@ -55,7 +55,7 @@ def test_several_directories_are_reported_one_after_another(directory, tmp_path)
     ("arguments", "message"),
     [
         (["nowhere"], "no records.jsonl with records there"),
-        (["{}", "--reference", "nobody"], "no such cell here"),
+        (["{}", "--reference", "nobody"], "--reference nobody: no such cell"),
     ],
 )
 def test_bad_usage_is_one_line(directory, refused_command, arguments, message):

@@ -52,7 +52,14 @@ def test_one_factor_at_a_time_changes_the_first_choice_of_each_axis(registry):
 def test_the_reference_is_the_first_cell_or_the_one_that_is_asked_for(registry):
     plan = plan_of(registry, **OPTIONS, design="one-factor")
     assert plan.reference.startswith("fused+sin+layer")
-    assert plan_of(registry, **OPTIONS, reference="rms+naive").reference.startswith("naive+sin+rms")
+    assert plan_of(registry, **OPTIONS, reference="rms+naive+sin").reference == (
+        "naive+sin+rms+gelu+pre+mean"
+    )
+    wanted = r"--reference rms\+naive may be naive\+sin\+rms\+.*, naive\+none\+.* and naive\+rope\+"
+    refused(wanted, plan_of, registry, **OPTIONS, reference="rms+naive")
+    # What all cells have says nothing of which is meant.
+    plan = plan_of(registry, attention="fused", pe="rope,none", ffn="none", reference="none")
+    assert plan.reference == "fused+none+layer+none+pre+mean"
     refused("--reference split", plan_of, registry, **OPTIONS, reference="split")
     # A cell that cannot run is no reference.
     plan = plan_of(registry, attention="torch,fused", pe="rope")

@@ -83,8 +83,8 @@ class Request(BaseModel):
     )
     reference: str = Field(
         default="",
-        description="The row that speeds are divided by, by some of its parts, such as fused+sin; "
-        "by default the first that can run.",
+        description="The row that speeds are divided by, by parts that no other has, such as "
+        "fused+sin; by default the first that can run.",
     )
     metric: str = Field(
         default="",

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.config.request import PARTS, Request, validated
+from zoo.config.row_names import find_cell
 from zoo.config.settings import Execution, flag
-from zoo.errors import ZooError, listed, nearest
+from zoo.errors import ZooError, listed
 from zoo.execution.base import WEIGHTS, Job, Result, TrainJob
 from zoo.files import scratch_directory
 from zoo.inference.saved_model import (
@@ -27,7 +28,6 @@ from zoo.inference.saved_model import (
 from zoo.registry import AXES, Choice, Registry
 from zoo.registry.cell import Cell
 from zoo.registry.loading import Zoo
-from zoo.report.rows import find_row
 from zoo.report.run_report import RunReport
 from zoo.sweep.keys import digest
 from zoo.sweep.make_request import refuse_several_values, values_in
@@ -224,10 +224,11 @@ def find_run_row(directory: Path, name: str = "") -> RunRow:
     """
     run = RunReport(read_run(directory))
     trained = [row for row in run.recorded_rows if row.trained and not row.baseline]
-    row = find_row(trained, name) if name else run.best
-    if row is None and name:
-        known = [run.short_name(row) for row in trained]
-        raise ZooError(f"--row {name}: {directory} has no such trained cell{nearest(name, known)}")
+    row = run.best
+    if name:
+        named = {row.name: row for row in trained}
+        cells = {row.name: row.cell for row in trained}
+        row = named[find_cell(cells, name, f"{directory}: --row")]
     if row is None:
         raise ZooError(f"{directory} has no trained cell")
     return RunRow(row.trained[min(row.trained)])

@@ -196,14 +196,6 @@ def varying(cells: Sequence[Mapping[str, str]]) -> dict[str, tuple[str, ...]]:
     return {axis: several for axis, several in choices.items() if len(several) > 1}
 
 
-def find_row(rows: Sequence[Row], wanted: str) -> Row | None:
-    """The first cell with this name, or with all of these choices: ``fused+sin``."""
-    parts = {part.strip() for part in wanted.split("+")}
-    cells = (row for row in rows if not row.baseline)
-    fitting = (row for row in cells if row.name == wanted or parts <= set(row.cell.values()))
-    return next(fitting, None)
-
-
 def settings_of(config: Mapping[str, Any]) -> dict[str, Any]:
     """A record's settings under names such as ``training.epochs``, without the data's."""
     return {f"{part}.{k}": v for part in PARTS for k, v in shared_part(config, part).items()}

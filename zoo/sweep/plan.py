@@ -13,8 +13,9 @@ from pathlib import Path
 
 from zoo.config.metric_description import MetricDescription, ranked_by
 from zoo.config.request import Design, Request
+from zoo.config.row_names import find_cell
 from zoo.config.settings import Training
-from zoo.errors import ZooError, counted, nearest
+from zoo.errors import ZooError, counted
 from zoo.registry import AXES, Choice, Registry
 from zoo.registry.cell import Cell, ModelParts, model_name
 from zoo.sweep.records import Record
@@ -139,7 +140,10 @@ def make_plan(request: Request, registry: Registry) -> Plan:
     able = [row for row in rows if not row.skip_reason]
     if not able:
         raise ZooError(f"nothing can run: {'; '.join(sorted({row.skip_reason for row in rows}))}")
-    reference = _reference(able, request.reference)
+    reference = able[0].name
+    if request.reference:
+        named = {row.name: row.cell_names for row in able}
+        reference = find_cell(named, request.reference, "--reference")
     if request.baseline.strip() not in ("", "none"):
         given = _baselines(request, registry, task)
         names = {str(choice) for choice in given}
@@ -176,19 +180,6 @@ def _baselines(request: Request, registry: Registry, task: Task) -> list[Choice]
     raise ZooError(
         f"--baseline {other} cannot be compared with {task.model_name} (--task {request.task}); "
         f"there is: {', '.join([*known, 'none'])}"
-    )
-
-
-def _reference(rows: Sequence[Row], wanted: str) -> str:
-    """The name of the cell that speeds are compared with: the first, or the one asked for."""
-    if not wanted:
-        return rows[0].name
-    parts = {part.strip() for part in wanted.split("+")}
-    for row in rows:
-        if parts <= set(row.cell_names.values()):
-            return row.name
-    raise ZooError(
-        f"--reference {wanted}: no such cell can run{nearest(wanted, [r.name for r in rows])}"
     )
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from zoo.errors import ZooError
+from zoo.config.row_names import find_cell
 from zoo.measure.turns import CONTENDED as MOST_CONTENTION
 from zoo.measure.turns import PHASES as PHASES
 from zoo.measure.turns import (
@@ -28,7 +28,7 @@ from zoo.measure.turns import (
     rate,
     seconds,
 )
-from zoo.report.rows import Row, find_row
+from zoo.report.rows import Row
 from zoo.sweep.records import Record
 
 # Memory is measured once, so there is no interval: only how much a row differed when it was
@@ -192,10 +192,7 @@ def find_reference(rows: Sequence[Row], wanted: str = "") -> str:
     cells = [row for row in rows if not row.baseline and (row.trained or row.cost_records)]
     if not wanted:
         return base_of(rows) or next((row.name for row in cells), "")
-    if row := find_row(cells, wanted):
-        return row.name
-    names = ", ".join(row.name for row in cells) or "none"
-    raise ZooError(f"--reference {wanted}: no such cell here. There is: {names}")
+    return find_cell({row.name: row.cell for row in cells}, wanted, "--reference")
 
 
 def _base_of(record: Record) -> str:
