@@ -141,6 +141,40 @@ def test_a_deterministic_fit_is_made_once_and_called_that(outcome):
     assert row.values == dict.fromkeys((0, 1, 2), 14 / 20)  # it pairs with the seeds of all rows
 
 
+DRAWS = """
+import random
+
+import numpy
+import torch
+from zoo import part
+
+@part("baseline", "draws", adds=("texts",))
+class Draws:
+    '''It draws from every generator.'''
+
+    def fit(self, texts, labels):
+        self.first = self.draw()
+
+    def predict(self, texts):
+        return [(self.first + self.draw()) % 2 for _ in texts]
+
+    def draw(self):
+        return random.getrandbits(1) + numpy.random.randint(2) + int(torch.randint(2, ()))
+"""
+
+
+def test_one_seed_gives_one_model_whatever_generator_a_baseline_draws_from(data, tmp_path):
+    file = tmp_path / "draws.py"
+    file.write_text(DRAWS)
+    options = {**SMALL, "data": str(data), "baseline": "draws(whole=True)", "seeds": 2}
+    errors = []
+    for run in ("one", "two"):
+        found = bench(tmp_path / run, options, plugins=(file,)).records
+        errors.append([r.metrics["errors"] for r in found if r.baseline])
+    assert errors[0] == errors[1]
+    assert errors[0][0] != errors[0][1]
+
+
 def test_what_is_cut_and_unbalanced_is_recorded_and_said_with_the_answer(outcome, notices, data):
     description = outcome.records[0].config["data"]
     text = "\n".join(RunReport(outcome.records).notes)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from refused import refused
 from small_runs import DEFAULT_CELL, MLM, bench
 
-from zoo.components.baseline.neighbour_ngram import NeighbourNGram
+from zoo.components.baseline.ngram import NeighbourNGram
 from zoo.components.tokens import Tokens
 from zoo.config.settings import Training
 from zoo.config.sizes import Sizes

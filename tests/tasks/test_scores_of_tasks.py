@@ -244,8 +244,7 @@ def test_the_ngram_is_scored_on_the_tokens_and_blocks_of_the_cells(registry, str
     of_cell = task.evaluate(stream, model, task.splits(stream, RUNTIME.device)[1], RUNTIME)
     ngram = task.estimator(stream, registry.choose("baseline", "ngram(order=3)"))
     assert ngram is not None
-    ngram.fit()
-    found = ngram.evaluate()
+    found = ngram.score(ngram.fit())
     for name in ("tokens", "bytes"):
         assert found.outputs[name] == of_cell.outputs[name]
     blocks = [ids[start : start + length + 1] for start in range(0, len(ids) - 1, length)]

@@ -98,9 +98,10 @@ def test_spans_do_not_run_from_one_text_into_the_next(registry):
     assert joined["span_f1"] == 0.0  # the only span is cut short
 
 
-def test_macro_f1_is_over_the_tags_that_occur(registry):
-    tags, guess = [np.array([0, 0, 1])], [np.array([0, 0, 1])]
-    assert values(tag_evaluation(guess, tags, NAMES), registry, NAMES)["macro_f1"] == 1.0
+@pytest.mark.parametrize(("guess", "expected"), [([0, 0, 1], 1.0), ([0, 2, 1], (2 / 3 + 1) / 3)])
+def test_macro_f1_is_over_the_tags_in_truth_or_predictions(registry, guess, expected):
+    evaluation = tag_evaluation([np.array(guess)], [np.array([0, 0, 1])], NAMES)
+    assert values(evaluation, registry, NAMES)["macro_f1"] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -216,15 +217,13 @@ def test_the_baselines_read_and_score_the_tokens_that_the_cells_do(registry, set
     rows = TASK.scored_groups(setup)
     estimator = TASK.estimator(setup, registry.choose("baseline", "window-logreg(size=1)"))
     assert max(map(len, estimator.training[0])) == 8  # of nine
-    estimator.fit()
-    found = estimator.evaluate()
+    found = estimator.score(estimator.fit())
     _, test = TASK.splits(setup, RUNTIME.device)
     assert found.details["examples"] == int(test.scored.sum())
     assert values(found, registry, setup.labels)["token_accuracy"] == 1.0  # the neighbour decides
     assert list(found.groups) == list(dict.fromkeys(rows)) == ["a", "b"]
     alone = TASK.estimator(setup, registry.choose("baseline", "frequent-tag"))
-    alone.fit()
-    assert values(alone.evaluate(), registry, setup.labels)["token_accuracy"] < 0.5
+    assert values(alone.score(alone.fit()), registry, setup.labels)["token_accuracy"] < 0.5
 
 
 def test_a_share_for_validation_is_of_the_training_texts_and_has_no_groups(setup):

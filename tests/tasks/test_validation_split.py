@@ -67,11 +67,9 @@ def test_it_is_scored_whole_and_nothing_is_held_out(tmp_path, registry, task_nam
     name = "tfidf-logreg" if task_name == "classify" else "frequent-tag"
     estimator = task.estimator(setup, registry.choose("baseline", name))
     assert estimator is not None
-    estimator.fit()
-    read: list[Any] = []
-    fitted, estimator.model = estimator.model, SimpleNamespace()
-    estimator.model.predict = lambda texts: fitted.predict(read.extend(texts) or texts)
-    assert estimator.evaluate().details["examples"] >= scored == len(read)
+    fitted, read = estimator.fit(), list[Any]()
+    noting = SimpleNamespace(predict=lambda texts: fitted.predict(read.extend(texts) or texts))
+    assert estimator.score(noting).details["examples"] >= scored == len(read)
     first = {text.split()[0] if isinstance(text, str) else text[0] for text in read}
     assert first == {"validation" if share else "test"}
     assert len(estimator.training[0]) == 20

@@ -108,7 +108,6 @@ def _tags(right: np.ndarray, order: np.ndarray, absent: int) -> dict[str, Any]:
         "predicted": predicted.reshape(-1),
         "lengths": np.full(len(order), TAGS.shape[1]),
         "names": [*TAG_NAMES, *["B-Z"] * absent],
-        "present": list(range(len(TAG_NAMES))),
         "classes": len(TAG_NAMES) + absent,
         "right_tokens": float((labels == predicted).sum()),
         "tokens": labels.size,

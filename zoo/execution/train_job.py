@@ -137,17 +137,18 @@ def _fit(job: TrainJob, setup: TaskSetup, estimator: Estimator) -> Result:
     random.seed(seed)
     np.random.seed(seed % 2**32)  # scikit-learn's default generator
     start = time.perf_counter()
-    with seeded(job.seed, "baseline"):
-        estimator.fit()
-    seconds = time.perf_counter() - start
+    with seeded(job.seed, "baseline"):  # torch's; predictions may draw too
+        model = estimator.fit()
+        seconds = time.perf_counter() - start
+        evaluation = estimator.score(model)
     (spec,) = job.model["baseline"]
     deterministic = setup.registry.resolve("baseline", spec).can("deterministic")
     return Result(
         metrics={
-            "params": getattr(estimator.model, "parameters", None),
+            "params": getattr(model, "parameters", None),
             "train_seconds": seconds,
             **({"deterministic": True} if deterministic else {}),
-            **_metrics(setup, estimator.evaluate()),
+            **_metrics(setup, evaluation),
         },
         environment=environment(job.setup.execution),
     )

@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
@@ -142,8 +142,7 @@ class Metric:
         )
 
 
-@dataclass
-class Estimator:
+class Estimator(NamedTuple):
     """A baseline that is fitted outside the training loop.
 
     factory: makes the model that is fitted. training: the arguments of its ``fit``. score: the
@@ -153,16 +152,12 @@ class Estimator:
     factory: Callable[[], Any]
     training: tuple[Any, ...]
     score: Callable[[Any], Evaluation]
-    model: Any = None
 
-    def fit(self) -> None:
-        """Fit from scratch."""
-        self.model = self.factory()
-        self.model.fit(*self.training)
-
-    def evaluate(self) -> Evaluation:
-        """The evaluation, once fitted."""
-        return self.score(self.model)
+    def fit(self) -> Any:
+        """A model fitted from scratch."""
+        model = self.factory()
+        model.fit(*self.training)
+        return model
 
 
 class Task(ABC):
@@ -205,14 +200,6 @@ class Task(ABC):
     def no_pretraining(self, options: Any) -> str | None:
         """Why its models begin with no pretrained encoder (``--init``); None where they do."""
         return f"{self.model_name} has no encoder that is pretrained"
-
-    def texts_to_pretrain(self, setup: TaskSetup, *, all_data: bool = False) -> list[str]:
-        """The training texts, on which an encoder is pretrained, without those that are scored.
-
-        Case and spacing make no difference. all_data: nothing is scored, and the training texts are
-        those of every split.
-        """
-        raise NotImplementedError(self.no_pretraining(setup.options))
 
     def accepts(self, baseline: Any) -> bool:
         """Whether a baseline (component or choice) can be compared with models of this task."""

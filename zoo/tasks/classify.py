@@ -15,15 +15,8 @@ from zoo.data.sources.load_data import load_corpus
 from zoo.data.sources.row_reader import LabelledTexts
 from zoo.registry import Choice, Registry
 from zoo.registry.declarations import part
-from zoo.tasks.base import Evaluation, Loaded, Rows, TaskSetup
-from zoo.tasks.encoder_task import (
-    EncoderOptions,
-    EncoderTask,
-    Read,
-    by_group,
-    held_out_rows,
-    without_copies,
-)
+from zoo.tasks.base import Evaluation, Loaded, TaskSetup
+from zoo.tasks.encoder_task import EncoderOptions, EncoderTask, Read, by_group
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -144,11 +137,6 @@ class Classify(EncoderTask):
         groups = self.scored_groups(setup)
         return class_evaluation(np.array(predicted), np.array(targets), len(setup.labels), groups)
 
-    def validation_rows(self, setup: TaskSetup) -> Rows:
-        train, share = setup.data.corpus().train, setup.training.validation
-        rows = held_out_rows(len(train.texts), share, train.targets)
-        return rows if setup.options.keep_duplicates else without_copies(rows, train.texts, share)
-
     def loss(self, setup: TaskSetup, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
         """Cross-entropy of each text, of which ``token_deletion`` leaves out a share."""
         from zoo.components.tokens import Tokens
@@ -166,7 +154,7 @@ def class_evaluation(
     """The outputs of a classifier, with the confusion matrix (rows: true class) and each error.
 
     errors: [row of the split, true label, predicted label] of every wrong document. groups: the
-    group of every document; F1 of a group is over the classes that occur in it.
+    group of every document.
     """
     from sklearn.metrics import confusion_matrix
 
@@ -182,7 +170,6 @@ def class_evaluation(
             "predicted": predicted[rows],
             "labels": labels[rows],
             "classes": classes,
-            "present": np.unique(labels[rows]).tolist(),
             "examples": len(rows),
         }
         for group, rows in by_group(groups).items()

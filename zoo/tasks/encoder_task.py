@@ -103,6 +103,11 @@ class EncoderTask(Task):
         return None
 
     def texts_to_pretrain(self, setup: TaskSetup, *, all_data: bool = False) -> list[str]:
+        """The training texts, on which an encoder is pretrained, without those that are scored.
+
+        Case and spacing make no difference. all_data: nothing is scored, and the training texts are
+        those of every split.
+        """
         parts = {name: split.texts for name, split in setup.data.corpus().splits.items()}
         train = parts.pop(TRAIN)
         scored = [text for texts in parts.values() for text in texts]
@@ -176,6 +181,13 @@ class EncoderTask(Task):
             for row, answer, target in zip(batch.rows, likeliest, true, strict=True):
                 predicted[row], targets[row] = answer, target
         return self.score(setup, predicted, targets)
+
+    def validation_rows(self, setup: TaskSetup) -> Rows:
+        train, share = setup.data.corpus().train, setup.training.validation
+        classes = train.targets if self.column == "labels" else None
+        rows = held_out_rows(len(train.texts), share, classes)
+        texts = list(map(_text, train.texts))
+        return rows if setup.options.keep_duplicates else without_copies(rows, texts, share)
 
     def scored_groups(self, setup: TaskSetup) -> list[str]:
         """The group of every scored text; empty where there are none, as in validation."""

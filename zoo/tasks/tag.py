@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -14,18 +14,8 @@ from zoo.data.sources.row_reader import TaggedTexts
 from zoo.errors import ZooError
 from zoo.registry import Choice, Registry
 from zoo.registry.declarations import part
-from zoo.tasks.base import Evaluation, Loaded, Rows, TaskSetup
-from zoo.tasks.encoder_task import (
-    EncoderOptions,
-    EncoderTask,
-    Read,
-    by_group,
-    held_out_rows,
-    without_copies,
-)
-
-if TYPE_CHECKING:
-    pass
+from zoo.tasks.base import Evaluation, Loaded, TaskSetup
+from zoo.tasks.encoder_task import EncoderOptions, EncoderTask, Read, by_group
 
 DEFAULT_DATA = "recall"
 
@@ -130,11 +120,6 @@ class Tag(EncoderTask):
             true.append(tags[scored])
         return tag_evaluation(answered, true, setup.labels, self.scored_groups(setup))
 
-    def validation_rows(self, setup: TaskSetup) -> Rows:
-        texts = [" ".join(tokens) for tokens in setup.data.corpus().train.texts]
-        share = setup.training.validation
-        return without_copies(held_out_rows(len(texts), share), texts, share)
-
 
 def tag_evaluation(
     predicted: Sequence[np.ndarray],
@@ -145,7 +130,7 @@ def tag_evaluation(
     """The outputs of a tagger, with the confusion matrix (rows: true tag).
 
     predicted, tags: int (scored tokens) of every text. groups: the group of every text; one without
-    a scored token is left out. F1 is over the tags that occur among the true ones.
+    a scored token is left out.
     """
     from sklearn.metrics import confusion_matrix
 
@@ -155,7 +140,6 @@ def tag_evaluation(
         return {
             "predicted": answers,
             "labels": labels,
-            "present": np.unique(labels).tolist(),
             "classes": len(names),
             "names": list(names),
             "lengths": [len(tags[row]) for row in rows],
