@@ -14,9 +14,8 @@ from sound import Bag
 from torch import Tensor, nn
 
 from zoo.components.attention.split import Split
-from zoo.components.baseline.frequent_tag import FrequentTag
-from zoo.components.baseline.neighbour_ngram import NeighbourNGram
-from zoo.components.baseline.ngram import NGram
+from zoo.components.baseline.ngram import NeighbourNGram, NGram
+from zoo.components.baseline.taggers import FrequentTag
 from zoo.components.baseline.tfidf_logreg import TfidfLogisticRegression
 from zoo.components.block.arrangements import Bare, Post, Pre
 from zoo.components.ffn.swiglu import SwiGLU

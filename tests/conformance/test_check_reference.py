@@ -22,8 +22,13 @@ def normal(*shape: int, seed: int = 0) -> torch.Tensor:
     return torch.randn(*shape, generator=generator, dtype=torch.float64)
 
 
+def drawn_weights() -> CanonicalWeights:
+    shapes = (3 * DIM, DIM), (3 * DIM,), (DIM, DIM), (DIM,)
+    return CanonicalWeights(*(normal(*shape, seed=seed) for seed, shape in enumerate(shapes)))
+
+
 def test_the_reference_is_torchs_multi_head_attention():
-    weights = CanonicalWeights(*normal(4, DIM, DIM), *normal(4, DIM, seed=1))
+    weights = drawn_weights()
     x, context = normal(2, 3, DIM, seed=2), normal(2, 4, DIM, seed=3)
     seen = torch.tensor([[True, True, False, True], [True, False, False, False]])
     keys = Tokens(seen, torch.arange(4))
@@ -35,14 +40,14 @@ def test_the_reference_is_torchs_multi_head_attention():
         context.transpose(0, 1),
         DIM,
         HEADS,
-        torch.cat([weights.wq, weights.wk, weights.wv]),
-        torch.cat([weights.bq, weights.bk, weights.bv]),
+        weights.qkv,
+        weights.qkv_bias,
         None,
         None,
         False,
         0.0,
-        weights.wo,
-        weights.bo,
+        weights.out,
+        weights.out_bias,
         key_padding_mask=~seen,
         average_attn_weights=False,
     )
@@ -53,7 +58,7 @@ def test_the_reference_is_torchs_multi_head_attention():
 def test_the_encodings_rotation_and_bias_act_on_the_scores_before_the_softmax():
     """Two tokens, one head, every matrix the identity: written out vector by vector."""
     none, eye = torch.zeros(4, dtype=torch.float64), torch.eye(4, dtype=torch.float64)
-    weights = CanonicalWeights(eye, eye, eye, eye, none, none, none, none)
+    weights = CanonicalWeights(eye.repeat(3, 1), none.repeat(3), eye, none)
     x, positions = normal(1, 2, 4), torch.tensor([3, 1])
     encoding = ReferenceEncoding(rotates=True, biases=True)
     layer = LayerContext(Tokens(None, positions), encoding)
@@ -99,7 +104,7 @@ def test_the_encoding_rotates_and_biases_as_written_out_for_one_vector():
 
 
 def test_a_query_that_may_see_nothing_sees_everything():
-    weights = CanonicalWeights(*normal(4, DIM, DIM), *normal(4, DIM, seed=1))
+    weights = drawn_weights()
     x, whole = normal(1, 2, DIM), torch.arange(2)
     nothing, everything = (
         reference.attention(weights, HEADS, x, LayerContext(Tokens(mask, whole)))[0]

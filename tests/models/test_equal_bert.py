@@ -59,9 +59,10 @@ def our_bert(registry: Registry, bert: torch.nn.Module, attention: str) -> Maske
     load_norm(encoder.embedding_norm, theirs.LayerNorm)
     for block, layer in zip(encoder.blocks, bert.bert.encoder.layer, strict=True):
         own, out = layer.attention.self, layer.attention.output
-        linears = (own.query, own.key, own.value, out.dense)
+        qkv = (own.query, own.key, own.value)
+        weights, biases = (torch.cat([getattr(m, n) for m in qkv]) for n in ("weight", "bias"))
         block.attention.load_canonical(
-            CanonicalWeights(*(one.weight for one in linears), *(one.bias for one in linears))
+            CanonicalWeights(weights, biases, out.dense.weight, out.dense.bias)
         )
         load_norm(block.attention_norm, out.LayerNorm)
         block.ffn.inner.load_state_dict(layer.intermediate.dense.state_dict())

@@ -60,11 +60,9 @@ def our_gpt2(registry: Registry, gpt2: torch.nn.Module, attention: str) -> Langu
         decoder.position.table.weight.copy_(theirs.wpe.weight)
         for block, layer in zip(decoder.blocks, theirs.h, strict=True):
             # GPT-2 keeps its matrices the other way round: x W.
-            q, k, v = layer.attn.c_attn.weight.T.chunk(3)
-            biases = layer.attn.c_attn.bias.chunk(3)
-            out = layer.attn.c_proj
+            qkv, out = layer.attn.c_attn, layer.attn.c_proj
             block.attention.load_canonical(
-                CanonicalWeights(q, k, v, out.weight.T, *biases, out.bias)
+                CanonicalWeights(qkv.weight.T, qkv.bias, out.weight.T, out.bias)
             )
             load_norm(block.attention_norm, layer.ln_1)
             for ours, own in (

@@ -30,9 +30,8 @@ def attention(
 
     position, context = layer.position, x if layer.context is None else layer.context
     queries, keys = layer.tokens.positions, layer.keys.positions
-    q = position.rotate(project(x, weights.wq, weights.bq), queries)
-    k = position.rotate(project(context, weights.wk, weights.bk), keys)
-    v = project(context, weights.wv, weights.bv)
+    q, k, v = map(project, (x, context, context), weights.qkv.chunk(3), weights.qkv_bias.chunk(3))
+    q, k = position.rotate(q, queries), position.rotate(k, keys)
     scores = torch.einsum("bhie,bhje->bhij", q, k) / math.sqrt(q.shape[-1])
     if (bias := position.bias(queries, keys)) is not None:
         scores = scores + bias
@@ -42,7 +41,7 @@ def attention(
     scores = scores.masked_fill(unseen, -torch.inf)
     shares = scores.softmax(dim=-1)
     mixed = torch.einsum("bhij,bhje->bihe", shares, v).flatten(2)
-    return mixed @ weights.wo.T + weights.bo, shares
+    return mixed @ weights.out.T + weights.out_bias, shares
 
 
 def hidden(layer: LayerContext) -> Tensor:

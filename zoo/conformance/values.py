@@ -218,7 +218,7 @@ def _formula(part: AttentionPart) -> None:
             continue  # a number of heads that it refuses
         # Random biases too: an error in the use of one of zero would not show.
         generator = sized.generator(3)
-        shapes = [(dim, dim)] * 4 + [(dim,)] * 4
+        shapes = (3 * dim, dim), (3 * dim,), (dim, dim), (dim,)
         weights = CanonicalWeights(*(normal(generator, *shape) for shape in shapes))
         if exact:
             must(hasattr(module, "load_canonical"), "an exact attention needs load_canonical()")

@@ -149,8 +149,8 @@ class ProjectedAttention(Attention):
     def load_out(self, weights: CanonicalWeights) -> None:
         """Copy the canonical weights of the output alone."""
         with torch.no_grad():
-            self.out.weight.copy_(weights.wo)
-            self.out.bias.copy_(weights.bo)
+            self.out.weight.copy_(weights.out)
+            self.out.bias.copy_(weights.out_bias)
 
 
 class MultiHead(ProjectedAttention):

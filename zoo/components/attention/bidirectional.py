@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Any, cast
 
 from torch import Tensor
 
@@ -64,10 +64,5 @@ class ReversedEncoding:
         positions = self.last - q_positions, self.last - k_positions
         return self.encoding.content_bias(q, k, *positions, mask)
 
-    @property
-    def reads_content(self) -> bool:
-        return self.encoding.reads_content
-
-    @property
-    def adds_bias(self) -> bool:
-        return self.encoding.adds_bias
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.encoding, name)

@@ -6,44 +6,30 @@ All three compute the same function; they differ in the number and size of their
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 
-@dataclass(frozen=True)
-class CanonicalWeights:
-    """Weights that every exact attention can load, whatever its own layout.
+class CanonicalWeights(NamedTuple):
+    """Weights that every exact attention can load, whatever its own layout; applied as x Wᵀ + b.
 
-    wq, wk, wv, wo: (D, D), applied as x Wᵀ; bq, bk, bv, bo: (D).
+    qkv: (3D, D), the matrices of q, k and v above one another; qkv_bias: (3D). out: (D, D), of the
+    output; out_bias: (D).
     """
 
-    wq: Tensor
-    wk: Tensor
-    wv: Tensor
-    wo: Tensor
-    bq: Tensor
-    bk: Tensor
-    bv: Tensor
-    bo: Tensor
+    qkv: Tensor
+    qkv_bias: Tensor
+    out: Tensor
+    out_bias: Tensor
 
     @classmethod
     def draw(cls, dim: int) -> CanonicalWeights:
-        """Xavier-uniform matrices and zero biases from torch's default generator."""
-        matrices = [nn.init.xavier_uniform_(torch.empty(dim, dim)) for _ in range(4)]
-        return cls(*matrices, *(torch.zeros(dim) for _ in range(4)))
-
-    @property
-    def qkv(self) -> Tensor:
-        """The matrices of q, k and v above one another (3D, D)."""
-        return torch.cat([self.wq, self.wk, self.wv])
-
-    @property
-    def qkv_bias(self) -> Tensor:
-        """The biases of q, k and v one after another (3D)."""
-        return torch.cat([self.bq, self.bk, self.bv])
+        """Xavier-uniform matrices (D, D) and zero biases from torch's default generator."""
+        *qkv, out = (nn.init.xavier_uniform_(torch.empty(dim, dim)) for _ in range(4))
+        return cls(torch.cat(qkv), torch.zeros(3 * dim), out, torch.zeros(dim))
 
 
 class Projection(nn.Module, ABC):

@@ -75,5 +75,5 @@ class TorchMultiHead(Attention):
         mha = self.attention
         mha.in_proj_weight.copy_(weights.qkv)
         mha.in_proj_bias.copy_(weights.qkv_bias)
-        mha.out_proj.weight.copy_(weights.wo)
-        mha.out_proj.bias.copy_(weights.bo)
+        mha.out_proj.weight.copy_(weights.out)
+        mha.out_proj.bias.copy_(weights.out_bias)
