@@ -15,7 +15,7 @@ from hatchling.builders.wheel import WheelBuilder
 from sandbox import SitePackages, run_zoo
 
 from zoo.registry import AXES
-from zoo.registry.scaffold import STARTERS, NewPlugin
+from zoo.registry.scaffold import STARTERS, plugin_files
 from zoo.sweep.records import RecordFile
 
 ALL = ",".join(f"zoo-my-{kind}" for kind in STARTERS)
@@ -147,9 +147,8 @@ def test_the_line_from_the_readme_trains_it(installed, written, tmp_path, kind):
     ],
 )
 def test_class_names_are_sensible(kind, name, expected):
-    plugin = NewPlugin(kind, name)
-
-    source = plugin.files()[f"src/{plugin.package}/{kind}.py"]
+    files = plugin_files(kind, name)
+    (source,) = (text for file, text in files.items() if Path(file).name == f"{kind}.py")
     (defined,) = [
         node
         for node in ast.walk(ast.parse(source))

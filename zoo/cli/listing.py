@@ -15,7 +15,7 @@ import click
 from zoo.cli.options import json_option, load_zoo, plugin_option, print_json, print_table
 from zoo.errors import ZooError
 from zoo.registry import BUILT_IN, CAPABILITIES, KINDS, Component, Registry
-from zoo.registry.scaffold import STARTERS, NewPlugin, write_plugin
+from zoo.registry.scaffold import STARTERS, first_run, write_plugin
 
 # For JSON: the parameters of a plug-in may be of any type.
 LENIENT: dict[str, Any] = {"default": repr, "allow_nan": True}
@@ -143,12 +143,11 @@ zoo new data my-texts --into ~/plugins
 )
 def new(kind: str, name: str, into: Path) -> None:
     """Write the files, and print the commands that come next."""
-    plugin = NewPlugin(kind, name)
-    folder = write_plugin(plugin, into)
+    folder = write_plugin(kind, name, into)
     # With "./", so that pip does not read it as a name on PyPI.
     path = str(folder) if folder.is_absolute() else f"./{folder}"
     click.echo(f"{path} is written; now")
     click.echo(f"  pip install -e {shlex.quote(path)}")
     click.echo(f"  zoo check {kind}/{name}")
-    if plugin.bench:
-        click.echo(f"  {plugin.bench}")
+    if bench := first_run(kind, name):
+        click.echo(f"  {bench}")

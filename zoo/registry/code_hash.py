@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import zoo
-from zoo.registry.component import BUILT_IN, Choice, find_module
+from zoo.registry.component import BUILT_IN, Choice, file_of, find_module
 
 PACKAGE = Path(zoo.__file__).parent
 UNKNOWN = "unknown"  # the hash of a module without a file
@@ -110,8 +110,7 @@ def _reached(root: str, harmless: tuple[str, ...]) -> frozenset[str]:
                 continue
             paths.add(path)
         else:
-            spec = find_module(module)
-            file = Path(spec.origin) if spec and spec.origin else None
+            file = file_of(module)
         if file is None or not file.is_file():
             continue
         package = module if file.name == "__init__.py" else module.rpartition(".")[0]
@@ -162,6 +161,5 @@ def _state(file: Path) -> tuple[int, int]:
 def _path(module: str) -> Path | None:
     """The folder of a package, or the file of a module; None where it has none."""
     spec = find_module(module)
-    if spec is not None and spec.submodule_search_locations:
-        return Path(spec.submodule_search_locations[0])
-    return Path(spec.origin) if spec and spec.origin and spec.has_location else None
+    folders = spec.submodule_search_locations if spec else None
+    return Path(folders[0]) if folders else file_of(module)

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from zoo.errors import ComponentError, nearest, one_line
@@ -94,8 +95,8 @@ class Component:
 
     def file(self) -> str | None:
         """The factory's source file, found without importing its module; None if unknown."""
-        spec = find_module(self.module)
-        return spec.origin if spec else None
+        file = file_of(self.module)
+        return None if file is None else str(file)
 
 
 def find_module(path: str) -> ModuleSpec | None:
@@ -114,6 +115,12 @@ def find_module(path: str) -> ModuleSpec | None:
             spec = PathFinder.find_spec(f"{spec.name}.{name}", spec.submodule_search_locations)
         return spec
     return None
+
+
+def file_of(module: str) -> Path | None:
+    """The file of a module, of a package its ``__init__``; None where it has none."""
+    spec = find_module(module)
+    return Path(spec.origin) if spec and spec.origin and spec.has_location else None
 
 
 class PartSpec(NamedTuple):

@@ -16,13 +16,12 @@ import functools
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import pluggy
 
-from zoo.registry.component import PluginError, Register, find_module
+from zoo.registry.component import PluginError, Register, file_of
 from zoo.registry.kinds import COMMAND, KINDS, PASSED
 
 hookspec = pluggy.HookspecMarker("zoo")
@@ -30,7 +29,6 @@ hookimpl = pluggy.HookimplMarker("zoo")
 T = TypeVar("T", bound=Callable[..., Any])
 # Their classes declare nothing, so their files are not read.
 _FOREIGN = sys.stdlib_module_names | {"torch", "numpy", "pydantic"}
-
 _DECLARES = re.compile(rb"^@(\w+\.)?part\(", re.MULTILINE)
 
 
@@ -58,23 +56,16 @@ def part(
     return lambda factory: factory
 
 
-@dataclass(frozen=True)
-class Source:
-    """A module's file and its code, which is not run."""
+class Definition(NamedTuple):
+    """A class or function of a module, whose file is not run."""
 
     module: str
     file: Path
-    tree: ast.Module
+    node: ast.ClassDef | ast.FunctionDef
 
-    @functools.cached_property
-    def imported(self) -> dict[str, tuple[str, str]]:
-        """The names that the module imports, to module and name there."""
-        return {
-            alias.asname or alias.name: (statement.module or "", alias.name)
-            for statement in self.tree.body
-            if isinstance(statement, ast.ImportFrom) and not statement.level
-            for alias in statement.names
-        }
+    def error(self, node: ast.AST, reason: str) -> PluginError:
+        """An error with file and line."""
+        return PluginError(f"{self.file}:{getattr(node, 'lineno', 1)}: {reason}")
 
     def literal(self, node: ast.expr, what: str) -> Any:
         """The value of a literal. Raises PluginError for anything else."""
@@ -83,9 +74,26 @@ class Source:
         except (ValueError, TypeError):
             raise self.error(node, f"{what} must be a literal: the file is not run") from None
 
-    def error(self, node: ast.AST, reason: str) -> PluginError:
-        """An error with file and line."""
-        return PluginError(f"{self.file}:{getattr(node, 'lineno', 1)}: {reason}")
+    def calls(self) -> list[tuple[ast.Call, dict[str, Any]]]:
+        """The calls of ``part`` above it, each with its keywords."""
+        return [
+            (call, {str(k.arg): self.literal(k.value, f"'{k.arg}'") for k in call.keywords})
+            for call in self.node.decorator_list
+            if isinstance(call, ast.Call) and ast.unparse(call.func).split(".")[-1] == "part"
+        ]
+
+    def bases(self) -> Iterator[Definition]:
+        """The base classes whose code can be found, each before its own bases."""
+        for base in getattr(self.node, "bases", ()):
+            name = getattr(base, "id", "")
+            module, name = imports(self.module, self.file).get(name, (self.module, name))
+            file: Path | None = self.file
+            if module != self.module:
+                file = None if module.partition(".")[0] in _FOREIGN else file_of(module)
+            for definition in definitions(module, file) if file else ():
+                if definition.node.name == name:
+                    yield definition
+                    yield from definition.bases()
 
 
 def register_parts(register: Register, module: str) -> None:
@@ -93,143 +101,114 @@ def register_parts(register: Register, module: str) -> None:
 
     Raises PluginError, naming file and line, where a declaration cannot be read.
     """
-    for source in _sources(module):
-        for node in source.tree.body:
-            if isinstance(node, ast.ClassDef | ast.FunctionDef):
-                for call in _calls(node):
-                    _register(register, source, node, call)
+    file = file_of(module)
+    files = {} if file is None else {file: module}
+    if file is not None and file.name == "__init__.py":
+        for inner in file.parent.rglob("*.py"):
+            names = inner.relative_to(file.parent).with_suffix("").parts
+            files[inner] = ".".join([module, *(name for name in names if name != "__init__")])
+    for each in sorted(files):
+        if _DECLARES.search(each.read_bytes()):
+            for definition in definitions(files[each], each):
+                for call, options in definition.calls():
+                    _register(register, definition, call, options)
 
 
-def _calls(node: ast.ClassDef | ast.FunctionDef) -> list[ast.Call]:
-    """The calls of ``part`` above a definition."""
-    return [
-        call
-        for call in node.decorator_list
-        if isinstance(call, ast.Call) and ast.unparse(call.func).split(".")[-1] == "part"
-    ]
-
-
-def _sources(module: str) -> Iterator[Source]:
-    """The files of a module or package that declare anything, by path."""
-    spec = find_module(module)
-    if spec is None or spec.origin is None or not spec.has_location:
-        return
-    files = {Path(spec.origin): module}
-    if spec.submodule_search_locations:
-        folder = Path(spec.origin).parent
-        for file in sorted(folder.rglob("*.py")):
-            names = file.relative_to(folder).with_suffix("").parts
-            files[file] = ".".join([module, *(name for name in names if name != "__init__")])
-    for file in sorted(files):
-        if _DECLARES.search(file.read_bytes()):
-            yield read(files[file], file)
-
-
-@functools.cache
-def read(module: str, file: Path) -> Source:
-    """A module's code. Raises PluginError where it is no Python."""
+@functools.cache  # by the module too: that of a single file has a hash of its content in its name
+def _parsed(module: str, file: Path) -> ast.Module:
     try:
-        return Source(module, file, ast.parse(file.read_bytes()))
+        return ast.parse(file.read_bytes())
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", 1)
         raise PluginError(f"{file}:{line}: {type(error).__name__}: {error}") from None
 
 
+def definitions(module: str, file: Path) -> list[Definition]:
+    """The classes and functions of a module. Raises PluginError where it is no Python."""
+    kinds = ast.ClassDef | ast.FunctionDef
+    return [Definition(module, file, n) for n in _parsed(module, file).body if isinstance(n, kinds)]
+
+
+def imports(module: str, file: Path) -> dict[str, tuple[str, str]]:
+    """The names that a module imports, to module and name there."""
+    return {
+        alias.asname or alias.name: (statement.module or "", alias.name)
+        for statement in _parsed(module, file).body
+        if isinstance(statement, ast.ImportFrom) and not statement.level
+        for alias in statement.names
+    }
+
+
 def _register(
-    register: Register, source: Source, node: ast.ClassDef | ast.FunctionDef, call: ast.Call
+    register: Register, definition: Definition, call: ast.Call, options: dict[str, Any]
 ) -> None:
-    texts = [source.literal(argument, "what a part is called with") for argument in call.args]
-    options = {str(k.arg): source.literal(k.value, f"'{k.arg}'") for k in call.keywords}
+    node, error = definition.node, definition.error
+    texts = [definition.literal(argument, "what a part is called with") for argument in call.args]
     if len(texts) != 2 or set(options) - {"source", "adds", "lacks"}:
-        raise source.error(call, "write part(KIND, NAME, source=..., adds=(...), lacks=(...))")
+        raise error(call, "write part(KIND, NAME, source=..., adds=(...), lacks=(...))")
     kind, name = texts
     summary = (ast.get_docstring(node) or "").partition("\n")[0]
     if not summary:
-        raise source.error(node, f"{node.name} has no docstring, whose first line is its summary")
-    lineage = [(source, node), *_lineage(source, node)]
-    inherited, lacks = _capabilities(lineage[1:]), set(options.get("lacks", ()))
+        raise error(node, f"{node.name} has no docstring, whose first line is its summary")
+    bases = list(definition.bases())
+    inherited, lacks = _capabilities(bases), set(options.get("lacks", ()))
     if absent := sorted(lacks - inherited):
-        raise source.error(call, f"'{name}' lacks {', '.join(absent)}: its base has none to lack")
+        raise error(call, f"'{name}' lacks {', '.join(absent)}: its base has none to lack")
     try:
         register(
             kind,
             name,
-            f"{source.module}:{node.name}",
+            f"{definition.module}:{node.name}",
             # As help texts have it, the summary of a command is a sentence.
             summary=summary if kind == COMMAND else summary.removesuffix("."),
             source=options.get("source", ""),
             capabilities=(inherited - lacks) | set(options.get("adds", ())),
-            parameters=_parameters(kind, lineage) if kind in KINDS else {},
+            parameters=_parameters(kind, [definition, *bases]) if kind in KINDS else {},
         )
-    except ValueError as error:
-        raise source.error(call, str(error)) from None
+    except ValueError as refused:
+        raise error(call, str(refused)) from None
 
 
-Lineage = Sequence[tuple[Source, ast.ClassDef | ast.FunctionDef]]
-
-
-def _lineage(source: Source, node: ast.AST) -> Iterator[tuple[Source, ast.ClassDef]]:
-    """The base classes whose code can be found, each before its own bases."""
-    for base in node.bases if isinstance(node, ast.ClassDef) else ():
-        if not isinstance(base, ast.Name):
-            continue
-        home, name = source, base.id
-        if base.id in source.imported:
-            module, name = source.imported[base.id]
-            spec = None if module.partition(".")[0] in _FOREIGN else find_module(module)
-            if spec is None or spec.origin is None or not spec.has_location:
-                continue
-            home = read(module, Path(spec.origin))
-        for definition in home.tree.body:
-            if isinstance(definition, ast.ClassDef) and definition.name == name:
-                yield home, definition
-                yield from _lineage(home, definition)
-
-
-def _capabilities(bases: Lineage) -> set[str]:
+def _capabilities(bases: Sequence[Definition]) -> set[str]:
     """What base classes declare: the nearest ``capabilities``, and what parts before it change."""
-    for number, (home, base) in enumerate(bases):
-        for statement in (s for s in base.body if isinstance(s, ast.Assign | ast.AnnAssign)):
+    for number, base in enumerate(bases):
+        for statement in (s for s in base.node.body if isinstance(s, ast.Assign | ast.AnnAssign)):
             if statement.value and re.match(r"capabilities\b", ast.unparse(statement)):
-                return set(home.literal(statement.value, "'capabilities'"))
-        for call in _calls(base):
-            options = {str(k.arg): home.literal(k.value, f"'{k.arg}'") for k in call.keywords}
+                return set(base.literal(statement.value, "'capabilities'"))
+        for _, options in base.calls():
             inherited = _capabilities(bases[number + 1 :]) - set(options.get("lacks", ()))
             return inherited | set(options.get("adds", ()))
     return set()
 
 
-def _parameters(kind: str, lineage: Lineage) -> dict[str, Any]:
+def _parameters(kind: str, lineage: Sequence[Definition]) -> dict[str, Any]:
     """The parameters, with their defaults, that the kind's contract does not pass.
 
     Those of the function, of the class's own ``__init__``, or else of the first base class's.
     """
-    for home, node in lineage:
+    for definition in lineage:
+        node = definition.node
         if isinstance(node, ast.FunctionDef):
-            return _signature(kind, home, node, skip=0)
+            return _own_parameters(kind, definition, node.args)
         for function in node.body:
             if isinstance(function, ast.FunctionDef) and function.name == "__init__":
-                return _signature(kind, home, function, skip=1)
+                return _own_parameters(kind, definition, function.args, skip=1)
     return {}
 
 
-def _signature(
-    kind: str, source: Source, function: ast.FunctionDef, *, skip: int
+def _own_parameters(
+    kind: str, definition: Definition, arguments: ast.arguments, skip: int = 0
 ) -> dict[str, Any]:
-    arguments = function.args
     places = [*arguments.posonlyargs, *arguments.args]
     missing: list[ast.expr | None] = [None] * (len(places) - len(arguments.defaults))
-    by_place = zip(places, [*missing, *arguments.defaults], strict=True)
-    by_name = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    defaults = [*missing, *arguments.defaults, *arguments.kw_defaults]
     parameters = {}
-    for argument, default in [*list(by_place)[skip:], *by_name]:
+    for argument, default in [*zip([*places, *arguments.kwonlyargs], defaults, strict=True)][skip:]:
         name = argument.arg
         if name in PASSED.get(kind, ()):
             continue
         if default is None:
-            raise source.error(
-                argument,
-                f"parameter '{name}' has no default, and no {kind} is given one of that name",
-            )
-        parameters[name] = source.literal(default, f"the default of '{name}'")
+            none = f"parameter '{name}' has no default, and no {kind} is given one of that name"
+            raise definition.error(argument, none)
+        parameters[name] = definition.literal(default, f"the default of '{name}'")
     return parameters

@@ -25,7 +25,7 @@ import pluggy
 from zoo import __version__
 from zoo.errors import ZooError, nearest, one_line
 from zoo.registry import BUILT_IN, Owner, Register, Registry, declarations
-from zoo.registry.component import PluginError, find_module
+from zoo.registry.component import PluginError, file_of
 from zoo.registry.declarations import register_parts
 from zoo.registry.kinds import COMMAND
 
@@ -176,12 +176,10 @@ def read_plugin(value: str, owner: Owner) -> Register:
 
 def _has_hooks(module: str) -> bool:
     """Whether a module may have hooks, which is known without running it."""
-    spec = find_module(module)
-    if spec is None or spec.origin is None or not spec.has_location:
-        return True  # whatever is wrong with it, its import says
-    # A hook that was made elsewhere has its name here and no marker.
-    text = Path(spec.origin).read_bytes()
-    return re.search(rb"hookimpl|zoo_register", text) is not None
+    file = file_of(module)
+    # Whatever is wrong with a module, its import says. A hook that was made elsewhere has its name
+    # here and no marker.
+    return file is None or re.search(rb"hookimpl|zoo_register", file.read_bytes()) is not None
 
 
 def _load_file(registry: Registry, path: Path) -> PluginRow:

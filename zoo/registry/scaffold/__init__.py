@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -34,89 +33,78 @@ STARTERS = {
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
 
 
-@dataclass(frozen=True)
-class NewPlugin:
-    """A plug-in to write: ``my-window`` becomes the distribution ``zoo-my-window``.
+def plugin_files(kind: str, name: str) -> dict[str, str]:
+    """Path inside the plug-in's folder to text, for every file.
 
-    Raises ZooError for a kind that is not written, or an illegal name.
+    ``my-window`` becomes the distribution ``zoo-my-window``. Raises ZooError for a kind that is not
+    written, or an illegal name.
     """
+    if kind not in STARTERS:
+        raise ZooError(f"zoo new writes no {kind}{nearest(kind, STARTERS)}")
+    if name == "all" or not _NAME.fullmatch(name):
+        raise ZooError(
+            f"illegal name '{name}'; it takes lower-case letters, digits and single "
+            "hyphens or underscores, starts with a letter, and is not 'all'; such as my-window"
+        )
+    distribution, bench = distribution_of(name), first_run(kind, name)
+    package = distribution.replace("-", "_")
+    source, node = _last_part(_text(STARTERS[kind][0]))
+    known = {
+        "kind": kind,
+        "name": name,
+        "package": package,
+        "distribution": distribution,
+        "summary": (ast.get_docstring(node) or "").partition("\n")[0].removesuffix("."),
+        "zoo_version": ".".join(zoo.__version__.split(".")[:2]),
+        "first_run": f"    {bench}\n" if bench else "",
+    }
+    filled = {
+        file: Template(_text(f"registry/scaffold/{file}.tmpl")).substitute(known)
+        for file in ("pyproject.toml", "README.md")
+    }
+    test = _text("registry/scaffold/test_conformance.py")
+    return {
+        **filled,
+        f"src/{package}/__init__.py": f'"""{kind}/{name}, for the zoo."""\n',
+        f"src/{package}/py.typed": "",
+        f"src/{package}/{kind}.py": _renamed(source, node, kind, name),
+        "tests/test_conformance.py": test.replace("attention/my-attention", f"{kind}/{name}"),
+    }
 
-    kind: str
-    name: str
 
-    def __post_init__(self) -> None:
-        if self.kind not in STARTERS:
-            raise ZooError(f"zoo new writes no {self.kind}{nearest(self.kind, STARTERS)}")
-        if self.name == "all" or not _NAME.fullmatch(self.name):
-            raise ZooError(
-                f"illegal name '{self.name}'; it takes lower-case letters, digits and single "
-                "hyphens or underscores, starts with a letter, and is not 'all'; such as my-window"
-            )
+def distribution_of(name: str) -> str:
+    """The distribution's name, and its folder's."""
+    return f"zoo-{name.replace('_', '-')}"
 
-    @property
-    def distribution(self) -> str:
-        """The distribution's name, and its folder's."""
-        return f"zoo-{self.name.replace('_', '-')}"
 
-    @property
-    def package(self) -> str:
-        """The name of the package to import."""
-        return self.distribution.replace("-", "_")
+def first_run(kind: str, name: str) -> str:
+    """The command of a first run; empty for a kind that no run shows alone."""
+    options = STARTERS[kind][1].replace("NAME", name)
+    return f"zoo bench {options}" if options else ""
 
-    @property
-    def bench(self) -> str:
-        """The command of a first run; empty for a kind that no run shows alone."""
-        options = STARTERS[self.kind][1].replace("NAME", self.name)
-        return f"zoo bench {options}" if options else ""
 
-    def files(self) -> dict[str, str]:
-        """Path inside the folder to text, for every file."""
-        source, node = _last_part(_text(STARTERS[self.kind][0]))
-        known = {
-            "kind": self.kind,
-            "name": self.name,
-            "package": self.package,
-            "distribution": self.distribution,
-            "summary": (ast.get_docstring(node) or "").partition("\n")[0].removesuffix("."),
-            "zoo_version": ".".join(zoo.__version__.split(".")[:2]),
-            "first_run": f"    {self.bench}\n" if self.bench else "",
-        }
-        test = _text("registry/scaffold/test_conformance.py")
-        return {
-            **{
-                file: Template(_text(f"registry/scaffold/{file}.tmpl")).substitute(known)
-                for file in ("pyproject.toml", "README.md")
-            },
-            f"src/{self.package}/__init__.py": f'"""{self.kind}/{self.name}, for the zoo."""\n',
-            f"src/{self.package}/py.typed": "",
-            f"src/{self.package}/{self.kind}.py": self._renamed(source, node),
-            "tests/test_conformance.py": test.replace(
-                "attention/my-attention", f"{self.kind}/{self.name}"
-            ),
-        }
-
-    def _renamed(self, source: str, node: ast.ClassDef | ast.FunctionDef) -> str:
-        """The text of a part with the names of this plug-in, without the paper that it is from."""
-        words = "".join(word.capitalize() for word in re.split("[-_]", self.name))
-        if isinstance(node, ast.ClassDef):  # a function keeps its name
-            imported = re.search(rf"\b{words}\b", source.replace(node.name, ""))
-            source = re.sub(rf"\b{node.name}\b", f"My{words}" if imported else words, source)
-        declared = node.decorator_list[0]
-        assert isinstance(declared, ast.Call)
-        declared.args[1] = ast.Constant(self.name)
-        declared.keywords = [word for word in declared.keywords if word.arg != "source"]
-        lines = source.splitlines(keepends=True)
-        decorator = f"@{ast.unparse(declared)}\n".replace("'", '"')
-        lines[declared.lineno - 1 : declared.end_lineno] = [decorator]
-        copied = "".join(lines).replace("from zoo.", "from zoo import part\nfrom zoo.", 1)
-        for old, new in {
-            "from zoo.registry.declarations import part\n": "",
-            f"my-{self.kind}": self.name,
-            f"my_{self.kind}": self.name.replace("-", "_"),  # what a metric is called in records
-            f"my {self.kind}": re.sub("[-_]", " ", self.name),
-        }.items():
-            copied = copied.replace(old, new)
-        return copied
+def _renamed(source: str, node: ast.ClassDef | ast.FunctionDef, kind: str, name: str) -> str:
+    """The text of a part with the names of a plug-in, without the paper that it is from."""
+    words = "".join(word.capitalize() for word in re.split("[-_]", name))
+    if isinstance(node, ast.ClassDef):  # a function keeps its name
+        imported = re.search(rf"\b{words}\b", source.replace(node.name, ""))
+        source = re.sub(rf"\b{node.name}\b", f"My{words}" if imported else words, source)
+    declared = node.decorator_list[0]
+    assert isinstance(declared, ast.Call)
+    declared.args[1] = ast.Constant(name)
+    declared.keywords = [word for word in declared.keywords if word.arg != "source"]
+    lines = source.splitlines(keepends=True)
+    decorator = f"@{ast.unparse(declared)}\n".replace("'", '"')
+    lines[declared.lineno - 1 : declared.end_lineno] = [decorator]
+    copied = "".join(lines).replace("from zoo.", "from zoo import part\nfrom zoo.", 1)
+    for old, new in {
+        "from zoo.registry.declarations import part\n": "",
+        f"my-{kind}": name,
+        f"my_{kind}": name.replace("-", "_"),  # what a metric is called in records
+        f"my {kind}": re.sub("[-_]", " ", name),
+    }.items():
+        copied = copied.replace(old, new)
+    return copied
 
 
 def _text(file: str) -> str:
@@ -134,18 +122,18 @@ def _last_part(text: str) -> tuple[str, ast.ClassDef | ast.FunctionDef]:
     return _last_part("".join(lines))
 
 
-def write_plugin(plugin: NewPlugin, into: Path) -> Path:
+def write_plugin(kind: str, name: str, into: Path) -> Path:
     """Write the plug-in's folder into ``into``, and return its path.
 
-    Raises ZooError where it exists already or cannot be written.
+    Raises ZooError as ``plugin_files`` does, and where it exists already or cannot be written.
     """
-    contents = plugin.files()
-    folder = into / plugin.distribution
+    contents = plugin_files(kind, name)
+    folder = into / distribution_of(name)
     try:
         into.mkdir(parents=True, exist_ok=True)
         folder.mkdir()
-        for name, text in contents.items():
-            path = folder / name
+        for file, text in contents.items():
+            path = folder / file
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, "utf-8")
     except FileExistsError as error:
