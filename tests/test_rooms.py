@@ -42,6 +42,7 @@ REPORT_READS = {
     "zoo.sweep.records",
     "zoo.config.settings",
     "zoo.config.metric_description",
+    "zoo.config.row_names",
     "zoo.measure.turns",
 }
 

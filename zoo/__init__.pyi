@@ -127,8 +127,8 @@ def bench(
     design: Cross all, or change one at a time. factorial: every combination; one-factor:
         the first part of each option, and one change of it at a time.  [default: factorial]
     phases: train (scores), cost (speed, memory) or both.  [default: train,cost]
-    reference: The row that speeds are divided by, by some of its parts, such as fused+sin;
-        by default the first that can run.
+    reference: The row that speeds are divided by, by parts that no other has, such as
+        fused+sin; by default the first that can run.
     metric: The score that ranks rows; by default the task's first. Another is macro_f1.
     jobs: Models trained at once; by default as many as fit the cores or the cluster, one on
         a GPU or with --threads. Speeds are measured alone.

@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from zoo.registry.declarations import part
 
-Ids, Floats = npt.NDArray[np.int64], npt.NDArray[np.float64]
+Ids = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 NONE = 0  # the neighbour of the last token of a text: padding
 
 
