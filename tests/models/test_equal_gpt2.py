@@ -11,7 +11,6 @@ from small_models import language_model, load_norm, padded, write
 
 from zoo.components.attention.projections import CanonicalWeights
 from zoo.models.architectures import LanguageModel
-from zoo.models.decoding import Sampling
 from zoo.registry import Registry
 
 transformers = pytest.importorskip("transformers", reason="compares with transformers")
@@ -115,28 +114,3 @@ def test_it_writes_what_gpt2_writes(registry, gpt2, ours, theirs):
     for cache in (True, False):
         found = write(model, ids, tokens.attention_mask, max_new=10, cache=cache, **ours)
         assert [one.ids for one in found] == expected.tolist()
-
-
-@pytest.mark.parametrize(
-    ("ours", "warpers"),
-    [
-        ({}, []),
-        ({"temperature": 0.7}, [("TemperatureLogitsWarper", 0.7)]),
-        ({"top_k": 5}, [("TopKLogitsWarper", 5)]),
-        ({"top_k": 99}, []),  # more than there are
-        ({"top_p": 1.0}, []),
-        ({"top_p": 0.8}, [("TopPLogitsWarper", 0.8)]),
-        (
-            {"temperature": 1.4, "top_k": 9, "top_p": 0.6},
-            [("TemperatureLogitsWarper", 1.4), ("TopKLogitsWarper", 9), ("TopPLogitsWarper", 0.6)],
-        ),
-    ],
-    ids=str,
-)
-def test_it_draws_from_the_probabilities_that_transformers_draws_from(ours, warpers):
-    scores = 3 * torch.randn(50, 20, generator=torch.Generator().manual_seed(0))
-    scores[0, 2] = -torch.inf  # a token that was banned
-    expected = scores
-    for name, value in warpers:
-        expected = getattr(transformers, name)(value)(None, expected)
-    torch.testing.assert_close(Sampling(**ours).probabilities(scores), expected.softmax(dim=-1))

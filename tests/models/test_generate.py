@@ -23,7 +23,7 @@ from torch import Tensor
 
 from zoo.components.tokens import Tokens
 from zoo.models.architectures import EncoderDecoder, LanguageModel
-from zoo.models.decoding import Decoding, Generation, Sampling, generate, repeats
+from zoo.models.decoding import Decoding, Generation, generate, repeats, sample
 
 TEXTS = [[3, 1, 4, 1], [2, 6], [5, 3, 5]]
 SIDES = pytest.mark.parametrize("side", ["left", "right"])
@@ -86,8 +86,8 @@ def test_greedy_with_cache_and_without_is_the_slow_loop(registry, attention, pe,
 @pytest.mark.parametrize(("beams", "side"), [(1, "left"), (3, "right")])
 @pytest.mark.parametrize("pe", ENCODINGS)
 def test_drawing_and_beams_give_the_same_with_cache_and_without(registry, pe, beams, side):
-    sampling = Sampling(temperature=1.5, top_k=9, top_p=0.95, seed=3) if beams == 1 else None
-    options: dict[str, Any] = {"max_new": 7, "end": 2, "beams": beams, "sampling": sampling}
+    drawn = {"temperature": 1.5, "seed": 3} if beams == 1 else {"beams": beams}
+    options: dict[str, Any] = {"max_new": 7, "end": 2, **drawn}
     ids, tokens = padded(TEXTS, side)
     for build in (language_model, encoder_decoder):
         model = shake(build(registry, pe=pe)).eval()
@@ -147,7 +147,7 @@ def test_what_was_written_has_the_probability_the_model_gives_it(registry):
     model = shake(language_model(registry)).eval()
     for decoding in (
         Decoding(max_new=6, banned=(4,), no_repeat=1),
-        Decoding(max_new=6, sampling=Sampling(temperature=3.0, top_k=5)),
+        Decoding(max_new=6, temperature=3.0),
         Decoding(max_new=6, end=2, beams=4, no_repeat=2),
     ):
         (found,) = generate(model, torch.tensor([TEXTS[0]]), decoding)
@@ -186,14 +186,14 @@ def test_banned_tokens_never_come(registry):
     model = shake(language_model(registry)).eval()
     (free,) = write(model, some_ids(1, 3), max_new=8)
     banned = tuple(set(free.ids))
-    for options in ({}, {"beams": 3}, {"sampling": Sampling(temperature=5.0)}):
+    for options in ({}, {"beams": 3}, {"temperature": 5.0}):
         (found,) = write(model, some_ids(1, 3), max_new=8, banned=banned, **options)
         assert not set(found.ids) & set(banned)
 
 
 def test_tokens_are_drawn_as_often_as_they_are_probable():
-    scores = torch.tensor([0.5, 0.3, 0.15, 0.05, 0.0]).log().expand(20_000, -1)
-    drawn = Sampling().sample(scores, torch.Generator().manual_seed(0))
+    scores = 2 * torch.tensor([0.5, 0.3, 0.15, 0.05, 0.0]).log().expand(20_000, -1)
+    drawn = sample(scores, 2.0, torch.Generator().manual_seed(0))
     shares = torch.bincount(drawn, minlength=5) / 20_000
     # Five standard deviations of the commonest
     assert shares.tolist() == pytest.approx([0.5, 0.3, 0.15, 0.05, 0.0], abs=0.018)
@@ -206,19 +206,18 @@ def test_a_seed_repeats_and_another_does_not(registry):
     before = torch.get_rng_state()
 
     def written(seed: int) -> list[int]:
-        sampling = Sampling(seed=seed)
-        return write(model, torch.tensor([[1, 2]]), max_new=12, sampling=sampling)[0].ids
+        prompt = torch.tensor([[1, 2]])
+        return write(model, prompt, max_new=12, temperature=1.0, seed=seed)[0].ids
 
     assert written(1) == written(1)
     assert written(1) != written(2)
     assert torch.equal(torch.get_rng_state(), before)
 
 
-def test_top_k_of_one_and_a_cold_temperature_are_greedy(registry):
+def test_a_cold_temperature_is_greedy(registry):
     model = shake(language_model(registry)).eval()
     expected = write(model, some_ids(3, 4), max_new=6)
-    for sampling in (Sampling(top_k=1), Sampling(temperature=1e-4), Sampling(top_p=1e-9)):
-        assert_generations(write(model, some_ids(3, 4), max_new=6, sampling=sampling), expected)
+    assert_generations(write(model, some_ids(3, 4), max_new=6, temperature=1e-4), expected)
 
 
 def test_a_model_writes_as_in_evaluation_and_is_left_as_it_was(registry):
@@ -235,26 +234,21 @@ def test_a_model_writes_as_in_evaluation_and_is_left_as_it_was(registry):
 
 
 @pytest.mark.parametrize(
-    ("kind", "options", "message"),
+    ("options", "message"),
     [
-        (Decoding, {"max_new": 0}, "the number of new tokens must be 1 or more, not 0"),
-        (Decoding, {"max_new": 1, "beams": 0}, "the number of beams must be 1 or more, not 0"),
-        (Decoding, {"max_new": 1, "no_repeat": 0}, "no-repeat must be 1 or more tokens, not 0"),
-        (Decoding, {"max_new": 1, "beams": 2, "sampling": Sampling()}, "beam search .* choose one"),
+        ({"max_new": 0}, "the number of new tokens must be 1 or more, not 0"),
+        ({"beams": 0}, "the number of beams must be 1 or more, not 0"),
+        ({"no_repeat": 0}, "no-repeat must be 1 or more tokens, not 0"),
+        ({"beams": 2, "temperature": 1.0}, "beam search .* choose one"),
         *(
-            (Sampling, {"temperature": value}, f"temperature must be above 0, not {value}")
+            ({"temperature": value}, f"temperature must be above 0, not {value}")
             for value in (0.0, -1.0, math.nan, math.inf)
-        ),
-        (Sampling, {"top_k": 0}, "top-k must be 1 or more, not 0"),
-        *(
-            (Sampling, {"top_p": value}, f"top-p must be above 0 and at most 1, not {value}")
-            for value in (0.0, 1.1, math.nan)
         ),
     ],
 )
-def test_invalid_decoding_is_refused(kind, options, message):
+def test_invalid_decoding_is_refused(options, message):
     with pytest.raises(ValueError, match=message):
-        kind(**options)
+        Decoding(**{"max_new": 1, **options})
 
 
 EMPTY = torch.zeros(1, 0, dtype=torch.long)

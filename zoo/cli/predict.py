@@ -91,19 +91,7 @@ def _print_tags(answers: Sequence[Any]) -> None:
     metavar="N",
     help="Most tokens to generate.  [default: 50; of an encoder-decoder, all that it has room for]",
 )
-@click.option(
-    "--temperature",
-    type=float,
-    metavar="T",
-    help="Sample, from logits divided by T.  [default: 1 with --top-k or --top-p]",
-)
-@click.option("--top-k", type=int, metavar="K", help="Sample from the K likeliest tokens.")
-@click.option(
-    "--top-p",
-    type=float,
-    metavar="P",
-    help="Sample from the likeliest tokens whose probabilities add up to P.",
-)
+@click.option("--temperature", type=float, metavar="T", help="Sample, from logits divided by T.")
 @click.option("--seed", type=SEED, metavar="S", help="Of sampling.  [default: 0]")
 @click.option(
     "--beam",
@@ -127,9 +115,6 @@ def generate(
     saved: SavedModel,
     prompts: tuple[str, ...],
     source: Source,
-    temperature: float | None,
-    top_k: int | None,
-    top_p: float | None,
     seed: int | None,
     as_json: bool,
     **options: Any,
@@ -138,26 +123,17 @@ def generate(
 
     \b
     zoo generate model --prompt "the market"
-    zoo generate model --prompt "the market" --temperature 0.8 --top-p 0.9 --seed 1
+    zoo generate model --prompt "the market" --temperature 0.8 --seed 1
     zoo generate translator --prompt "a b c" --beam 4
 
     The likeliest token is taken each time, unless sampling or a beam search is asked for. With
     --json there is a line for each prompt: text, tokens, whether it ended, log-probability.
     """
-    sample = any(value is not None for value in (temperature, top_k, top_p))
-    if seed is not None and not sample:
-        raise ZooError("--seed is for sampling: give --temperature, --top-k or --top-p as well")
+    if seed is not None and options["temperature"] is None:
+        raise ZooError("--seed is for sampling: give --temperature as well")
     wanted = source.texts(prompts)
     model = saved.open("generate")
-
-    from zoo.models.decoding import Sampling
-
-    try:
-        divisor = 1.0 if temperature is None else temperature
-        sampling = Sampling(divisor, top_k, top_p, seed or 0) if sample else None
-    except ValueError as error:
-        raise ZooError(str(error)) from error
-    for text in list(model.generate(wanted, sampling=sampling, **options)):
+    for text in list(model.generate(wanted, seed=seed or 0, **options)):
         if as_json:
             print_json(asdict(text), indent=None, allow_nan=True)
         else:

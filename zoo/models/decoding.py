@@ -11,52 +11,14 @@ from zoo.components.tokens import Tokens
 from zoo.models.architectures import EncoderDecoder, LanguageModel, TokenScorer, evaluating
 
 
-@dataclass(frozen=True)
-class Sampling:
-    """How to sample: first temperature, then top-k, then top-p.
+def sample(scores: Tensor, temperature: float, generator: torch.Generator) -> Tensor:
+    """A token (B) for each row of scores (B, V), which are -inf for forbidden tokens.
 
-    temperature: logits are divided by it; above 0. top_k: only the k likeliest tokens. top_p: only
-    the smallest set of tokens with this total probability (Holtzman et al. 2020, section 3.1).
-    Raises ValueError, one line, for values out of range.
+    Computed on the CPU, so that one seed gives the same tokens on every device.
     """
-
-    temperature: float = 1.0
-    top_k: int | None = None
-    top_p: float | None = None
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if not 0 < self.temperature < float("inf"):
-            raise ValueError(f"temperature must be above 0, not {self.temperature}")
-        if self.top_k is not None and self.top_k < 1:
-            raise ValueError(f"top-k must be 1 or more, not {self.top_k}")
-        if self.top_p is not None and not 0 < self.top_p <= 1:
-            raise ValueError(f"top-p must be above 0 and at most 1, not {self.top_p}")
-
-    def probabilities(self, scores: Tensor) -> Tensor:
-        """Scores (B, V), -inf for forbidden tokens, to the probabilities (B, V) to sample from."""
-        scores = scores / self.temperature
-        if self.top_k is not None and self.top_k < scores.shape[-1]:
-            likeliest = scores.topk(self.top_k, dim=-1)
-            scores = torch.full_like(scores, -torch.inf).scatter(
-                -1, likeliest.indices, likeliest.values
-            )
-        if self.top_p is not None and self.top_p < 1:
-            sorted_probabilities, order = scores.softmax(dim=-1).sort(
-                dim=-1, descending=True, stable=True
-            )
-            before = sorted_probabilities.cumsum(dim=-1) - sorted_probabilities
-            enough = before >= self.top_p
-            scores = scores.masked_fill(enough.scatter(-1, order, enough), -torch.inf)
-        return scores.softmax(dim=-1)
-
-    def sample(self, scores: Tensor, generator: torch.Generator) -> Tensor:
-        """A token (B) for each row of scores (B, V).
-
-        Computed on the CPU, so that one seed gives the same tokens on every device.
-        """
-        shares = self.probabilities(scores.cpu().double()).nan_to_num(1.0)  # of all forbidden: NaN
-        return torch.multinomial(shares, 1, generator=generator)[:, 0].to(scores.device)
+    shares = (scores.cpu().double() / temperature).softmax(dim=-1)
+    shares = shares.nan_to_num(1.0)  # of a row of which all is forbidden
+    return torch.multinomial(shares, 1, generator=generator)[:, 0].to(scores.device)
 
 
 def repeats(ids: Tensor, size: int, vocab_size: int) -> Tensor:
@@ -78,8 +40,8 @@ class Decoding:
     """How to generate.
 
     max_new: the most tokens to add. end: the token that ends a text; None for none.
-    sampling: how to sample; None takes the likeliest token. beams: width of the beam search, 1 for
-    none, whose texts are ranked by log-probability / length.
+    temperature: sample, with ``seed``, from logits divided by it; None takes the likeliest token.
+    beams: width of the beam search, 1 for none, whose texts are ranked by log-probability / length.
     no_repeat: no n-gram of this size occurs twice in prompt and text. banned: tokens that are
     never generated. cache: keep keys and values, where the model supports it.
     Raises ValueError, one line, for values out of range.
@@ -87,7 +49,8 @@ class Decoding:
 
     max_new: int
     end: int | None = None
-    sampling: Sampling | None = None
+    temperature: float | None = None
+    seed: int = 0
     beams: int = 1
     no_repeat: int | None = None
     banned: tuple[int, ...] = ()
@@ -98,7 +61,9 @@ class Decoding:
             raise ValueError(f"the number of new tokens must be 1 or more, not {self.max_new}")
         if self.beams < 1:
             raise ValueError(f"the number of beams must be 1 or more, not {self.beams}")
-        if self.beams > 1 and self.sampling is not None:
+        if self.temperature is not None and not 0 < self.temperature < float("inf"):
+            raise ValueError(f"temperature must be above 0, not {self.temperature}")
+        if self.beams > 1 and self.temperature is not None:
             raise ValueError("beam search takes the likeliest texts and samples none: choose one")
         if self.no_repeat is not None and self.no_repeat < 1:
             raise ValueError(f"no-repeat must be 1 or more tokens, not {self.no_repeat}")
@@ -179,14 +144,14 @@ def _decode(
     continues with one place less (Sutskever et al. 2014, section 3.2): one beam is greedy decoding,
     and enough beams are an exhaustive search.
     """
-    (batch, prompt), beams, sampling = ids.shape, decoding.beams, decoding.sampling
+    (batch, prompt), beams = ids.shape, decoding.beams
     longest = model.decoder.max_length
     if longest is not None and prompt + decoding.max_new > longest:
         raise ValueError(
             f"{prompt} tokens and {decoding.max_new} new ones: the model takes {longest}"
         )
     cache = model.decoder.new_cache() if decoding.cache and model.decoder.caches else None
-    generator = torch.Generator().manual_seed(sampling.seed if sampling else 0)
+    generator = torch.Generator().manual_seed(decoding.seed)
     best = [(-torch.inf, Generation([], False, -torch.inf))] * batch
     texts = torch.arange(batch, device=ids.device)
     if beams > 1:
@@ -219,8 +184,8 @@ def _decode(
         scores = decoding.allowed(ids, logits.log_softmax(dim=-1)).unflatten(0, (batch, beams))
         # Where no token is allowed, the text stops.
         offer((scores == -torch.inf).all(dim=2) & (totals > -torch.inf), ended=False)
-        if sampling is not None:
-            chosen = sampling.sample(scores[:, 0], generator)[:, None]
+        if decoding.temperature is not None:
+            chosen = sample(scores[:, 0], decoding.temperature, generator)[:, None]
             totals = totals + scores[:, 0].gather(1, chosen)
         else:
             likeliest, choices = scores.topk(min(beams, scores.shape[2]), dim=2)

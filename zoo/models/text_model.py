@@ -27,7 +27,7 @@ from zoo.data.encoding import (
 from zoo.data.sources.corpus import check_text
 from zoo.errors import ZooError
 from zoo.models.architectures import EncoderDecoder, evaluating
-from zoo.models.decoding import Decoding, Sampling, generate, transduce
+from zoo.models.decoding import Decoding, generate, transduce
 
 BATCH_SIZE = 64
 NEW_TOKENS = 50  # of a language model, without max_new
@@ -240,7 +240,8 @@ class TextGenerator(TextModel):
         prompts: Iterable[str],
         *,
         max_new: int | None = None,
-        sampling: Sampling | None = None,
+        temperature: float | None = None,
+        seed: int = 0,
         beams: int = 1,
         no_repeat: int | None = None,
     ) -> Iterator[GeneratedText]:
@@ -274,7 +275,8 @@ class TextGenerator(TextModel):
             try:
                 decoding = Decoding(
                     usual if max_new is None else max_new,
-                    sampling=sampling,
+                    temperature=temperature,
+                    seed=seed,
                     beams=beams,
                     no_repeat=no_repeat,
                     end=END_OF_TEXT if continues else END,
