@@ -77,8 +77,12 @@ def test_pytest_runs_the_checks_of_a_file(tmp_path):
     (tmp_path / "test_other.py").write_text("def test_other(): assert False\n")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     done = subprocess.run(
-        [*command, "--zoo-part", "mine.py"], cwd=tmp_path, capture_output=True, text=True
+        # Some of the file's checks; the other test that these words name is not of the file.
+        [*command, "--zoo-part", "mine.py", "-k", "declares or values or other"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
     )
     assert "norm/mine:declares" in done.stdout
     assert "declares: mean: " in done.stdout
-    assert "1 failed, 5 passed" in done.stdout, done.stdout
+    assert "1 failed, 1 passed, 4 deselected" in done.stdout, done.stdout

@@ -7,7 +7,4 @@ from zoo.registry.declarations import part
 
 @part("ffn", "none")
 def no_ffn(dim: int, hidden: int, dropout: float = 0.0) -> None:
-    """No feed-forward network.
-
-    None: the layer has no feed-forward sub-layer.
-    """
+    """No feed-forward network."""

@@ -57,9 +57,10 @@ class PlainLayerNorm(nn.Module):
     "norm",
     "layer-std",
     source="Rush 2018, The Annotated Transformer, https://aclanthology.org/W18-2509",
-    adds=("scale-invariant", "unbiased"),
+    adds=("unbiased",),
+    lacks=("unit-variance",),
 )
-class StdLayerNorm(nn.Module):
+class StdLayerNorm(LayerNorm):
     """Layer norm by the standard deviation over D - 1, plus epsilon.
 
     (x - mean) / (std + eps) · scale + shift; std divides by D - 1 (Rush 2018, LayerNorm).
@@ -68,12 +69,9 @@ class StdLayerNorm(nn.Module):
     """
 
     def __init__(self, dim: int, *, eps: float = 1e-6) -> None:
-        super().__init__()
+        super().__init__(dim, eps=eps)
         if dim < 2:
             raise ValueError(f"an unbiased deviation needs a width of 2 or more, not {dim}")
-        self.eps = eps
-        self.scale = nn.Parameter(torch.ones(dim))
-        self.shift = nn.Parameter(torch.zeros(dim))
 
     def forward(self, x: Tensor) -> Tensor:
         """(…, D) to (…, D)."""

@@ -74,10 +74,7 @@ class PositionalEncoding(nn.Module):
 
 @part("pe", "none")
 class NoPositions(PositionalEncoding):
-    """No positions: the order of the tokens is not known.
-
-    All three slots are the identity.
-    """
+    """No positions: the order of the tokens is not known."""
 
 
 NO_POSITIONS = NoPositions(dim=0, heads=0, head_dim=0, max_length=0)
