@@ -224,7 +224,7 @@ def build(
 
     It maps token ids (B, L), and if texts are padded an ``attention_mask`` (B, L) that is true
     where a token is real, to vectors (B, L, dim); with ``classes``, to logits (B, classes) by the
-    cell's pool and a linear layer.
+    cell's pool and a linear layer. Padding may stand anywhere.
 
     cell: ``{"attention": "fused", "pe": "rope"}``, or the names in the order of the axes
     (attention, pe, norm, ffn, block, pool) as ``"fused+rope"``; what is not named is the default.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bench.peers.steps import CLASSES, Batch, Shape, logits
-from zoo.components.tokens import Tokens
 from zoo.errors import ZooError, one_line
 from zoo.training.device import Runtime
 
@@ -154,8 +153,7 @@ def _padded(batch: Batch) -> Batch:
     ids, tokens, labels = batch
     count, length = ids.shape
     lengths = torch.linspace(length // 2, length, count, device=ids.device).round()
-    positions = tokens.positions
     attention_mask = torch.arange(length, device=ids.device) < lengths[:, None]
     if tokens.attention_mask is not None:
         attention_mask &= tokens.attention_mask
-    return ids, Tokens(attention_mask, positions), labels
+    return ids, replace(tokens, attention_mask=attention_mask), labels

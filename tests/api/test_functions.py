@@ -121,6 +121,18 @@ def test_a_built_encoder_ignores_padding_and_learns():
     assert all(weight.grad is not None for weight in classifier.parameters())
 
 
+@pytest.mark.parametrize("pool", ["mean", "cls"])
+@pytest.mark.parametrize("pe", ["none", "sin", "learned", "rope", "alibi"])
+def test_padding_may_stand_anywhere(pe, pool):
+    """Behind the text, before it, on both sides and inside of it, it changes nothing."""
+    model = zoo.build({"pe": pe, "pool": pool}, SIZES, classes=3, seed=0).eval()
+    ids = torch.randint(1, 50, (1, 4), generator=torch.Generator().manual_seed(0))
+    places = torch.tensor([[0, 1, 2, 3], [3, 4, 5, 6], [1, 2, 3, 4], [0, 2, 3, 6]])
+    padded = torch.full((4, 7), 9).scatter(1, places, ids.expand(4, -1))
+    mask = torch.zeros(4, 7, dtype=torch.long).scatter(1, places, 1)
+    torch.testing.assert_close(model(padded, mask), model(ids).expand(4, -1), rtol=0, atol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("cell", "sizes", "says"),
     [

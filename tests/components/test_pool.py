@@ -10,7 +10,7 @@ from torch import Tensor
 from zoo.components.pool.base import Pool
 from zoo.registry import Registry
 
-MASK = torch.tensor([[1, 1, 0, 0], [1, 0, 1, 1], [1, 0, 0, 0]], dtype=torch.bool)
+MASK = torch.tensor([[1, 1, 0, 0], [0, 1, 0, 1], [1, 0, 0, 0]], dtype=torch.bool)
 
 
 def build(registry: Registry, name: str) -> Pool:
@@ -36,12 +36,13 @@ def test_mean_is_over_real_tokens_only(registry, attention_mask):
 
 
 @pytest.mark.parametrize("attention_mask", [None, MASK], ids=["whole", "padded"])
-def test_cls_is_the_first_token(registry, attention_mask):
+def test_cls_is_the_first_real_token(registry, attention_mask):
     pool, x = build(registry, "cls"), randoms(3, 4, 3)
-    expected = torch.stack([x[b][0] for b in range(3)])
+    first = [0, 1, 0] if attention_mask is not None else [0, 0, 0]
+    expected = torch.stack([x[b][first[b]] for b in range(3)])
     assert_same(pool(x, attention_mask), expected, [x])
     assert pool.reads is not None
-    assert torch.equal(pool(x[:, pool.reads], None), expected)
+    assert torch.equal(pool(x[:, pool.reads], None), x[:, 0])
     assert registry.get("pool", "cls").can("first")
 
 

@@ -16,6 +16,14 @@ def test_whole_texts_have_no_padding_and_count_from_zero():
     assert tokens.positions.tolist() == [0, 1, 2, 3]
 
 
+def test_positions_of_a_mask_count_real_tokens():
+    tokens = Tokens.of(torch.tensor([[0, 0, 1, 1], [1, 0, 1, 1], [0, 0, 0, 0]]))
+    assert tokens.attention_mask is not None
+    assert tokens.attention_mask.sum(dim=1).tolist() == [2, 3, 0]
+    assert tokens.positions.tolist() == [[0, 0, 0, 1], [0, 0, 1, 2], [0, 0, 0, 0]]
+    assert not tokens.in_order
+
+
 def test_a_slice_keeps_mask_and_positions():
     shared = Tokens(MASK, torch.arange(4))[1:3]
     assert shared.attention_mask is not None

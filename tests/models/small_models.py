@@ -142,10 +142,11 @@ def padded(texts: list[list[int]], side: str, garbage: int = 7) -> tuple[Tensor,
     attention_mask = torch.zeros(len(texts), width, dtype=torch.bool)
     positions = torch.zeros(len(texts), width, dtype=torch.long)
     for row, text in enumerate(texts):
-        place = slice(width - len(text), width) if side == "left" else slice(0, len(text))
+        start = {"right": 0, "left": width - len(text), "both": (width - len(text)) // 2}[side]
+        place = slice(start, start + len(text))
         ids[row, place], attention_mask[row, place] = torch.tensor(text), True
         positions[row, place] = torch.arange(len(text))
-    return ids, Tokens(attention_mask, positions)
+    return ids, Tokens(attention_mask, positions, in_order=side == "right")
 
 
 def assert_generations(ours: list[Generation], expected: list[Generation]) -> None:

@@ -58,8 +58,8 @@ def test_a_text_in_a_batch_gets_the_logits_that_it_gets_alone(assemble, cell):
         ids, tokens = batch()
         shared = Tokens(tokens.attention_mask, torch.arange(5))
         wide = padded([*TEXTS, [1] * 9], "right", garbage=3)
-        left = [batch("left", 7)] if cell["pool"] == "mean" else []  # the other reads the first
-        for inputs in ((ids, tokens), (ids, shared), batch("right", 7), wide, *left):
+        others = (batch(side, 7) for side in ("right", "left", "both"))
+        for inputs in ((ids, tokens), (ids, shared), wide, *others):
             assert_same(model(*inputs)[:3], expected)
 
 

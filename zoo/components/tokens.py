@@ -14,8 +14,8 @@ class Tokens:
 
     attention_mask: bool (B, L), True where a token is real; None where every token is.
     positions: int (L) or (B, L), counted from 0.
-    in_order: the positions are known to increase strictly along L. Comparing them would make the
-    host wait for the device.
+    in_order: it is known that positions increase strictly along L, and that a text's padding stands
+    behind it. Looking would make the host wait for the device.
     """
 
     attention_mask: Tensor | None
@@ -26,6 +26,15 @@ class Tokens:
     def whole(cls, length: int, device: torch.device | str | None = None) -> Tokens:
         """Texts of one length without padding, at positions 0 .. length - 1."""
         return cls(None, torch.arange(length, device=device), in_order=True)
+
+    @classmethod
+    def of(cls, attention_mask: Tensor) -> Tokens:
+        """Texts with padding anywhere: attention_mask (B, L) is true, or 1, where a token is real.
+
+        Positions count real tokens.
+        """
+        real = attention_mask.bool()
+        return cls(real, (real.cumsum(dim=1) - 1).clamp_min(0))
 
     def __getitem__(self, rows: slice) -> Tokens:
         """The tokens at some positions of L."""

@@ -274,7 +274,7 @@ class ModulePart(Part):
             for n in (length, length + 3) if way.cross else (length,):
                 counts = torch.tensor([n, (n + 1) // 2, 1])[texts]
                 mask = torch.arange(n) < counts[:, None] if way.padded else None
-                tokens = Tokens(mask, torch.arange(n), in_order=not way.padded)
+                tokens = Tokens(mask, torch.arange(n), in_order=True)
                 given += [self.draw(n, seed=seed + n)[texts], tokens]
             first = min(way.first, self.max_length - length)
             given[1] = replace(given[1], positions=given[1].positions + first)
@@ -410,11 +410,6 @@ class PoolPart(ModulePart):
 
     def make(self, dropout: float = 0.0) -> Any:
         return self.choice.build(self.dim)
-
-    @property
-    def sides(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Everywhere, where it reads every row."""
-        return ModulePart.sides if self.build().reads is None else ("right",)
 
     def call(self, module: Any, call: Call) -> Any:
         return module(call.x, call.tokens.attention_mask)

@@ -271,8 +271,9 @@ def arrange(
         positions = (mask.cumsum(dim=1) - 1).clamp_min(0)
     if row.own:
         positions = positions + torch.tensor([0, 9, 4])[:, None]
-    plain = not (row.side or row.shift or row.own)
-    return x, Tokens(mask if row.side else None, positions + row.shift, in_order=plain), places
+    in_order = row.side in ("", "right") and not (row.shift or row.own)
+    tokens = Tokens(mask if row.side else None, positions + row.shift, in_order=in_order)
+    return x, tokens, places
 
 
 def fits(row: Row, part: ModulePart, way: Way) -> bool:

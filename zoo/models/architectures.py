@@ -26,7 +26,7 @@ class Classifier(nn.Module):
 
     def forward(self, ids: Tensor, tokens: Tokens) -> Tensor:
         """Ids (B, L) to logits (B, classes)."""
-        reads = self.pool.reads
+        reads = self.pool.reads if tokens.in_order else None
         x = self.encoder(ids, tokens, reads)
         attention_mask = (tokens if reads is None else tokens[reads]).attention_mask
         logits: Tensor = self.head(self.pool(x, attention_mask))

@@ -289,9 +289,8 @@ class PlainEncoder(nn.Module):
 
         To vectors (B, L, D), of which those of padding mean nothing, or to logits (B, classes).
         """
-        tokens = Tokens.whole(ids.shape[1], ids.device)
-        if attention_mask is not None:
-            tokens = Tokens(attention_mask.bool(), tokens.positions, in_order=True)
+        whole = Tokens.whole(ids.shape[1], ids.device)
+        tokens = whole if attention_mask is None else Tokens.of(attention_mask)
         output: Tensor = self.model(ids, tokens)
         return output
 

@@ -122,9 +122,8 @@ def transduce(
     longest = model.encoder.max_length
     if longest is not None and source.shape[1] > longest:
         raise ValueError(f"a source of {source.shape[1]} tokens: the model reads {longest} at most")
-    tokens = Tokens.whole(source.shape[1], source.device)
-    if not attention_mask.all():
-        tokens = Tokens(attention_mask, (attention_mask.cumsum(dim=1) - 1).clamp_min(0))
+    whole = Tokens.whole(source.shape[1], source.device)
+    tokens = whole if attention_mask.all() else Tokens.of(attention_mask)
     with evaluating(model):
         memory = model.encoder(source, tokens)
         ids = source.new_full((len(source), 1), start)

@@ -77,11 +77,13 @@ class Stack(nn.Module):
     def run(self, ids: Tensor, layer: LayerContext, cache: DecoderCache | None = None) -> Tensor:
         """Ids (B, L) to vectors (B, L, D), or to the positions of L in ``layer.read``.
 
+        ids: or what ``embedding`` gives for them (B, L, D).
         cache: a pair of key/value stores for every block.
         """
         positions = [cast(PositionalEncoding, p) for p in (self.position, *self.other_positions)]
         tokens = [_placed(position, layer.tokens) for position in positions]
-        x = self.position.embed(self.embedding(ids), tokens[0].positions)
+        x = ids if ids.is_floating_point() else self.embedding(ids)
+        x = self.position.embed(x, tokens[0].positions)
         if self.embedding_norm is not None:
             x = self.embedding_norm(x)
         x = dropout(x, self.dropout, self.training)

@@ -139,12 +139,12 @@ class Classify(EncoderTask):
 
     def loss(self, setup: TaskSetup, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
         """Cross-entropy of each text, of which ``token_deletion`` leaves out a share."""
-        from zoo.components.tokens import Tokens
         from zoo.tasks.passes import delete_tokens, token_loss
 
         share = setup.options.token_deletion
         ids, mask = delete_tokens(batch.ids, batch.tokens.attention_mask, share)
-        logits = model(ids, Tokens(mask, batch.tokens.positions[: ids.shape[1]]))
+        tokens = dataclasses.replace(batch.tokens[: ids.shape[1]], attention_mask=mask)
+        logits = model(ids, tokens)
         return token_loss(logits, batch.targets, batch.items, setup.training.label_smoothing)
 
 

@@ -16,6 +16,7 @@ from torch import Tensor
 from transformers import (
     AutoConfig,
     AutoModel,
+    AutoModelForMaskedLM,
     AutoModelForSequenceClassification,
     AutoModelForTokenClassification,
     AutoTokenizer,
@@ -130,6 +131,145 @@ def test_a_tagger_gives_the_zoos_logits(tagger: Path):
         output = model(ids, labels=torch.zeros(2, 9, dtype=torch.long))
         assert torch.equal(output.logits, own(ids, model.tokens(ids, None)))
     assert output.loss.isfinite()
+
+
+def of_parts(directory: Path, **parts: str) -> torch.nn.Module:
+    """An untrained classifier as saved there, but for these parts."""
+    config = AutoConfig.from_pretrained(directory)
+    config.card["parts"] |= {axis: [f"encoder-zoo:{name}"] for axis, name in parts.items()}
+    return AutoModelForSequenceClassification.from_config(config).eval()
+
+
+@pytest.mark.parametrize("pool", ["mean", "cls"])
+@pytest.mark.parametrize("pe", ["none", "sin", "learned", "rope", "alibi"])
+def test_a_text_padded_on_any_side_has_its_own_logits(classifier: Path, pe: str, pool: str):
+    model = of_parts(classifier, pe=pe, pool=pool)
+    ids = torch.tensor([[2, 9, 5, 31]])
+    places = torch.tensor([[0, 1, 2, 3], [3, 4, 5, 6], [1, 2, 3, 4]])
+    padded = torch.zeros(3, 7, dtype=torch.long).scatter(1, places, ids.expand(3, -1))
+    with torch.no_grad():
+        alone, found = model(ids).logits, model(padded, (padded > 0).long()).logits
+    torch.testing.assert_close(found, alone.expand(3, -1), rtol=0, atol=1e-5)
+
+
+def test_the_pipeline_may_pad_on_the_left(classifier: Path, texts: list[str]):
+    tokenizer = AutoTokenizer.from_pretrained(classifier, padding_side="left")
+    model = of_parts(classifier, pool="cls")
+    classify = transformers.pipeline("text-classification", model=model, tokenizer=tokenizer)
+    together = classify(texts, truncation=True, top_k=3, batch_size=4)
+    for text, answers in zip(texts, together, strict=True):
+        (alone,) = classify([text], truncation=True, top_k=3)
+        scores = [{one["label"]: one["score"] for one in each} for each in (alone, answers)]
+        assert scores[0] == pytest.approx(scores[1], abs=1e-6)
+
+
+def test_it_is_compiled_and_exported_for_batches_of_any_size(classifier: Path, tmp_path: Path):
+    """Torch's own tools, not ``zoo export``; padding behind the texts, and before them."""
+    runtime, _ = pytest.importorskip("onnxruntime"), pytest.importorskip("onnxscript")
+    model = of_parts(classifier, pool="cls")
+    draw = torch.Generator().manual_seed(0)
+
+    def batch(texts: int, length: int) -> dict[str, Tensor]:
+        mask = torch.arange(length) < torch.arange(length, length - texts, -1)[:, None]
+        ids = torch.randint(4, 60, (texts, length), generator=draw)
+        mask = torch.where(torch.arange(texts)[:, None] % 2 == 0, mask, mask.flip(1))
+        return {"input_ids": ids, "attention_mask": mask.long()}
+
+    sizes = {0: torch.export.Dim("batch"), 1: torch.export.Dim("length", max=24)}
+    shapes = dict.fromkeys(("input_ids", "attention_mask"), sizes)
+    compiled = torch.compile(model, fullgraph=True, dynamic=True, backend="eager")
+    exported = torch.export.export(model, (), batch(3, 8), dynamic_shapes=shapes).module()
+    file = tmp_path / "model.onnx"
+    torch.onnx.export(
+        model, (), file, kwargs=batch(3, 8), dynamo=True, dynamic_shapes=shapes, verbose=False
+    )
+    session = runtime.InferenceSession(file)
+    for size in ((3, 8), (5, 11), (2, 24)):
+        given = batch(*size)
+        with torch.no_grad():
+            wanted = model(**given).logits
+            for each in (compiled, exported):
+                torch.testing.assert_close(each(**given).logits, wanted, rtol=0, atol=1e-5)
+        (logits,) = session.run(None, {name: value.numpy() for name, value in given.items()})
+        torch.testing.assert_close(torch.from_numpy(logits), wanted, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("pool", ["mean", "cls"])
+def test_a_model_with_a_head_gives_what_its_encoder_gives_too(classifier: Path, pool: str):
+    model = of_parts(classifier, pool=pool, block="pre")
+    ids, mask = torch.tensor([[2, 9, 5, 31], [2, 7, 0, 0]]), torch.tensor([[1] * 4, [1, 1, 0, 0]])
+    with torch.no_grad():
+        output = model(ids, mask, output_hidden_states=True)
+        encoder = model.model.encoder
+        tokens = model.tokens(ids, mask)
+        assert torch.equal(output.hidden_states[0], encoder.embedding(ids))
+        assert torch.equal(output.hidden_states[-1], encoder(ids, tokens))
+        assert len(output.hidden_states) == 3  # of 2 blocks
+        torch.testing.assert_close(output.logits, model(ids, mask).logits)
+        assert model(ids, mask).hidden_states is None
+
+
+def test_embeddings_are_read_in_place_of_ids(classifier: Path, tagger: Path, masked: Path):
+    for load, directory in (
+        (AutoModel, classifier),
+        (AutoModelForSequenceClassification, classifier),
+        (AutoModelForTokenClassification, tagger),
+        (AutoModelForMaskedLM, masked),
+    ):
+        model = load.from_pretrained(directory).eval()
+        ids = torch.tensor([[2, 9, 5, 31]])
+        vectors = model.get_input_embeddings()(ids)
+        assert torch.equal(model(inputs_embeds=vectors)[0], model(ids)[0])
+        with pytest.raises(zoo.ZooError, match="input_ids or inputs_embeds, one of the two"):
+            model(ids, inputs_embeds=vectors)
+
+
+def test_token_types_are_ignored_where_all_are_zero_and_else_refused(classifier: Path):
+    model = AutoModelForSequenceClassification.from_pretrained(classifier).eval()
+    ids = torch.tensor([[2, 9, 5, 31]])
+    same = model(ids, token_type_ids=torch.zeros_like(ids)).logits
+    assert torch.equal(same, model(ids).logits)
+    with pytest.raises(zoo.ZooError, match="no pairs: leave token_type_ids out, or all zero"):
+        model(ids, token_type_ids=torch.tensor([[0, 0, 1, 1]]))
+
+
+def test_tokens_are_added_and_saved(classifier: Path, masked: Path, tmp_path: Path):
+    for load, directory in (
+        (AutoModelForSequenceClassification, classifier),
+        (AutoModelForMaskedLM, masked),
+    ):
+        model = load.from_pretrained(directory).eval()
+        ids, size = torch.tensor([[2, 9, 5, 31]]), model.config.vocab_size
+        before = model(ids).logits
+        model.resize_token_embeddings(size + 2)
+        assert torch.equal(model(ids).logits[..., :size], before[..., :size])
+        after = model(torch.tensor([[2, size + 1]])).logits
+        model.save_pretrained(tmp_path / directory.parent.name)
+        again = load.from_pretrained(tmp_path / directory.parent.name).eval()
+        assert again.config.vocab_size == size + 2
+        assert torch.equal(again(torch.tensor([[2, size + 1]])).logits, after)
+    assert after.shape[-1] == size + 2
+    assert model.model.bias[size:].max() <= model.model.bias[:size].min()
+
+
+def test_gradient_checkpointing_is_refused_with_the_reason(classifier: Path):
+    model = AutoModelForSequenceClassification.from_pretrained(classifier)
+    with pytest.raises(zoo.ZooError, match="no gradient checkpointing: a layer may read"):
+        model.gradient_checkpointing_enable()
+
+
+def test_what_the_trainer_saved_predicts_texts(classifier: Path, texts: list[str], tmp_path: Path):
+    model = AutoModelForSequenceClassification.from_pretrained(classifier)
+    torch.nn.init.ones_(model.model.head[1].bias[2:])  # as if it had been trained on
+    model.save_pretrained(tmp_path)
+    with pytest.raises(zoo.ZooError, match=r"no tokenizer: tokenizer\.save_pretrained"):
+        zoo_hf.text_model(tmp_path)
+    AutoTokenizer.from_pretrained(classifier).save_pretrained(tmp_path)
+    text_model = zoo_hf.text_model(tmp_path)
+    assert torch.equal(text_model.logits(texts), logits(model, classifier, texts))
+    assert text_model.labels == ["market", "music", "sport"]
+    with pytest.raises(zoo.ZooError, match="no classifier or tagger that Transformers saved"):
+        zoo_hf.text_model(classifier)
 
 
 def test_the_pipeline_predicts_what_the_zoo_predicts(classifier: Path, texts: list[str]):

@@ -21,6 +21,7 @@ from zoo_hf.auto_models import (
     ZooForTokenClassification,
     ZooModel,
     ZooPreTrainedModel,
+    text_model,
 )
 from zoo_hf.masked_model import ZooForMaskedLM
 from zoo_hf.model_card import write_model_card
@@ -37,6 +38,7 @@ __all__ = [
     "ZooPreTrainedModel",
     "offer",
     "offer_all",
+    "text_model",
     "use_plugins",
     "write_model_card",
 ]

@@ -131,7 +131,7 @@ def mixed(
     """
     keys = Tokens.whole(k.shape[2], k.device)
     if mask is not None and mask.dim() == 2:
-        keys = Tokens(mask.bool(), keys.positions, in_order=True)
+        keys = Tokens(mask.bool(), keys.positions)
     queries = keys if q.shape[2] == k.shape[2] else Tokens.whole(q.shape[2], q.device)
     if not takes_any_mask(attention):
         return attention.mix(q, k, v, LayerContext(queries, context_tokens=keys))

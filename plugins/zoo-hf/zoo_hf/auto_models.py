@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 from abc import abstractmethod
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
+from tokenizers import Tokenizer
 from torch import Tensor, nn
 from transformers import PreTrainedModel, initialization
 from transformers.modeling_outputs import (
@@ -18,18 +20,18 @@ from transformers.modeling_outputs import (
     SequenceClassifierOutput,
     TokenClassifierOutput,
 )
-from transformers.utils.generic import can_return_tuple
+from transformers.utils.generic import ModelOutput, can_return_tuple
 from transformers.utils.import_utils import is_tracing
-from transformers.utils.output_capturing import capture_outputs
 
 from zoo.components.block.base import Block
 from zoo.components.layer_context import AuxiliaryLoss
 from zoo.components.tokens import Tokens
 from zoo.errors import ZooError
-from zoo.inference.saved_model import CONFIG, FORMAT, Card, read
+from zoo.inference.saved_model import CONFIG, FORMAT, TOKENIZER, Card, read
 from zoo.models.architectures import Classifier, Tagger
 from zoo.models.build import StackOptions, build_classifier, build_tagger
 from zoo.models.stack import Encoder, Stack
+from zoo.models.text_model import TextClassifier, TextModel, TextTagger
 from zoo.registry.cell import Cell
 from zoo.training.checkpoint import Scores, same_outputs
 from zoo.training.trainer import AuxiliaryLosses
@@ -57,6 +59,8 @@ class ZooPreTrainedModel(PreTrainedModel):  # type: ignore[misc]
         self._no_split_modules = sorted(
             {type(part).__name__ for part in self.model.modules() if isinstance(part, Block)}
         )
+        limits = (s.max_length for s in self.model.modules() if isinstance(s, Stack))
+        self._longest = min((limit for limit in limits if limit is not None), default=None)
         self.post_init()
         self._complete = True
 
@@ -121,32 +125,75 @@ class ZooPreTrainedModel(PreTrainedModel):  # type: ignore[misc]
         for name, tensor in (*self.model.named_parameters(), *self.model.named_buffers()):
             initialization.copy_(tensor, values[name])
 
-    def logits(self, input_ids: Tensor, attention_mask: Tensor | None) -> tuple[Tensor, Tensor]:
-        """The model's logits, and what its parts add to the loss in training (scalar)."""
-        auxiliary = AuxiliaryLosses(self.model)
-        nothing: AbstractContextManager[list[AuxiliaryLoss]] = nullcontext([])
-        with auxiliary.collected() if self.training else nothing as found:
-            logits = self.model(input_ids, self.tokens(input_ids, attention_mask))
-        return logits, auxiliary.total(logits.new_zeros(()), found, len(logits))
+    def inputs(
+        self,
+        input_ids: Tensor | None,
+        attention_mask: Tensor | None,
+        inputs_embeds: Tensor | None,
+        token_type_ids: Tensor | None,
+    ) -> tuple[Tensor, Tokens]:
+        """What the zoo's module takes: input_ids (B, L) or inputs_embeds (B, L, D), and its tokens.
 
-    def tokens(self, input_ids: Tensor, attention_mask: Tensor | None) -> Tokens:
-        """Which of input_ids (B, L) are real: attention_mask (B, L) is 1 there; None: all.
-
-        Raises ZooError for more tokens than the model can read.
+        Raises ZooError for neither or both, for more tokens than the model can read, and for
+        token_type_ids (B, L) that are not all zero.
         """
-        length = input_ids.shape[1]
-        limits = [s.max_length for s in self.model.modules() if isinstance(s, Stack)]
-        most = min((limit for limit in limits if limit is not None), default=length)
-        if length > most:
+        if token_type_ids is not None and (is_tracing(token_type_ids) or token_type_ids.any()):
             raise ZooError(
-                f"a text of {length} tokens, and this model reads at most {most}: tokenize with "
-                "truncation=True"
+                "this model reads single texts and no pairs: leave token_type_ids out, or all zero"
             )
-        tokens = Tokens.whole(length, input_ids.device)
-        # Without padding no mask, as where the zoo itself makes batches: the same numbers then.
-        if attention_mask is None or (not is_tracing(attention_mask) and attention_mask.all()):
+        x = input_ids if inputs_embeds is None else inputs_embeds
+        if x is None or (input_ids is not None and inputs_embeds is not None):
+            raise ZooError("give input_ids or inputs_embeds, one of the two")
+        return x, self.tokens(x, attention_mask)
+
+    def tokens(self, x: Tensor, attention_mask: Tensor | None) -> Tokens:
+        """Which of x (B, L, …) are real: attention_mask (B, L) is 1 there; None: all."""
+        length = x.shape[1]
+        if self._longest is not None and length > self._longest:
+            raise ZooError(
+                f"a text of {length} tokens, and this model reads at most {self._longest}: "
+                "tokenize with truncation=True"
+            )
+        tokens = Tokens.whole(length, x.device)
+        if attention_mask is None:
             return tokens
-        return replace(tokens, attention_mask=attention_mask.bool())
+        if not is_tracing(attention_mask):
+            # As where the zoo itself makes batches, with the same numbers: without padding no mask,
+            # and behind the texts alone no positions of each text.
+            mask = attention_mask.bool()
+            if mask.all():
+                return tokens
+            if not (mask[:, 1:] & ~mask[:, :-1]).any():
+                return replace(tokens, attention_mask=mask)
+        return Tokens.of(attention_mask)
+
+    @contextmanager
+    def hidden_states(self, wanted: bool | None) -> Iterator[list[Tensor] | None]:
+        """What the passes inside of the block give: embeddings, and the output of each block.
+
+        The last is the encoder's output. None where they are not wanted, here or by the
+        configuration.
+        """
+        if not (self.config.output_hidden_states if wanted is None else wanted):
+            yield None
+            return
+        encoder: Any = self.model.get_submodule("encoder")
+        states: list[Tensor] = []
+        hooks = [encoder.register_forward_hook(lambda _, args, output: states.append(output))]
+        for block in encoder.blocks:
+            hooks.append(block.register_forward_pre_hook(lambda _, args: states.append(args[0])))
+        try:
+            yield states
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    def _activation_checkpointing_enable(self, *args: Any, **options: Any) -> None:
+        """Refuse it, also under its older name of gradient checkpointing."""
+        raise ZooError(
+            "no gradient checkpointing: a layer may read what earlier ones left, and a second pass "
+            "through it would read what later ones left; a smaller batch takes less memory"
+        )
 
     def get_input_embeddings(self) -> nn.Module:
         """The token embeddings."""
@@ -160,7 +207,6 @@ class ZooPreTrainedModel(PreTrainedModel):  # type: ignore[misc]
 class ZooModel(ZooPreTrainedModel):
     """The encoder alone: token ids to vectors."""
 
-    _can_record_outputs: ClassVar = {"hidden_states": Block}
     _keys_to_ignore_on_load_unexpected: ClassVar = [r"^(?!(model\.)?encoder\.)"]
 
     def build(self, card: Card, cell: Cell, saved: nn.Module) -> nn.Module:
@@ -172,25 +218,72 @@ class ZooModel(ZooPreTrainedModel):
             )
         return nn.ModuleDict({"encoder": encoder})
 
-    @capture_outputs  # type: ignore[untyped-decorator]
+    @can_return_tuple  # type: ignore[untyped-decorator]
     def forward(
         self,
-        input_ids: Tensor,
+        input_ids: Tensor | None = None,
         attention_mask: Tensor | None = None,
+        *,
+        inputs_embeds: Tensor | None = None,
+        token_type_ids: Tensor | None = None,
         output_hidden_states: bool | None = None,
     ) -> BaseModelOutput:
-        """Token ids (B, L) to ``last_hidden_state`` (B, L, D).
+        """Token ids (B, L), or their embeddings (B, L, D), to ``last_hidden_state`` (B, L, D).
 
         output_hidden_states: also ``hidden_states``, the embeddings and the output of each block,
-        of which the last is ``last_hidden_state``; the decorator collects them.
+        of which the last is ``last_hidden_state``.
         """
-        tokens = self.tokens(input_ids, attention_mask)
-        encoder = self.model.get_submodule("encoder")
-        return BaseModelOutput(last_hidden_state=encoder(input_ids, tokens))
+        x, tokens = self.inputs(input_ids, attention_mask, inputs_embeds, token_type_ids)
+        with self.hidden_states(output_hidden_states) as states:
+            vectors = self.model.get_submodule("encoder")(x, tokens)
+        return BaseModelOutput(vectors, hidden_states=None if states is None else tuple(states))
 
 
-class ZooForSequenceClassification(ZooPreTrainedModel):
-    """A classifier; or a new head on an encoder saved without one."""
+class ZooWithHead(ZooPreTrainedModel):
+    """A model with logits; a subclass says which loss they have, and in which output."""
+
+    output: ClassVar[type[ModelOutput]]
+
+    @abstractmethod
+    def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """The loss (scalar) of logits (B, …, classes), by labels (B, …)."""
+
+    @can_return_tuple  # type: ignore[untyped-decorator]
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        labels: Tensor | None = None,
+        *,
+        inputs_embeds: Tensor | None = None,
+        token_type_ids: Tensor | None = None,
+        output_hidden_states: bool | None = None,
+    ) -> ModelOutput:
+        """Token ids (B, L), or their embeddings (B, L, D), to ``logits``.
+
+        labels: for ``loss``; in training with what parts of the model add to it.
+        output_hidden_states: as of ``ZooModel``.
+        """
+        x, tokens = self.inputs(input_ids, attention_mask, inputs_embeds, token_type_ids)
+        auxiliary = AuxiliaryLosses(self.model)
+        nothing: AbstractContextManager[list[AuxiliaryLoss]] = nullcontext([])
+        with self.hidden_states(output_hidden_states) as states:
+            # The last layer computes all positions then, and not only those of the pool.
+            tokens = replace(tokens, in_order=tokens.in_order and states is None)
+            with auxiliary.collected() if self.training else nothing as added:
+                logits = self.model(x, tokens)
+        loss = None if labels is None else self.loss(logits, labels)
+        if loss is not None:
+            loss = auxiliary.total(loss, added, logits.shape[0])
+        return self.output(
+            loss=loss, logits=logits, hidden_states=None if states is None else tuple(states)
+        )
+
+
+class ZooForSequenceClassification(ZooWithHead):
+    """A classifier, with logits (B, classes); or a new head on an encoder saved without one."""
+
+    output = SequenceClassifierOutput
 
     def build(self, card: Card, cell: Cell, saved: nn.Module) -> nn.Module:
         if isinstance(saved, Classifier):
@@ -200,26 +293,16 @@ class ZooForSequenceClassification(ZooPreTrainedModel):
             cell, card.sizes, classes=self.config.num_labels, **stack_options(card)
         )
 
-    @can_return_tuple  # type: ignore[untyped-decorator]
-    def forward(
-        self,
-        input_ids: Tensor,
-        attention_mask: Tensor | None = None,
-        labels: Tensor | None = None,
-    ) -> SequenceClassifierOutput:
-        """Token ids (B, L) to ``logits`` (B, classes).
-
-        labels (B): for ``loss``.
-        """
-        logits, added = self.logits(input_ids, attention_mask)
-        loss = None
-        if labels is not None:
-            loss = added + self.loss_function(labels, logits, self.config)
-        return SequenceClassifierOutput(loss=loss, logits=logits)
+    def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """By labels (B)."""
+        loss: Tensor = self.loss_function(labels, logits, self.config)
+        return loss
 
 
-class ZooForTokenClassification(ZooPreTrainedModel):
-    """A tagger; or a new head on an encoder saved without one."""
+class ZooForTokenClassification(ZooWithHead):
+    """A tagger, with logits (B, L, tags); or a new head on an encoder saved without one."""
+
+    output = TokenClassifierOutput
 
     def build(self, card: Card, cell: Cell, saved: nn.Module) -> nn.Module:
         if isinstance(saved, Tagger):
@@ -227,22 +310,35 @@ class ZooForTokenClassification(ZooPreTrainedModel):
         refuse_other_head(card, saved, "a tagger")
         return build_tagger(cell, card.sizes, tags=self.config.num_labels, **stack_options(card))
 
-    @can_return_tuple  # type: ignore[untyped-decorator]
-    def forward(
-        self,
-        input_ids: Tensor,
-        attention_mask: Tensor | None = None,
-        labels: Tensor | None = None,
-    ) -> TokenClassifierOutput:
-        """Token ids (B, L) to ``logits`` (B, L, tags).
+    def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """By labels (B, L), -100 where there is none."""
+        loss: Tensor = self.loss_function(logits, labels, self.config)
+        return loss
 
-        labels (B, L): for ``loss``; -100 where there is none.
-        """
-        logits, added = self.logits(input_ids, attention_mask)
-        loss = None
-        if labels is not None:
-            loss = added + self.loss_function(logits, labels, self.config)
-        return TokenClassifierOutput(loss=loss, logits=logits)
+
+def text_model(directory: str | Path, *, allow_changed: bool = False) -> TextModel:
+    """A classifier or a tagger that Transformers saved, for texts, as ``zoo.load`` returns one.
+
+    Its card is of the training before Transformers', but for task, labels and vocabulary. Raises
+    ZooError where the directory holds no such model, or no tokenizer.
+    """
+    directory, kinds = Path(directory), (ZooForSequenceClassification, ZooForTokenClassification)
+    config = ZooConfig.from_pretrained(directory)
+    kind = next((k for k in kinds if k.__name__ in (config.architectures or ())), None)
+    if kind is None:
+        raise ZooError(f"{directory} holds no classifier or tagger that Transformers saved")
+    if not (file := directory / TOKENIZER).is_file():
+        raise ZooError(f"{directory} has no tokenizer: tokenizer.save_pretrained writes one there")
+    labels, classifies = config.classes, kind is ZooForSequenceClassification
+    make = TextClassifier if classifies else TextTagger
+    card, tokenizer = config.read_card(), Tokenizer.from_file(str(file))
+    model = kind.from_pretrained(directory, allow_changed=allow_changed).model
+    made = make(model, tokenizer, card.sizes.max_length, labels)
+    task = "classify" if classifies else "tag"
+    options = card.task_options if card.task == task else {}
+    changes = {"task": task, "task_options": options, "labels": labels, "key": ""}
+    made.card = card.model_copy(update=changes)
+    return made.eval()
 
 
 def refuse_other_head(card: Card, saved: nn.Module, wanted: str) -> None:

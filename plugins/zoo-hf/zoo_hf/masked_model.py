@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import torch
 from torch import Tensor, nn
 from transformers.modeling_outputs import MaskedLMOutput
-from transformers.utils.generic import can_return_tuple
 
 from zoo.errors import ZooError
 from zoo.inference.saved_model import Card
 from zoo.models.architectures import MaskedLanguageModel
 from zoo.registry.cell import Cell
-from zoo_hf.auto_models import ZooPreTrainedModel
+from zoo_hf.auto_models import ZooWithHead
 
 
-class ZooForMaskedLM(ZooPreTrainedModel):
-    """An encoder that predicts the tokens that are masked."""
+class ZooForMaskedLM(ZooWithHead):
+    """An encoder that predicts the tokens that are masked, with logits (B, L, vocabulary)."""
+
+    output = MaskedLMOutput
 
     def build(self, card: Card, cell: Cell, saved: nn.Module) -> nn.Module:
         if not isinstance(saved, MaskedLanguageModel):
@@ -24,19 +28,16 @@ class ZooForMaskedLM(ZooPreTrainedModel):
             )
         return saved
 
-    @can_return_tuple  # type: ignore[untyped-decorator]
-    def forward(
-        self,
-        input_ids: Tensor,
-        attention_mask: Tensor | None = None,
-        labels: Tensor | None = None,
-    ) -> MaskedLMOutput:
-        """Token ids (B, L) to ``logits`` (B, L, vocabulary).
+    def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """By labels (B, L), -100 where a token is not masked."""
+        loss: Tensor = self.loss_function(logits, labels, self.config.vocab_size)
+        return loss
 
-        labels (B, L): for ``loss``; -100 where a token is not masked.
-        """
-        logits, added = self.logits(input_ids, attention_mask)
-        loss = None
-        if labels is not None:
-            loss = added + self.loss_function(logits, labels, self.config.vocab_size)
-        return MaskedLMOutput(loss=loss, logits=logits)
+    def resize_token_embeddings(self, *args: Any, **options: Any) -> nn.Embedding:
+        """As of Transformers. A new token is as rare as the rarest."""
+        embedding: nn.Embedding = super().resize_token_embeddings(*args, **options)
+        bias: Tensor = self.model.bias.detach()
+        count = embedding.num_embeddings
+        new = bias.min().expand(max(0, count - len(bias)))
+        self.model.bias = nn.Parameter(torch.cat([bias[:count], new]))
+        return embedding

@@ -55,6 +55,10 @@ class ZooConfig(PreTrainedConfig):  # type: ignore[misc]
         """The number of token ids."""
         return self.read_card().vocab_size
 
+    @vocab_size.setter
+    def vocab_size(self, value: int) -> None:
+        self.card = self.read_card().model_copy(update={"vocab_size": value}).model_dump()
+
     @property
     def hidden_size(self) -> int:
         """The model's width D."""

@@ -34,7 +34,7 @@ class Bidirectional(Attention):
         reversed_tokens = replace(tokens, positions=(last - tokens.positions).flip(-1))
         if tokens.attention_mask is not None:
             mask = tokens.attention_mask.flip(1)
-            reversed_tokens = replace(reversed_tokens, attention_mask=mask)
+            reversed_tokens = replace(reversed_tokens, attention_mask=mask, in_order=False)
         encoding = cast(PositionalEncoding, ReversedEncoding(layer.position, last))
         there = layer.scoped("forwards", causal=True)
         back = layer.scoped("backwards", tokens=reversed_tokens, position=encoding, causal=True)

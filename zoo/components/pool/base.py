@@ -11,7 +11,9 @@ from torch import Tensor, nn
 class Pool(nn.Module, ABC):
     """Built as ``Pool(dim)``.
 
-    reads: the positions of L that it reads, None for all; the last layer may compute only those.
+    reads: the positions of a text that it reads, None for all. Where it is known that padding
+    stands behind the texts, the last layer computes only those of L; elsewhere the pool is given
+    all of L and finds them by the mask.
     width: of its output (W); None for D.
     """
 

@@ -15,7 +15,7 @@ from zoo.registry.declarations import part
     adds=("first",),
 )
 class Cls(Pool):
-    """The vector of the first token, [CLS].
+    """The vector of the first real token, [CLS].
 
     x₀, where the tokenizer puts [CLS] (Devlin et al. 2019, section 3.1).
     """
@@ -23,7 +23,10 @@ class Cls(Pool):
     reads = slice(0, 1)
 
     def forward(self, x: Tensor, attention_mask: Tensor | None) -> Tensor:
-        return x[:, 0]
+        if attention_mask is None or x.shape[1] == 1:
+            return x[:, 0]
+        first = attention_mask.int().argmax(dim=1)[:, None, None]
+        return x.gather(1, first.expand(-1, 1, x.shape[2]))[:, 0]
 
 
 @part(
