@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 from bench.readme import BLOCK, filled
 from zoo.registry import KINDS
@@ -39,6 +40,16 @@ def test_the_first_screen_has_a_picture_and_the_command_that_answers():
     )
     assert lines("bench")[1] == 'zoo bench --attention "fused,window(size=4),linear"'
     assert len(README.splitlines()) <= 130
+
+
+def test_it_says_how_pip_and_uv_get_the_small_build_of_the_pinned_torch():
+    """A build for the CPU has the version with +cpu, which a pin without it takes."""
+    for page in (README, (ROOT / "docs" / "getting-started.md").read_text()):
+        commands = re.findall(r"^ {4}((?:pip|uv|uvx) .*cpu.*)$", page, re.MULTILINE)
+        assert {command.split()[0] for command in commands} == {"pip", "uv", "uvx"}
+        assert all("-c constraints.txt" in command for command in commands)
+    (pin,) = re.findall(r"^torch(==\S+)$", (ROOT / "constraints.txt").read_text(), re.MULTILINE)
+    assert SpecifierSet(pin).contains(f"{pin.removeprefix('==')}+cpu")
 
 
 def test_its_answers_are_those_of_the_published_pages():

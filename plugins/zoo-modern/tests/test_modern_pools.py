@@ -11,6 +11,11 @@ import torch.nn.functional as F
 from block_helpers import assert_same, randoms, registry
 from torch import Tensor
 
+from zoo.components.tokens import Tokens
+from zoo.config.sizes import Sizes
+from zoo.models.build import build_classifier
+from zoo.registry.cell import Cell
+
 DIM = 3
 MASK = torch.tensor([[1, 1, 1, 1], [1, 0, 1, 0], [0, 0, 1, 1], [1, 0, 0, 0]], dtype=torch.bool)
 
@@ -101,3 +106,19 @@ def test_a_text_classifier_with_a_wider_pool_has_a_wider_head() -> None:
     sizes = Sizes(dim=16, heads=2, layers=1)
     model = build_classifier(cell, sizes, vocab_size=9, classes=3, seed=0)
     assert model.head[-1].in_features == 4 * 16
+
+
+@pytest.mark.parametrize("pool", registry().labels("pool"))
+def test_padding_may_stand_on_any_side_with_every_encoding(pool: str) -> None:
+    """Behind the text, before it, on both sides and inside of it, it changes nothing."""
+    ids = torch.randint(1, 30, (1, 4), generator=torch.Generator().manual_seed(0))
+    places = torch.tensor([[0, 1, 2, 3], [3, 4, 5, 6], [1, 2, 3, 4], [0, 2, 3, 6]])
+    padded = torch.full((4, 7), 9).scatter(1, places, ids.expand(4, -1))
+    tokens = Tokens.of(torch.zeros(4, 7, dtype=torch.long).scatter(1, places, 1))
+    sizes = Sizes(dim=8, layers=1, heads=2, ffn_dim=8, max_length=8)
+    for pe in registry().labels("pe"):
+        names = {"attention": "fused", "pe": pe, "norm": "layer", "ffn": "none", "block": "pre"}
+        cell = Cell.parse(registry(), {**names, "pool": pool})
+        model = build_classifier(cell, sizes, vocab_size=30, classes=3, seed=0).eval()
+        alone, found = model(ids, Tokens.whole(4)), model(padded, tokens)
+        torch.testing.assert_close(found, alone.expand(4, -1), rtol=0, atol=1e-5, msg=pe)
