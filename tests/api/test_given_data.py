@@ -33,12 +33,22 @@ def record_of(data: Any, out: Path, small: dict[str, Any], **more: Any) -> Recor
     return record
 
 
+class Interchange:
+    """A frame of a library that pandas can read."""
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self.columns, self.__dataframe__ = frame.columns, frame.__dataframe__
+
+
 def test_every_form_of_the_same_rows_is_the_same_data(frames, small):
     by_file, _ = load_corpus(Registry(), small["data"])
     forms = {
         "DataFrame": frames,
         "lists": {s: (f.text.tolist(), f.label.tolist()) for s, f in frames.items()},
         "Series": {s: (f.text, f.label.to_numpy()) for s, f in frames.items()},
+        "dicts": {s: f.to_dict("records") for s, f in frames.items()},
+        "pairs": {s: list(zip(f.text, f.label, strict=True)) for s, f in frames.items()},
+        "Interchange": {s: Interchange(f) for s, f in frames.items()},
         "Table": {s: pyarrow.Table.from_pandas(f) for s, f in frames.items()},
         "DatasetDict": datasets.DatasetDict(
             {s: datasets.Dataset.from_pandas(f) for s, f in frames.items()}
@@ -47,7 +57,7 @@ def test_every_form_of_the_same_rows_is_the_same_data(frames, small):
     for name, form in forms.items():
         corpus, _ = load_corpus(Registry(), stored(form, {}))
         assert corpus.fingerprint == by_file.fingerprint, name
-        kind = "lists" if name == "Series" else name
+        kind = "lists" if name in ("Series", "dicts", "pairs") else name
         assert corpus.name.startswith(f"{kind}-102-rows-")
 
 
@@ -134,10 +144,16 @@ TEXTS = pd.DataFrame({"text": ["a", "b"] * 4, "label": [0, 1] * 4})
         (7, {}, "data is a int"),
         ([], {}, "data is an empty list"),
         (TEXTS.assign(text=["a", None] * 4), {}, "'text' is missing"),
+        (TEXTS.assign(label=[0, pd.NA] * 4), {}, r"'label' is missing \(4 of 8 rows\)$"),
+        ([("a", "x"), ("b", None)], {}, "^the lists, row 2: 'label' is missing"),
         ((["a", "b"], ["x"]), {}, "2 texts but 1 labels"),
         ({"test": (["a"], ["x"])}, {}, "there must be train"),
         (TEXTS[:0], {}, "empty"),
-        (pd.concat([TEXTS, TEXTS.text], axis=1), {}, "^data has two columns 'text'"),
+        (
+            pd.concat([TEXTS, TEXTS.text], axis=1),
+            {},
+            "^data has two .*'text', column 1 and 3",
+        ),
         # What is wrong with a frame is said of the frame.
         (TEXTS.rename(columns={"text": "body"}), {}, "^the DataFrame has no column 'text'"),
         (
@@ -150,7 +166,8 @@ TEXTS = pd.DataFrame({"text": ["a", "b"] * 4, "label": [0, 1] * 4})
         (TEXTS, {"delimiter": ";"}, "^--delimiter: for files, and the DataFrame is none"),
     ],
     ids=(
-        "number nothing missing lengths no-train empty twice column line half bytes delimiter"
+        "number nothing missing label pair lengths no-train empty twice column line half bytes "
+        "delimiter"
     ).split(),
 )
 def test_data_that_do_not_fit_are_one_line(data, more, says, small, tmp_path):

@@ -11,14 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from refused import refused
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, normalizers
 
 import zoo.data.encoding
 from zoo.data.cache import cached_entry
 from zoo.data.encoding import encode_labelled
-from zoo.data.sources.corpus import Corpus, Examples
+from zoo.data.sources.corpus import Corpus, Examples, is_blank
 from zoo.data.token_arrays import EncodedData, TokenArrays, joined
-from zoo.data.tokenizer import CLS
 
 WORDS = st.lists(st.sampled_from("the cat sat on a mat and so did dogs 東 ! é".split()), min_size=1)
 
@@ -136,11 +135,11 @@ def test_sizes_too_small_are_refused(tiny, vocab_size, max_length):
     refused(r"too small|no room", encode_labelled, tiny, vocab_size, max_length)
 
 
-def test_a_document_of_unprintable_characters_is_cls_alone(tiny):
-    odd = with_test(tiny, texts=["\x00\x01", "cat"])
-    documents = encode_labelled(odd, 60, 6).split("test")
-    tokenizer = Tokenizer.from_file(str(encode_labelled(odd, 60, 6).tokenizer_path))
-    assert ids_of(documents, 0) == [tokenizer.token_to_id(CLS)]
+def test_a_text_is_blank_where_the_tokenizer_leaves_nothing_of_it():
+    normalizer = normalizers.BertNormalizer(lowercase=True)
+    characters = [*map(chr, range(0x700)), "\u200b", "\ufe0f", "\ufffd", "東", "🦉"]
+    left = {c for c in characters if normalizer.normalize_str(c).split()}
+    assert {c for c in characters if not is_blank(c)} == left
 
 
 @settings(

@@ -47,6 +47,7 @@ def files(tmp_path_factory) -> Path:
         "new-articles.csv": ARTICLES.replace("text ", "new ").encode(),
         "articles.csv.gz": gzip.compress(ARTICLES.encode()),
         "messages.csv": ARTICLES.replace("text 3,", '"text 3,').encode(),
+        "from_spark.csv": ARTICLES.replace("text 3,", '"text \\"3\\"",').encode(),
         "european.csv": ARTICLES.replace(",", ";").replace("text", "text \u20ac").encode("cp1252"),
         "ag_news/train.csv": AG_NEWS.encode(),
         "ag_news/test.csv": AG_NEWS.replace("Body", "Test").encode(),

@@ -11,8 +11,6 @@ from sklearn.metrics import (
     confusion_matrix,
 )
 
-from zoo.cli import main
-
 
 def test_scores_equal_those_of_scikit_learn(trained, model, corpus, said, answer):
     texts, labels = held_out(corpus)
@@ -94,11 +92,18 @@ def test_labels_of_other_data_are_matched_by_name(trained, tmp_path, answer):
     assert found["classes"][2]["support"] == 9
 
 
-def test_a_class_that_the_model_was_not_trained_for_is_refused_in_one_line(
-    trained, tmp_path, capsys
+def test_a_class_that_the_model_was_not_trained_for_is_an_error_in_every_score(
+    trained, tmp_path, answer, said, refused_command
 ):
     rows = [[f"goal {n}", "sports" if n % 2 else "music"] for n in range(20)]
     data = write_csv(tmp_path / "other.csv", rows)
-    assert main(["evaluate", str(trained), "--data", str(data), "--split", "all"]) == 2
-    last = capsys.readouterr().err.splitlines()[-1]
-    assert "class 'sports', which the model was not trained for; did you mean 'sport'?" in last
+    words = ["evaluate", trained, "--data", data, "--split", "all"]
+    scores = answer(*words)
+    recalls = {row["label"]: (row["recall"], row["support"]) for row in scores["classes"]}
+    assert recalls["sports"] == (0, 10)
+    assert scores["accuracy"] == pytest.approx(recalls["music"][0] / 2)
+    assert {m["probability"] for m in scores["mistakes"] if m["label"] == "sports"} == {0}
+    says = "'sports' (10), which the model was not trained for"
+    assert f"{says}: errors in every score; did you mean 'sport'?" in said(*words).err
+    write_csv(data, rows[1::2])
+    assert f"{says}; did you mean 'sport'?" in refused_command(*words)

@@ -159,7 +159,7 @@ def test_a_file_of_one_text_is_scored_whole(saved, tmp_path, answer, refused_com
 @pytest.mark.parametrize(
     ("tags", "says"),
     [
-        ("B-PER B-ORG", "have a class 'B-ORG', which the model was not trained for"),
+        ("X-ORG B-ORG", "has 'B-ORG' (1) and 'X-ORG' (1), which the model was not trained for"),
         ("-100 -100", "no token of these data has a tag that counts"),
     ],
 )

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from refused import refused
 
-from zoo.data.sources.corpus import Pairs, Texts
+from zoo.data.sources.corpus import Corpus, Examples, Pairs, Texts
 from zoo.registry import CAPABILITIES, Registry
 from zoo.registry.loading import load
 from zoo.sweep.make_request import make_request
 from zoo.sweep.plan import make_plan
-from zoo.tasks.base import find_task, refuse_data, task_for
+from zoo.tasks.base import deduplicated, find_task, refuse_data, task_for
 
 PLUGIN = """
 from zoo import hookimpl
@@ -106,6 +106,17 @@ def test_registered_pairs_and_texts_are_read(registry):
 
     assert isinstance(load_data(registry, "rhymes", PairedTexts())[0], Pairs)
     assert isinstance(load_texts(registry, "book")[0], Texts)
+
+
+def test_what_duplicates_take_from_training_is_said():
+    train, test = Examples(["a", "b", "c"], [0, 1, 2]), Examples(["B", "d"], [1, 0])
+    notices: list[str] = []
+    deduplicated(Corpus("x", {"train": train, "test": test}, ["p", "q", "r"]), notices, keep=False)
+    dropped = "1 scored texts are also in the training split: dropped from training"
+    assert notices == [f"{dropped}, and with them the last training text of 'q'"]
+    two = Corpus("x", {"train": (["a", "b"], [0, 1]), "test": test}, ["p", "q"])
+    says = "x: train has the classes .'p'.; two are needed: 1 scored texts .*; --keep-duplicates"
+    refused(says, deduplicated, two, [], keep=False)
 
 
 def test_only_data_that_can_be_somewhere_pass_before_anything_is_read(registry, tmp_path):

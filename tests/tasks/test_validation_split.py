@@ -99,3 +99,5 @@ def test_the_only_text_of_a_class_is_trained_on():
     fit, held_out = held_out_rows(21, 0.25, [0] * 10 + [1] * 10 + [2])
     assert 20 in fit
     assert sorted([*fit, *held_out]) == list(range(21))
+    fit, held_out = held_out_rows(12, 0.1, [0, 1, 2] * 4)  # more classes than a tenth of the texts
+    assert (len(fit), len(held_out)) == (9, 3)

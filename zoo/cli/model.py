@@ -107,8 +107,8 @@ class Source:
         read.
         """
         from zoo.config.request import validated
-        from zoo.data.sources.frames import PIPE
         from zoo.data.sources.row_reader import UnlabelledTexts
+        from zoo.data.sources.tables import PIPE
 
         reader = validated(UnlabelledTexts, self.reading)
         if given:

@@ -38,7 +38,7 @@ def predict(saved: SavedModel, texts: tuple[str, ...], source: Source, as_json: 
     model: a note says so. For a tagger a file that ends in .conll holds a token in the first
     column of every line (in .conllu the second), and a blank line between two texts.
     """
-    from zoo.data.sources.frames import CONLL_ONLY, data_suffix
+    from zoo.data.sources.tables import CONLL_ONLY, data_suffix
 
     wanted = source.texts(texts)
     model = saved.open("predict")

@@ -67,6 +67,8 @@ def report(
         (place, read_profile(place, metric) or RunReport(read_run(place), reference, metric))
         for place in directories
     ]
+    if reference and (profiles := [str(p) for p, run in runs if not isinstance(run, RunReport)]):
+        raise ZooError(f"--reference: for one run, and {profiles[0]} holds several data sets")
     data: list[dict[str, Any]] = []
     for number, (directory, run) in enumerate(runs):
         written = write_tables(run, directory) if tables_only else write_report(run, directory)

@@ -10,7 +10,12 @@ from pydantic_core import PydanticCustomError
 
 # Words for delimiters that are hard to type or to see.
 DELIMITERS = {"tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
-TABLES_ONLY = ("delimiter", "header", "quotes")  # options that are for tables of text alone
+TABLES_ONLY = (
+    "delimiter",
+    "header",
+    "quotes",
+    "escape",
+)  # options that are for tables of text alone
 WORDS = {"\\t": "tab", **{character: word for word, character in DELIMITERS.items()}}
 
 M = TypeVar("M", bound=BaseModel)
@@ -96,6 +101,11 @@ class Reading(TextReading):
         default=True,
         description="Whether double quotes enclose fields of a table; otherwise they are plain "
         "characters.",
+    )
+    escape: bool = Field(
+        default=False,
+        description="A backslash escapes a quote in a field of a table, as Spark and MySQL write "
+        "it; otherwise a quote is written twice.",
     )
 
 

@@ -63,12 +63,6 @@ def entry(key: str, build: Callable[[Path], Mapping[str, Any] | None]) -> Path:
     return final
 
 
-def read_manifest(directory: Path) -> dict[str, Any]:
-    """What is said of an entry; OSError or ValueError where it cannot be read."""
-    about: dict[str, Any] = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
-    return about
-
-
 def file_digest(file: Path) -> str:
     """SHA-256 of a file in hex; OSError where it cannot be read."""
     with file.open("rb") as opened:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from zoo.data.cache import entry, read_manifest
+from zoo.data.cache import MANIFEST, entry
 from zoo.data.sources.corpus import SPLITS, Corpus, DataSet, Pairs, TaggedCorpus
 from zoo.errors import ZooError
 
@@ -43,9 +43,8 @@ class TokenArrays:
     @classmethod
     def of(cls, examples: Sequence[Sequence[int]], **columns: Any) -> Self:
         """The arrays of examples, each a list of ids; of columns, ints become int64."""
-        offsets = np.cumsum([0, *map(len, examples)], dtype=np.int64)
-        flat = itertools.chain.from_iterable(examples)
-        ids = np.fromiter(flat, dtype=np.int32, count=int(offsets[-1]))
+        ids = np.fromiter(itertools.chain.from_iterable(examples), dtype=np.int32)
+        offsets = _offsets([len(example) for example in examples])
         return cls(ids, offsets, {name: np.asarray(values) for name, values in columns.items()})
 
     def __len__(self) -> int:
@@ -96,8 +95,8 @@ def joined(parts: Sequence[TokenArrays]) -> TokenArrays:
     )
 
 
-def _offsets(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+def _offsets(lengths: Sequence[int] | npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    return np.cumsum([0, *lengths], dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -121,7 +120,7 @@ class EncodedData:
         """The encoded data in a directory; ZooError where there are none."""
         directory = Path(directory)
         try:
-            return cls(directory, **read_manifest(directory))
+            return cls(directory, **json.loads((directory / MANIFEST).read_text("utf-8")))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ZooError(f"{directory} holds no encoded data ({error})") from error
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,13 @@ def evaluate(
     scored = card.metrics.get("scored", "test")
     if name == card.data["name"] and (split in ("train", "all") or not scored):
         notices = [*notices, f"warning: the model was trained on texts of {name}"]
+    if unknown := Counter(label for label in _labels(examples) if label not in card.labels):
+        names = listed((f"'{label}' ({count})" for label, count in sorted(unknown.items())), 5)
+        known, hint = set(card.labels), nearest(min(unknown), card.labels)
+        what = f"{name} has {names}, which the model was not trained for"
+        if known.isdisjoint(_labels(examples)):
+            raise ZooError(f"{what}{hint}")
+        notices = [*notices, f"{what}: errors in every score{hint}"]
     metrics = task.metrics_from(registry, card.labels)
     return evaluate_examples(model, name, examples, metrics), metrics, notices
 
@@ -85,25 +93,21 @@ def evaluate_examples(
     """Predict every text and compare the prediction with its target, the name of a class.
 
     Of a tagger, the tokens of every text and a tag for each; None is a tag that does not count, and
-    tokens beyond the model's length are not scored. Raises ZooError for a class that the model does
-    not know.
+    tokens beyond the model's length are not scored. A class that the model does not know is a
+    class that it never predicts.
     """
     from sklearn.metrics import precision_recall_fscore_support
 
-    labels, is_tagger = model.labels, isinstance(model, TextTagger)
+    is_tagger = isinstance(model, TextTagger)
+    labels = [*model.labels, *sorted({*_labels(examples)}.difference(model.labels))]
     targets = examples.targets if is_tagger else [[target] for target in examples.targets]
     numbers: dict[Any, int] = {label: number for number, label in enumerate(labels)}
     numbers[None] = IGNORED
-    if unknown := set(itertools.chain.from_iterable(targets)) - numbers.keys():
-        label = min(unknown)
-        raise ZooError(
-            f"these data have a class '{label}', which the model was not trained for"
-            f"{nearest(label, labels)}"
-        )
     answers: Sequence[Any] = model.predict(examples.texts)
     codes, predicted, mistakes = list[Any](), list[Any](), list[dict[str, Any]]()
     for answer, own in zip(answers, targets, strict=True):
         shares = answer.distribution if is_tagger else np.array([[*answer.probabilities.values()]])
+        shares = np.pad(shares, ((0, 0), (0, len(labels) - shares.shape[1])))
         true, best = np.array([numbers[label] for label in own])[: len(shares)], shares.argmax(1)
         counts = true != IGNORED
         codes.append(true[counts])
@@ -146,6 +150,13 @@ def evaluate_examples(
             for group, outputs in scored.groups.items()
         },
     )
+
+
+def _labels(examples: Examples) -> Iterator[str]:
+    """The labels of texts, or of their tokens that count."""
+    for target in examples.targets:
+        own = target if isinstance(target, list) else [target]
+        yield from (label for label in own if label is not None)
 
 
 def _around(answer: TaggedText, place: int) -> str:

@@ -22,9 +22,9 @@ from pydantic import BaseModel, ConfigDict
 from zoo.config.metric_description import MetricDescription
 from zoo.config.settings import NO_PRETRAINING, Pretraining, Training
 from zoo.config.sizes import Sizes
-from zoo.data.sources.corpus import IGNORED, DataSet
+from zoo.data.sources.corpus import IGNORED, DataSet, labels_in
 from zoo.data.sources.load_data import HUB, find_registered, no_such_data
-from zoo.errors import ZooError
+from zoo.errors import ZooError, listed
 from zoo.registry import CAPABILITIES, Choice, Registry
 
 if TYPE_CHECKING:
@@ -326,11 +326,20 @@ def deduplicated(data: D, notices: list[str], *, keep: bool) -> tuple[D, int]:
 
     keep: leave them where they are. What was done becomes a notice.
     """
-    if duplicates := data.duplicates:
-        action = "kept" if keep else "dropped from training"
-        both = f"{duplicates} scored texts are also in the training split: {action}"
-        notices.append(both)
-    return (data if keep else data.without_duplicates()), duplicates
+    duplicates = data.duplicates
+    both = f"{duplicates} scored texts are also in the training split"
+    try:
+        clean = data if keep else data.without_duplicates()
+    except ZooError as error:
+        hint = "; --keep-duplicates trains on them too" if data.labels else ""
+        raise ZooError(f"{error}: {both}{hint}") from error
+    if duplicates:
+        lost = sorted(labels_in(data.train) - labels_in(clean.train))
+        notices.append(f"{both}: {'kept' if keep else 'dropped from training'}")
+        if lost:
+            names = listed(f"'{data.label_names[label]}'" for label in lost)
+            notices[-1] += f", and with them the last training text of {names}"
+    return clean, duplicates
 
 
 def loaded(source: DataSet, encoded: EncodedData, notices: list[str], **about: Any) -> Loaded:

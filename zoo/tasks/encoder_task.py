@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -211,8 +212,8 @@ def by_group(groups: Sequence[str]) -> Mapping[str, np.ndarray]:
 def held_out_rows(number: int, share: float, classes: Sequence[int] | None = None) -> Rows:
     """Rows to train on and rows to hold out, in order: the same for every cell and seed.
 
-    classes: of the rows; each class is then in both parts with its share. The only row of a class
-    is trained on.
+    classes: of the rows; each class then has its share, of which there is a row a class at least.
+    The only row of a class is trained on.
     """
     if classes is not None:
         from sklearn.model_selection import train_test_split
@@ -220,9 +221,9 @@ def held_out_rows(number: int, share: float, classes: Sequence[int] | None = Non
         rows, labels = np.arange(number), np.asarray(classes)
         _, places, counts = np.unique(labels, return_inverse=True, return_counts=True)
         only = counts[places] == 1
-        parts = train_test_split(
-            rows[~only], test_size=share, random_state=0, stratify=labels[~only]
-        )
+        rest = labels[~only]
+        held_out = max(math.ceil(share * len(rest)), len(np.unique(rest)))
+        parts = train_test_split(rows[~only], test_size=held_out, random_state=0, stratify=rest)
         parts = np.append(parts[0], rows[only]), parts[1]
     else:
         order, count = np.random.default_rng(0).permutation(number), max(1, round(share * number))

@@ -27,7 +27,7 @@ from zoo.data.sources.load_data import load_texts
 from zoo.data.sources.row_reader import LabelledTexts
 from zoo.data.tokenizer import byte_lengths
 from zoo.errors import ZooError
-from zoo.registry import Choice, Registry
+from zoo.registry import BUILT_IN, Choice, Registry
 from zoo.registry.declarations import part
 from zoo.tasks.base import (
     TRAIN,
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from zoo.data.token_arrays import EncodedData
     from zoo.training.device import Runtime
 
-DEFAULT_DATA = "newswire"
+DEFAULT_DATA = f"{BUILT_IN}:newswire"
 EVALUATION_BATCH = 128
 
 

@@ -12,12 +12,12 @@ from zoo.data.sources.corpus import IGNORED, TaggedCorpus
 from zoo.data.sources.load_data import load_data
 from zoo.data.sources.row_reader import TaggedTexts
 from zoo.errors import ZooError
-from zoo.registry import Choice, Registry
+from zoo.registry import BUILT_IN, Choice, Registry
 from zoo.registry.declarations import part
 from zoo.tasks.base import Evaluation, Loaded, TaskSetup
 from zoo.tasks.encoder_task import EncoderOptions, EncoderTask, Read, by_group
 
-DEFAULT_DATA = "recall"
+DEFAULT_DATA = f"{BUILT_IN}:recall"  # whatever is called recall here
 
 
 class TagOptions(EncoderOptions):

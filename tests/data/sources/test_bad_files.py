@@ -22,7 +22,19 @@ from zoo.errors import DataError
         ("a.csv", "text,kind\nx,1\n", r"no column 'label' \(--label-column\).*There is: text, kin"),
         ("a.csv", "x,1\ny,2\n", "say --no-header if its first line is no header"),
         ("a.csv", "text;label\nx;1\n", "and --delimiter if another character divides"),
-        ("a.csv", "text,label,text\nx,1,y\n", "a.csv has two columns 'text'"),
+        ("a.csv", "text,label,text\nx,1,y\n", "a.csv has two columns 'text', column 1 and 3"),
+        (
+            "a.jsonl",
+            '{"text": "x", "label": 1, "text": "y"}',
+            "broken JSON: an object has two",
+        ),
+        ("a.jsonl", '{"text": "x", "label": ["a", "b"]}', "a whole number, and not several"),
+        ("a.txt", "__label__a __label__b x\n", "a.txt is of no format the zoo reads"),
+        (
+            "a.csv",
+            'text,label\n"the \\"oh\\"",1\n',
+            r'line 2: a quoted field is broken .*; 1 line .* \\": if a backslash .* --escape',
+        ),
         ("a.csv", "text,label\nx,1\n ,2\n", "a.csv, line 3: 'text' is empty"),
         ("a.csv", "text,label\nx,1\ny\n", "a.csv, line 3: 'label' is missing"),
         (
@@ -150,13 +162,16 @@ def test_every_problem_is_named_at_once(tmp_path):
     problems = refused("", read, path, **columns).problems
     wanted = (
         "line 5, line 42, line 43, line 52, line 62 and 2 more: 'category' is missing (7 of 92",
-        "line 9: 'message' is empty; --drop-bad-rows leaves such rows out",
-        "labels that differ in case or spaces only: 'Billing' (26) and 'billing' (2)",
+        "line 9: 'message' is empty",
+        "labels that differ in case, spaces or alphabet only: 'Billing' (26) and 'billing' (2)",
         "2 classes have only one document, 'Legal' (line 92) and 'Press' (line 93)",
     )
     assert len(problems) == len(wanted)
     assert all(said in problem for said, problem in zip(wanted, problems, strict=True))
+    assert "--drop" not in "".join(problems)  # it would take one row in eleven
     assert len(refused("", read, path, **columns, drop_bad_rows=True).problems) == 2
+    path.write_text(rows(39) + " ,a\n")
+    refused("line 41: 'text' is empty; --drop-bad-rows leaves such rows out", read, path)
 
 
 def test_broken_rows_are_left_out_where_asked_counted_and_named(tmp_path):
@@ -187,27 +202,34 @@ def test_joined_columns_may_be_empty_but_not_all(tmp_path):
     refused("line 3: 'title' and 'body' are empty", read, path, text_column="title,body")
 
 
-@pytest.mark.parametrize("labels", [["e mail", "email"], ["Кино", "кино"], ["a b", " A B"]])
-def test_labels_that_differ_in_case_or_spaces_only_are_refused(tmp_path, labels):
+@pytest.mark.parametrize(
+    "labels", [["e mail", "email"], ["Кино", "кино"], ["a b", " A B"], ["cat", "c\u0430t"]]
+)
+def test_labels_that_look_alike_are_refused(tmp_path, labels):
     first, other = labels
     names = [first] * 9 + [other] * 4 + ["other"] * 8
     path = tmp_path / "x.csv"
     path.write_text("text,label\n" + "".join(f"t {n},{name}\n" for n, name in enumerate(names)))
-    says = rf"case or spaces only: '{first.strip()}' \(9\) and '{other.strip()}' \(4\)"
+    alphabet = ", with CYRILLIC SMALL LETTER A" if first == "cat" else "$"
+    says = rf"alphabet only: '{first.strip()}' \(9\) and '{other.strip()}' \(4\){alphabet}"
     refused(says, read, path)
 
 
 def test_labels_that_differ_by_what_nobody_sees_are_one(tmp_path):
-    names = ["a", "a\u200b", "\u202aa", "\uff41", "1", "1.0", "1", "1"] * 2
+    names = ["a", "a\u200b", "\u202aa", "\uff41", "1", "1.0", "True", "true"] * 2
     path = tmp_path / "x.csv"
     path.write_text("text,label\n" + "".join(f"t {n},{name}\n" for n, name in enumerate(names)))
-    assert read(path)[0].label_names == ["1", "a"]
+    corpus, notices = read(path)
+    assert corpus.label_names == ["1", "a", "true"]
+    said = r"x.csv: 10 labels read in plain form, such as 'a\u200b' (line 3) as 'a'"
+    assert said in notices
+    assert said in corpus.notes["reading"]
 
 
 def test_a_text_of_nothing_to_see_is_empty_and_a_label_is_no_text(tmp_path):
     path = tmp_path / "x.csv"
-    path.write_text(rows() + "\u200b\u202a,a\n")
-    refused("line 10: 'text' is empty", read, path)
+    path.write_text(rows() + "\u200b\u202a,a\n\x01\u0301,a\n")
+    refused("line 10 and line 11: 'text' is empty", read, path)
     says = "'label' is both --text-column and --label-column|--label-column and --text-column"
     refused(says, read, path, text_column="text,label")
 
@@ -233,12 +255,18 @@ def two_files(folder: Path) -> None:
         (folder / name).write_text(rows())
 
 
+def two_validations(folder: Path) -> None:
+    for name in ("train.csv", "dev.csv", "valid.csv"):
+        (folder / name).write_text(rows())
+
+
 @pytest.mark.parametrize(
     ("make", "complaint"),
     [
         (one_class, r"train has the classes \['sad'\]; two are needed"),
         (two_names, "label 0 has two names in 'label_text'"),
         (two_files, "two files or folders for the train split: train.csv and train.jsonl"),
+        (two_validations, "two files or folders for the validation split: dev.csv and valid.csv"),
         (lambda folder: (folder / "data.csv").write_text(rows()), "no train file.*: data.csv"),
         (lambda folder: None, "no train file.*there is: no data file"),
     ],

@@ -139,7 +139,22 @@ def test_what_one_split_alone_has_is_said_and_a_part_of_the_data(tmp_path):
     write(tmp_path / "test.csv", {"neg": 2, "angry": 1}, "test")
     corpus, notices = read(tmp_path)
     assert corpus.label_names == ["angry", "neg", "pos", "unsup"]
-    assert notices == ["only train has 'pos' and 'unsup'", "only test has 'angry'"]
+    assert notices == [
+        "train has 'pos' (4) and 'unsup' (1), which test lacks",
+        "test has 'angry' (1), which train lacks: errors in every score",
+    ]
+
+
+def test_files_without_a_class_are_left_out_with_a_line(tmp_path):
+    """As the IMDb reviews come: texts without labels, and lists of addresses beside the folders."""
+    for place in ("train/neg/1", "train/pos/1", "train/unsup/1", "train/unsup/2", "train/urls",
+                  "test/neg/1", "test/pos/1", "README"):  # fmt: skip
+        file = tmp_path / f"{place}.txt"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"text of {place}")
+    corpus, notices = read(tmp_path)
+    assert corpus.label_names == ["neg", "pos"]
+    assert notices == ["train: unsup (2) and urls.txt left out, for there are no labels"]
 
 
 def test_tagged_texts_have_a_validation_split_too(tmp_path):

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from reading import read, rows, rows_of
 from refused import refused
 
-from zoo.data.sources.frames import decode, delimited
 from zoo.data.sources.row_reader import UnlabelledTexts
+from zoo.data.sources.tables import decode, delimited
 
 FILES = Path(__file__).parents[1] / "files"
 LAYOUTS = tomllib.loads((FILES / "layouts.toml").read_text(encoding="utf-8"))
@@ -77,7 +77,8 @@ def test_labels_that_are_numbers_go_by_their_values_and_take_their_names(tmp_pat
     assert read(path)[0].label_names == ["low", "high"]
 
 
-CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=8)
+CHARACTERS = st.characters(codec="utf-8", exclude_characters="\0\r") | st.sampled_from('\\",')
+CELLS = st.text(CHARACTERS, max_size=8)
 TABLES = st.integers(1, 4).flatmap(
     lambda width: st.lists(
         st.lists(CELLS, min_size=width, max_size=width).filter(any), min_size=1, max_size=6
@@ -86,16 +87,27 @@ TABLES = st.integers(1, 4).flatmap(
 
 
 @quick
-@given(TABLES, st.sampled_from([",", "\t", ";", "|"]), st.sampled_from(["\n", "\r\n"]))
-def test_whatever_the_csv_module_writes_comes_back(table, delimiter, end):
+@given(TABLES, st.sampled_from([",", "\t", ";"]), st.sampled_from(["\n", "\r\n"]), st.booleans())
+def test_whatever_the_csv_module_writes_comes_back(table, delimiter, end, escape):
     written = io.StringIO()
-    csv.writer(written, delimiter=delimiter, lineterminator=end).writerows(table)
+    how = {"doublequote": False, "escapechar": "\\"} if escape else {}
+    csv.writer(written, delimiter=delimiter, lineterminator=end, **how).writerows(table)
     text = written.getvalue()
-    frame = delimited("x", text, delimiter, header=False).frame
-    assert frame.to_numpy().tolist() == table
-    starts = [int(place.removeprefix("line ")) for place in frame.index]
+    made = delimited("x", text, delimiter, header=False, escape=escape).rows
+    assert [list(row.values()) for row in made.values()] == table
+    starts = [int(place.removeprefix("line ")) for place in made]
     assert starts == sorted(starts)
     assert (starts[0], starts[-1] <= text.count("\n")) == (1, True)
+
+
+def test_a_backslash_escapes_a_quote_where_asked_and_is_said_where_not(tmp_path):
+    path = tmp_path / "spark.csv"
+    path.write_text("text,label\n" + '"he said \\"no, it is\\" in C:\\dir",a\n"x",b\n' * 4)
+    assert rows_of(path, escape=True)[:2] == [('he said "no, it is" in C:\\dir', "a"), ("x", "b")]
+    path.write_text(rows() + '"the \\oh\\""",a\n')
+    (text, _), notice = rows_of(path)[-1], read(path)[1][0]
+    assert text == 'the \\oh\\"'
+    assert notice.startswith('spark.csv, line 10: \\" is a backslash and a quote; if a backslash')
 
 
 @quick

@@ -10,8 +10,9 @@ from refused import refused
 
 from zoo.config.request import validated
 from zoo.data.sources.corpus import Corpus
-from zoo.data.sources.load_data import load_corpus
+from zoo.data.sources.load_data import DEFAULT_PAIRS, find_registered, load_corpus
 from zoo.registry import Owner, Register, Registry
+from zoo.tasks import lm, tag
 from zoo.tasks.classify import Classify, ClassifyOptions
 
 
@@ -56,6 +57,9 @@ def test_what_exists_as_a_path_is_the_path(registry, working_directory):
     assert says in load_corpus(registry, "newswire")[1]
     built_in, _ = load_corpus(registry, "encoder-zoo:newswire(train=10, test=5)")
     assert built_in.label_names[0] == "arts"
+    for default in (DEFAULT_PAIRS, lm.DEFAULT_DATA, tag.DEFAULT_DATA):  # whatever is here
+        (working_directory / default.rpartition(":")[2]).mkdir(exist_ok=True)
+        assert find_registered(registry, default)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fakehub import hub_of
-from reading import read, read_tagged
+from reading import read, read_tagged, tag_reader
 from refused import refused
 
 from zoo.data.sources.corpus import IGNORED
@@ -34,6 +34,9 @@ def test_columns_of_conll_u_have_names(tmp_path):
     renamed = tmp_path / "universal.txt"  # the ids of its words say what it is
     renamed.write_text(path.read_text())
     assert read_tagged(renamed, test=str(path))[0].train == usual.train
+    renamed.write_text("1-2 can't _\n1 ca AUX\n2 n't PART\n2.1 go VERB\n")  # and of fewer columns
+    examples, _ = tag_reader(tokens_column="2", tags_column="3").examples(renamed)
+    assert examples.texts == [["ca", "n't"]]
     says = "no column 'POS'.*There is: ID, FORM, LEMMA, UPOS, XPOS"
     refused(says, read_tagged, path, tags_column="POS")
 

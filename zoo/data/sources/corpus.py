@@ -139,37 +139,32 @@ class Labelled(DataSet):
             raise ZooError(f"{self.name}: two {self.labels} have one name: {self.label_names}")
         if self.chance is not None and not 0 <= self.chance <= 1:
             raise ZooError(f"{self.name}: chance is a share from 0 to 1, not {self.chance!r}")
-        for name in (TRAIN, TEST):
-            if name not in self.splits:
-                raise ZooError(f"{self.name}: there is no {name} split")
-        seen = {name: self._check(name, split) for name, split in self.splits.items()}
-        if len(seen[TRAIN]) < 2:
-            names = [self.label_names[label] for label in seen[TRAIN]]
+        for name in {TRAIN, TEST} - self.splits.keys():
+            raise ZooError(f"{self.name}: there is no {name} split")
+        for name, split in self.splits.items():
+            self._check(f"{self.name}: {name}", *split)
+        if len(trained := labels_in(self.train)) < 2:
+            names = [self.label_names[label] for label in trained]
             raise ZooError(f"{self.name}: train has the {self.labels} {names}; two are needed")
 
-    def _check(self, name: str, split: Examples) -> set[int]:
-        """The labels of a split; ZooError where a text, a label or a group does not fit."""
-        what = f"{self.name}: {name}"
-        texts, labels, groups = split
+    def _check(self, what: str, texts: Any, labels: Any, groups: Any) -> None:
+        """ZooError where a text, a label or a group of a split does not fit."""
         if not len(texts) == len(labels) == len(groups or texts) > 0:
             counts = f"{len(texts)} texts, labels of {len(labels)} and {len(groups)} groups"
             raise ZooError(f"{what} has {counts}")
         for number, group in enumerate(groups, start=1):
             check_text(f"the group of {what} text {number}", group)
-        seen: set[int] = set()
         for number, (text, label) in enumerate(zip(texts, labels, strict=True), start=1):
-            own = self._checked(f"{what} text {number}", text, label)
-            for each in own:
+            place = f"{what} text {number}"
+            for each in self._labels_of(place, text, label):
                 # numpy's integers and booleans would not survive a JSON file.
                 if type(each) is not int or not 0 <= each < len(self.label_names):
                     known = f"labels are int from 0 to {len(self.label_names) - 1}"
-                    raise ZooError(f"{what} text {number} has the label {each!r}; {known}")
-            seen.update(own)
-        if not seen:
+                    raise ZooError(f"{place} has the label {each!r}; {known}")
+        if not labels_in(Examples(texts, labels)):
             raise ZooError(f"{what}: every tag is {IGNORED}, so that nothing is scored")
-        return seen
 
-    def _checked(self, what: str, text: Any, label: Any) -> list[Any]:
+    def _labels_of(self, what: str, text: Any, label: Any) -> list[Any]:
         """The labels of a text; ZooError for what is no text."""
         check_text(what, text)
         return [label]
@@ -186,7 +181,7 @@ class TaggedCorpus(Labelled):
 
     labels = "tags"
 
-    def _checked(self, what: str, text: Any, label: Any) -> list[Any]:
+    def _labels_of(self, what: str, text: Any, label: Any) -> list[Any]:
         check_tokens(what, text, label)
         return [tag for tag in label if type(tag) is not int or tag != IGNORED]
 
@@ -199,26 +194,35 @@ class Texts(DataSet):
     """Texts to train on and, as ``validation``, texts to score; they have no targets."""
 
 
+def labels_in(examples: Examples) -> set[int]:
+    """The labels of texts, or of their tokens; without ``IGNORED``."""
+    lists = (target if isinstance(target, list) else [target] for target in examples.targets)
+    return set(itertools.chain.from_iterable(lists)) - {IGNORED}
+
+
 def check_tokens(what: str, tokens: Sequence[object], tags: Sequence[object]) -> None:
-    """ZooError where a text has no tokens, not one tag per token, or a token that is no text."""
+    """ZooError where a text has no tokens, not one tag per token, or a token that is no text.
+
+    A token of nothing to see is one, and is unknown to every tokenizer.
+    """
     if not tokens:
         raise ZooError(f"{what} has no tokens")
     if len(tokens) != len(tags):
         raise ZooError(f"{what} has {len(tokens)} tokens but {len(tags)} tags")
     for place, token in enumerate(tokens, start=1):
-        check_text(f"{what}: token {place}", token)
+        if not check_string(f"{what}: token {place}", token).strip():
+            raise ZooError(f"{what}: token {place} is empty")
 
 
 def check_text(what: str, text: object) -> None:
     """ZooError where a value is not a text, is blank, or has a lone surrogate."""
-    check_string(what, text)
-    if is_blank(text):
+    if is_blank(check_string(what, text)):
         raise ZooError(f"{what} is empty")
 
 
-def check_string(what: str, value: object) -> None:
-    """ZooError where a value is not a text, or has a lone surrogate, which cannot be encoded."""
-    if value is None:
+def check_string(what: str, value: object) -> str:
+    """The text; ZooError where it is none, or has a lone surrogate, which cannot be encoded."""
+    if is_missing(value):
         raise ZooError(f"{what} is missing")
     if not isinstance(value, str):
         raise ZooError(f"{what} is not text but a {type(value).__name__}")
@@ -228,11 +232,21 @@ def check_string(what: str, value: object) -> None:
         raise ZooError(
             f"{what} holds half a character (a lone surrogate) at position {error.start}"
         ) from error
+    return value
 
 
-def is_blank(text: Any) -> bool:
-    """Whether nothing of a text can be seen: it has only spaces and characters of category Cf."""
-    return all(c.isspace() or unicodedata.category(c) == "Cf" for c in text)
+def is_missing(value: object) -> bool:
+    """Whether it is None or NaN."""
+    return value is None or value != value
+
+
+def is_blank(text: str) -> bool:
+    """Whether nothing of a text can be read: tokenizers leave all of it out.
+
+    It has only spaces, characters of control, format or private use, and marks without a letter.
+    """
+    unread = ("Cc", "Cf", "Co", "Cs", "Mn")
+    return all(c.isspace() or unicodedata.category(c) in unread or c == "\ufffd" for c in text)
 
 
 def plain_words(text: str) -> str:

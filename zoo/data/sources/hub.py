@@ -9,16 +9,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from zoo.data.sources.corpus import Corpus
-from zoo.data.sources.frames import SPLIT_NAMES, Table
 from zoo.data.sources.row_reader import NAMES_COLUMN, LabelledTexts, RowReader
+from zoo.data.sources.tables import SPLIT_NAMES, Table, numbered
 from zoo.errors import ZooError, one_line
 from zoo.files import scratch_directory
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _REPOSITORY = re.compile(r"(?P<id>[\w.-]+(?:/[\w.-]+)?)(?:@(?P<revision>[\w./-]+))?")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -61,10 +58,9 @@ def load(repository: str, reader: RowReader, *, name: str = "") -> tuple[Any, li
             splits: Any = datasets.load_dataset(str(folder), cache_dir=str(scratch))
             for called, data in splits.items():
                 split = SPLIT_NAMES.get(called, called)
-                rows = named_frame(data, label_column).to_dict("records")
-                numbered = {f"row {number}": row for number, row in enumerate(rows, start=1)}
                 if split in SPLIT_NAMES and split not in tables:
-                    tables[split] = [Table.of(f"{name}, {called}", numbered)]
+                    rows = named_rows(data, label_column)
+                    tables[split] = [numbered(f"{name}, {called}", rows)]
     except Exception as error:  # the client and datasets raise many kinds
         # Of a file that it cannot read, datasets says why only in the cause.
         is_vague = type(error).__name__ == "DatasetGenerationError"
@@ -116,22 +112,21 @@ def _downloaded(repository: str, revision: str) -> Path:
         return download(cached=False)
 
 
-def named_frame(data: Any, label_column: str) -> pd.DataFrame:
+def named_rows(data: Any, label_column: str) -> list[dict[str, Any]]:
     """The rows of a ``datasets.Dataset``, with the names that its features give to numbers.
 
     Names take the place of the numbers in lists; those of labels are in the column ``label_text``.
     """
-    import pandas as pd
-
-    frame = pd.DataFrame(data.to_list(), columns=data.column_names, dtype=object)
+    rows: list[dict[str, Any]] = data.to_list()
     for column, feature in data.features.items():
         names = dict(enumerate(getattr(feature, "names", None) or []))
         of_items = dict(enumerate(getattr(getattr(feature, "feature", None), "names", None) or []))
-        if of_items:
-            frame[column] = [[of_items.get(i, i) for i in row or []] for row in frame[column]]
-        if names and column == label_column and NAMES_COLUMN not in data.features:
-            frame[NAMES_COLUMN] = [names.get(label) for label in frame[column]]
-    return frame
+        for row in rows:
+            if of_items:
+                row[column] = [of_items.get(item, item) for item in row[column] or []]
+            if names and column == label_column and NAMES_COLUMN not in data.features:
+                row[NAMES_COLUMN] = names.get(row[column])
+    return rows
 
 
 @contextlib.contextmanager

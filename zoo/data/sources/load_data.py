@@ -25,9 +25,10 @@ from zoo.data.sources.corpus import (
     Examples,
     Pairs,
     Texts,
+    is_blank,
 )
-from zoo.data.sources.frames import data_suffix, read_text
 from zoo.data.sources.row_reader import LabelledTexts, RowReader
+from zoo.data.sources.tables import data_suffix, read_text, refuse_twins
 from zoo.errors import ZooError, listed, nearest, one_line
 from zoo.registry import Choice, Registry
 from zoo.registry.component import BUILT_IN
@@ -35,7 +36,7 @@ from zoo.registry.component import BUILT_IN
 if TYPE_CHECKING:
     import pandas as pd
 
-DEFAULT, FALLBACK, DEFAULT_PAIRS = "bbc-news", "newswire", "reverse"
+DEFAULT, FALLBACK, DEFAULT_PAIRS = "bbc-news", "newswire", f"{BUILT_IN}:reverse"
 HUB = "hub:"
 TENTH = 10
 LABELLED_TEXTS = LabelledTexts()
@@ -76,15 +77,14 @@ def load_data(registry: Registry, spec: str, reader: RowReader) -> tuple[Any, li
         if flags := reader.flags(type(reader)):
             raise ZooError(f"{listed(flags)}: for files and hub: data, and '{spec}' is neither")
         return build_registered(choice, reader.kind), []
-    path, source = Path(spec).expanduser(), f"'{spec}'"
-    if not spec.startswith(HUB):
-        if not spec or not path.exists():
-            raise no_such_data(registry, spec, pairs=reader.kind is Pairs)
-        source = given_as(path)
+    path, is_of_hub = Path(spec).expanduser(), spec.startswith(HUB)
+    if not is_of_hub and not (spec and path.exists()):
+        raise no_such_data(registry, spec, pairs=reader.kind is Pairs)
+    source = f"'{spec}'" if is_of_hub else given_as(path)
     of_files = [flag for flag in reader.flags(Reading) if flag != "--drop-bad-rows"]
     if source and of_files:
         raise ZooError(f"{listed(of_files)}: for files, and {source} is none")
-    if spec.startswith(HUB):
+    if is_of_hub:
         from zoo.data.sources import hub
 
         return hub.load(spec.removeprefix(HUB), reader)
@@ -133,7 +133,7 @@ def read_plain_text(path: Path, encoding: str = "") -> Texts:
     training text.
     """
     text = read_text(path, encoding)
-    if not text.strip():
+    if is_blank(text):
         raise ZooError(f"{path} is empty: there is no text to train on")
     cut = len(text) - max(1, len(text) // TENTH)
     line_end = text.find("\n", cut)
@@ -183,19 +183,20 @@ def no_such_data(registry: Registry, spec: str, *, pairs: bool = False) -> ZooEr
 def stored(data: Any, options: Mapping[str, Any]) -> Any:
     """What ``--data`` takes in place of data that Python holds; anything else as it is.
 
-    data: a DataFrame of pandas or polars, a ``datasets.Dataset``, a ``pyarrow.Table``, a pair of
-    lists (texts, labels), or a mapping of these by split, such as a DatasetDict; a list of data
-    sets may hold them too. options: of the task, among them the names of columns. Raises ZooError
-    for data of another form.
+    data: a DataFrame, or whatever pandas can make one of (of polars, a ``datasets.Dataset``, a
+    ``pyarrow.Table``); a list of dicts, or of pairs ``(text, label)``; a pair of lists ``(texts,
+    labels)``; or a mapping of these by split, such as a DatasetDict. A list of data sets may hold
+    them too. options: of the task, among them the names of columns. Raises ZooError for data of
+    another form.
     """
+    if data is None or isinstance(data, str | Path):
+        return data
     if isinstance(data, list | tuple) and not data:
         raise ZooError("data is an empty list: name a data set, or leave it out for the task's own")
-    if isinstance(data, list | tuple) and not _is_pair(data):
+    if isinstance(data, list | tuple) and _rows(data, options) is None:
         return [stored(each, options) for each in data]
     if isinstance(data, Mapping) and isinstance(data.get("name"), str):
         return data  # a table of a suite
-    if data is None or isinstance(data, str | Path):
-        return data
     parts = dict(data) if isinstance(data, Mapping) else {TRAIN: data}
     if TRAIN not in parts or not set(parts) <= {*SPLITS, "unsupervised"}:
         raise ZooError(
@@ -222,45 +223,57 @@ def given_as(path: Path) -> str:
     return f"the {match[1]}" if match and path.parent == cache_directory() else ""
 
 
-def _is_pair(data: Any) -> bool:
-    """Whether it is (texts, labels), and not a list of data sets."""
-    if len(data) != 2 or any(isinstance(each, str | Path | Mapping) for each in data):
-        return False
-    if isinstance(data, list) and all(isinstance(o, tuple) and _is_pair(o) for o in data):
-        return False  # two pairs
-    frames = ("columns", "column_names")
-    return all(hasattr(o, "__len__") and not any(hasattr(o, f) for f in frames) for o in data)
+def _rows(data: Any, options: Mapping[str, Any]) -> list[dict[str, Any]] | None:
+    """The rows of a list of dicts or of pairs, or of a pair of lists; None for other lists."""
+    if all(isinstance(row, Mapping) and not {"name", TRAIN} & row.keys() for row in data):
+        return list(data)
+    are_tuples = isinstance(data, list) and all(isinstance(row, tuple) for row in data)
+    if are_tuples and all(len(row) == 2 and isinstance(row[0], str) for row in data):
+        data = tuple(zip(*data, strict=True))
+    elif are_tuples or len(data) != 2 or not all(map(_is_column, data)):
+        return None
+    texts, labels = map(list, data)
+    if len(texts) != len(labels):
+        raise ZooError(f"data has {len(texts)} texts but {len(labels)} labels")
+    tagged = bool(texts) and not isinstance(texts[0], str) and hasattr(texts[0], "__len__")
+    names = ("tokens_column", "tags_column") if tagged else ("text_column", "label_column")
+    columns = [str(options.get(name) or name.removesuffix("_column")) for name in names]
+    return [dict(zip(columns, row, strict=True)) for row in zip(texts, labels, strict=True)]
+
+
+def _is_column(values: Any) -> bool:
+    """Whether it is a list of texts or of labels, and no data set."""
+    is_frame = hasattr(values, "columns") or hasattr(values, "column_names")
+    return hasattr(values, "__len__") and not is_frame and not isinstance(values, str | Mapping)
 
 
 def _frame(data: Any, options: Mapping[str, Any]) -> pd.DataFrame:
-    """The rows of a frame, a data set or a pair of lists."""
+    """The rows of a frame, a data set or a list; columns are named by text."""
     import pandas as pd
 
-    if isinstance(data, list | tuple) and _is_pair(data):
-        texts, labels = map(list, data)
-        if len(texts) != len(labels):
-            raise ZooError(f"data has {len(texts)} texts but {len(labels)} labels")
-        tagged = bool(texts) and not isinstance(texts[0], str) and hasattr(texts[0], "__len__")
-        names = ("tokens_column", "tags_column") if tagged else ("text_column", "label_column")
-        columns = [str(options.get(name) or name.removesuffix("_column")) for name in names]
-        return pd.DataFrame(dict(zip(columns, (texts, labels), strict=True)), dtype=object)
+    if isinstance(data, list | tuple) and (rows := _rows(data, options)) is not None:
+        return pd.DataFrame(rows, dtype=object)
     if hasattr(data, "column_names") and hasattr(data, "features"):
-        from zoo.data.sources.hub import named_frame
+        from zoo.data.sources.hub import named_rows
 
-        return named_frame(data, str(options.get("label_column") or "label"))
-    data = data.to_pandas() if hasattr(data, "to_pandas") else data
+        rows = named_rows(data, str(options.get("label_column") or "label"))
+        return pd.DataFrame(rows, columns=None if rows else data.column_names, dtype=object)
+    if hasattr(data, "to_pandas"):
+        data = data.to_pandas()
+    elif hasattr(data, "__dataframe__") and not isinstance(data, pd.DataFrame):
+        data = pd.api.interchange.from_dataframe(data)
     if not isinstance(data, pd.DataFrame):
         raise ZooError(
             f"data is a {type(data).__name__}: give a name, a path, a DataFrame, a datasets."
-            "Dataset, a pyarrow.Table, a dict of splits, or a pair of lists (texts, labels)"
+            "Dataset, a pyarrow.Table, a dict of splits, a list of dicts, or a pair of lists "
+            "(texts, labels)"
         )
     return data.rename(columns=str)
 
 
 def _json(frame: pd.DataFrame) -> str:
     """A frame as a JSON array of its rows; missing values are null."""
-    for column in frame.columns[frame.columns.duplicated()]:
-        raise ZooError(f"data has two columns '{column}'")
+    refuse_twins("data", list(frame.columns))
     if held := next((v for v in frame.to_numpy().ravel() if isinstance(v, bytes)), None):
         raise ZooError(f"data holds bytes, {held[:20]!r}: decode them to text")
     how: Any = {"orient": "records", "date_format": "iso", "default_handler": str}

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from bisect import bisect
 from collections.abc import Sequence
 from functools import cache
 from itertools import accumulate, pairwise
@@ -69,8 +70,7 @@ def vocabulary() -> tuple[dict[str, Words], dict[str, list[list[str]]]]:
 
     A sentence is its words; a slot is its letter, and only slots are upper case.
     """
-    path = Path(__file__).with_name("newswire.toml")
-    file = tomllib.loads(path.read_text(encoding="utf-8"))
+    file = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
     words = {"names": {**invented_names(file["names"]), "T": file["times"]["phrases"].split()}}
     for source, lists in {**file["topics"], "shared": file["shared"]}.items():
         nouns, adjectives, verbs, roles = (
@@ -107,21 +107,18 @@ def gerund(verb: str) -> str:
 
 def _doubled(verb: str) -> str:
     """A verb of one syllable with a short vowel has its last consonant twice: planned, shipping."""
-    return verb + verb[-1] if re.fullmatch("[^aeiou]*[aeiou][bdglmnprt]", verb) else verb
+    return re.sub("^([^aeiou]*[aeiou])([bdglmnprt])$", r"\1\2\2", verb)
 
 
 def invented_names(parts: dict[str, Any]) -> Words:
     """Given names, surnames, organisations and places, the same for every seed of stories."""
     draw, names = Draw(0), dict[str, list[str]]()
-    syllable = [
-        parts["onsets"].split(),
-        parts["vowels"].split(),
-        ["", "", "", *parts["codas"].split()],
-    ]
+    onsets, vowels, codas = (parts[part].split() for part in ("onsets", "vowels", "codas"))
+    syllable = [onsets, vowels, ["", "", "", *codas]]
     for sort, (count, longest, endings) in parts["sorts"].items():
         different: dict[str, None] = {}
         while len(different) < count:
-            pieces = [draw.pick(part) for _ in range(1 + draw.below(longest)) for part in syllable]
+            pieces = [draw.pick(part) for part in syllable * (1 + draw.below(longest))]
             different["".join(pieces) + draw.pick(endings.split(","))] = None
         names[sort] = list(different)
     return names
@@ -145,14 +142,12 @@ class StoryWriter:
 
     def topic(self) -> int:
         """The topic of the next story."""
-        x = self.draw()
-        return sum(x >= bound for bound in list(accumulate(SHARES))[:-1])
+        return bisect(list(accumulate(SHARES))[:-1], self.draw())
 
     def length(self) -> int:
         """The number of words the next story should have."""
         x = self.draw()
-        pairs = pairwise(LENGTHS)
-        (low, shortest), (high, longest) = next(pair for pair in pairs if x < pair[1][0])
+        (low, shortest), (high, longest) = next(p for p in pairwise(LENGTHS) if x < p[1][0])
         return int(shortest + (longest - shortest) * (x - low) / (high - low))
 
     def story(self, topic: int) -> str:
@@ -164,10 +159,9 @@ class StoryWriter:
         digression = self.between(*(MIXED_DIGRESSION if mixed else DIGRESSION))
         words: list[str] = []
         while len(words) < length:
-            about: int | None = None
-            if not words:  # the first paragraph says what the story is about
-                about = topic
-            elif self.draw() < topical:
+            # The first paragraph says what the story is about.
+            about: int | None = None if words else topic
+            if words and self.draw() < topical:
                 about = other if self.draw() < digression else topic
             for _ in range(1 + int(self.draw() * 3)):
                 self.sentence(words, about, names)

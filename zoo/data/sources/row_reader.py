@@ -1,4 +1,4 @@
-"""From frames to a data set, whatever the source: rows are checked, labelled, and divided."""
+"""From tables to a data set, whatever the source: rows are checked, labelled, and divided."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple
 
 from pydantic import BaseModel
 
 from zoo.config.reading import Division, Reading, TextReading, given_flags, part_of
-from zoo.data.sources import frames as files
+from zoo.data.sources import tables as files
 from zoo.data.sources.corpus import (
     IGNORED,
     TEST,
@@ -28,43 +28,52 @@ from zoo.data.sources.corpus import (
     check_string,
     check_tokens,
     is_blank,
+    is_missing,
     plain_words,
 )
 from zoo.data.sources.diagnostics.drawing import Draw
-from zoo.data.sources.frames import Table
-from zoo.errors import DataError, ZooError, listed, nearest
+from zoo.data.sources.tables import Table
+from zoo.errors import DataError, ZooError, counted, listed, nearest
 from zoo.registry.catalog import split_list
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 TEST_SHARE = 0.25
 EXAMPLES = 5  # rows with one problem, or labels, that a line names
+MOST_DROPPED = 0.05  # of the rows of a file, where dropping the bad ones is offered
 NAMES_COLUMN = "label_text"  # of the names of labels that are numbers
+# Letters of other alphabets that look like these ones, as they are or as capitals.
+LOOK_ALIKE = str.maketrans(
+    "\u0430\u0432\u0435\u043a\u043c\u043d\u043e\u0440\u0441\u0442\u0443\u0445\u0455\u0456\u0458"
+    "\u03b1\u03b2\u03b5\u03b6\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7",
+    "abekmhopctyxsijabezhikmnoptyx",
+)
 
 
 class Row(NamedTuple):
     """A row that can be used: a text and its label as text; of tagged texts lists of these.
 
-    group: where groups are asked for. name: of a label that is a number, where the row has one.
+    name: of a label that is a number, where the row has one. group: where groups are asked for.
+    place: in its file.
     """
 
     text: Any
-    label: Any
-    group: str = ""
+    label: Any = ""
     name: str = ""
+    group: str = ""
+    place: str = ""
 
 
 class RowReader(Reading, Division):
     """Makes a data set of rows. The fields are those options of a task that say how.
 
     kind: of the data set. formats: endings of the files that it reads. class_folders: whether it
-    reads a folder of text files for every class.
+    reads a folder of text files for every class. target: the option that names the column of labels
+    or tags.
     """
 
     kind: ClassVar[type[DataSet]]
     formats: ClassVar[tuple[str, ...]]
     class_folders: ClassVar[bool] = False
+    target: ClassVar[str] = ""
 
     group_column: str = ""
 
@@ -78,11 +87,11 @@ class RowReader(Reading, Division):
             return files.read_table(file, part_of(Reading, self), source)
         if flags := self.flags(Reading, besides=TextReading):
             raise ZooError(f"{listed(flags)}: for tables, and {file} is a folder of texts")
-        return files.read_folder(file, self.encoding)
+        return files.read_folder(file, self.encoding, labelled=bool(self.target))
 
-    def held_out(self, frame: pd.DataFrame) -> tuple[str, list[int]]:
+    def held_out(self, rows: Sequence[Row]) -> tuple[str, list[int]]:
         """How rows for the test split are drawn, and which; ZooError for too few."""
-        return "by text", self._stratified([""] * len(frame))
+        return "by text", self._stratified([""] * len(rows))
 
     def flags(self, of: type[BaseModel], besides: type[BaseModel] = BaseModel) -> list[str]:
         """The flags of those options of a model that are not as by default."""
@@ -121,17 +130,16 @@ class RowReader(Reading, Division):
         For scoring alone: any number, whatever their labels, which have their names. Raises
         ZooError, with all that is wrong.
         """
-        import pandas as pd
-
         if flags := self.flags(Division):
             raise ZooError(f"{listed(flags)}: for data that are divided, and these are read whole")
         errors, notices = list[str](), list[str]()
-        parts = [self._checked(each, errors, notices) for each in self.tables(path).values()]
+        tables = [table for split in self.tables(path).values() for table in split]
+        rows = self._checked(tables, errors, notices)
         if errors:
             raise DataError(list(dict.fromkeys(errors)))
-        frame = pd.concat(parts)
-        labels = frame["name"] if frame["name"].all() else frame["label"]
-        return Examples(frame["text"].tolist(), labels.tolist(), _groups(frame)), notices
+        named = all(row.name for row in rows)
+        targets = [row.name if named else row.label for row in rows]
+        return Examples([row.text for row in rows], targets, _groups(rows)), notices
 
     def data_set(self, name: str, tables: Mapping[str, Sequence[Table]]) -> tuple[Any, list[str]]:
         """The data set of the tables of its splits, and notices.
@@ -140,7 +148,7 @@ class RowReader(Reading, Division):
         option says where it comes from. Raises ZooError with all that is wrong.
         """
         tables, how, flags = dict(tables), "as given", self.flags(Division)
-        errors, reading, scoring = list[str](), list[str](), list[str]()
+        errors, reading, notices = list[str](), list[str](), list[str]()
         if flags and TEST in tables:
             errors.append(f"{listed(flags)}: for data without a test split, and {name} has one")
         elif self.test and len(flags) > 1:
@@ -152,82 +160,95 @@ class RowReader(Reading, Division):
             how = f"test split from {file.name}"
         elif TEST not in tables and VALIDATION in tables and not flags:
             tables[TEST] = tables.pop(VALIDATION)
-            scoring.append(f"{name} has no test split; its validation split is used")
+            notices.append(f"{name} has no test split; its validation split is used")
         if TRAIN not in tables:
             raise ZooError(f"{name} has no train split; there is: {', '.join(tables)}")
-        frames = {split: self._checked(each, errors, reading) for split, each in tables.items()}
+        parts = {split: self._checked(each, errors, reading) for split, each in tables.items()}
         if self.kind is Corpus:
-            errors += spellings(name, [label for f in frames.values() for label in f["label"]])
-        train = frames[TRAIN]
-        if TEST not in frames and len(train):
+            errors += spellings(name, (row.label for rows in parts.values() for row in rows))
+        train = parts[TRAIN]
+        if TEST not in parts and train:
             try:
-                way, rows = self.held_out(train)
-                how = f"{way}, seed {self.split_seed}, {len(rows)} of {len(train)} for test"
-                frames[TEST] = train.iloc[rows]
-                frames[TRAIN] = train.iloc[sorted({*range(len(train))}.difference(rows))]
-                scoring.append(f"{name} has no test split; {how}")
+                way, test = self.held_out(train)
+                how = f"{way}, seed {self.split_seed}, {len(test)} of {len(train)} for test"
+                notices.append(f"{name} has no test split; {how}")
+                parts[TEST] = [train[row] for row in test]
+                rest = sorted({*range(len(train))}.difference(test))
+                parts[TRAIN] = [train[row] for row in rest]
             except ZooError as error:
                 errors.append(f"{name} has no test split and cannot be divided: {error}")
         if errors:
             raise DataError(list(dict.fromkeys(errors)))
         notes = {"split": how, **({"reading": "; ".join(reading)} if reading else {})}
-        scoring += in_one_split(frames) if self.kind.labels else []
-        return self._made(name, frames, notes), [*reading, *scoring]
+        unlike = in_one_split(parts) if self.kind.labels else []
+        return self._made(name, parts, notes), [*unlike, *reading, *notices]
 
-    def _checked(
-        self, tables: Sequence[Table], errors: list[str], notices: list[str]
-    ) -> pd.DataFrame:
-        """The rows of tables that can be used, as a frame with the fields of ``Row``.
+    def _checked(self, tables: Sequence[Table], errors: list[str], notices: list[str]) -> list[Row]:
+        """The rows of tables that can be used.
 
         What is wrong with the columns and with the other rows is added to the errors or, where
-        these rows are left out, to the notices.
+        these rows are left out, to the notices; how labels were changed always to the notices.
         """
-        import pandas as pd
-
-        places, rows = list[str](), list[Row]()
-        for source, frame, unread in tables:
-            bad, count = dict(unread), len(frame) + len(unread)
-            if missing := self._missing(frame):
-                errors.append(f"{source} has no column {missing}")
+        rows = list[Row]()
+        for table in tables:
+            notices += table.notices
+            if missing := self._missing(table):
+                errors.append(f"{table.source} has no column {missing}")
                 continue
-            records = cast(Any, frame.to_dict("records"))
-            for place, values in zip(frame.index, records, strict=True):
+            bad: dict[str, list[str]] = {}
+            plain: list[str] = []
+            for place, values in table.rows.items():
                 try:
-                    group = values[self.group_column] if self.group_column else ""
-                    if self.group_column and (group is None or is_blank(str(group))):
-                        raise ZooError(f"'{self.group_column}' (--group-column) is empty")
-                    rows.append(self.row(values)._replace(group=str(group).strip()))
-                    places.append(place)
+                    if isinstance(values, ZooError):
+                        raise values
+                    row = self.row(values)._replace(group=self._group(values), place=place)
                 except ZooError as error:
-                    bad[place] = str(error)
-            places_of: dict[str, list[str]] = {}
-            for place, what in bad.items():
-                places_of.setdefault(what, []).append(place)
+                    bad.setdefault(str(error), []).append(place)
+                    continue
+                rows.append(row)
+                label = values[getattr(self, self.target)] if self.target else row.label
+                for raw, own in zip(_listed(label), _listed(row.label), strict=True):
+                    if isinstance(raw, str) and own not in (raw.strip(), None):
+                        plain.append(f"{raw!a} ({place}) as '{own}'")
+            count, dropped = len(table.rows), sum(map(len, bad.values()))
+            if plain:
+                notices.append(
+                    f"{table.source}: {counted(len(plain), 'label')} read in plain form, such as "
+                    f"{plain[0]}"
+                )
             lines = [
-                f"{source}, {listed(named, EXAMPLES)}: {what}"
-                + (f" ({len(named)} of {count} rows)" if len(named) > 1 else "")
-                for what, named in places_of.items()
+                f"{table.source}, {listed(places, EXAMPLES)}: {what}"
+                + (f" ({len(places)} of {count} rows)" if len(places) > 1 else "")
+                for what, places in bad.items()
             ]
             if not count:
-                errors.append(f"{source} is empty: it has no rows")
-            elif self.drop_bad_rows and len(bad) == count:
-                errors.append(f"{source}: no row can be used")
-            if self.drop_bad_rows:
+                errors.append(f"{table.source} is empty: it has no rows")
+            elif self.drop_bad_rows and dropped == count:
+                errors.append(f"{table.source}: no row can be used")
+            elif self.drop_bad_rows:
                 notices += [f"{line}; left out" for line in lines]
-            elif lines:
-                errors += [*lines[:-1], f"{lines[-1]}; --drop-bad-rows leaves such rows out"]
-        return pd.DataFrame(rows, index=places, columns=Row._fields, dtype=object)
+            else:
+                errors += lines
+                if 0 < dropped <= MOST_DROPPED * count:
+                    errors[-1] += "; --drop-bad-rows leaves such rows out"
+        return rows
 
-    def _missing(self, frame: pd.DataFrame) -> str:
-        """The columns that a frame lacks, with those that it has; empty if it lacks none."""
-        there = [str(column) for column in frame.columns]
-        missing = {name: flag for name, flag in self.columns().items() if name not in there}
-        if not missing or not len(frame):
+    def _group(self, values: Mapping[str, Any]) -> str:
+        group = values.get(self.group_column)
+        if self.group_column and (is_missing(group) or is_blank(str(group))):
+            raise ZooError(f"'{self.group_column}' (--group-column) is empty")
+        return str(group).strip() if self.group_column else ""
+
+    def _missing(self, table: Table) -> str:
+        """The columns that a table lacks, with those that it has; empty if it lacks none."""
+        missing = {n: flag for n, flag in self.columns().items() if n not in table.columns}
+        places = [place for place, row in table.rows.items() if not isinstance(row, ZooError)]
+        if not missing or not places:
             return ""
         names = ", ".join(f"'{column}' ({flag})" for column, flag in missing.items())
-        hint = nearest(next(iter(missing)), [column[:40] for column in there])
-        by_line = frame.index[0].startswith("line") and frame.index[0] != "line 1"
-        if self.header and by_line and files.TOKENS not in there:
+        hint = nearest(next(iter(missing)), [column[:40] for column in table.columns])
+        by_line = places[0].startswith("line") and places[0] != "line 1"
+        if self.header and by_line and files.TOKENS not in table.columns:
             hint += "; say --no-header if its first line is no header, and --delimiter if another "
             hint += "character divides its columns"
         return names + hint
@@ -235,29 +256,28 @@ class RowReader(Reading, Division):
     def _stratified(self, labels: Sequence[Hashable]) -> list[int]:
         return stratified(labels, self.split_seed, share=self.test_size or TEST_SHARE)
 
-    def _made(self, name: str, frames: Mapping[str, pd.DataFrame], notes: dict[str, str]) -> Any:
+    def _made(self, name: str, parts: Mapping[str, Sequence[Row]], notes: dict[str, str]) -> Any:
         """The data set of its splits; ZooError where they do not fit."""
-        import pandas as pd
-
-        every = pd.concat([*frames.values()])
-        labels = sorted({*_flat(every["label"])})
+        every = [row for rows in parts.values() for row in rows]
+        labels = sorted({*_flat(every)})
         are_numbers = all(re.fullmatch(r"-?\d{1,18}", label) for label in labels)
         labels = sorted(labels, key=int) if are_numbers else labels
         codes: dict[str | None, int] = {label: code for code, label in enumerate(labels)}
         codes[None] = IGNORED
         names: dict[str, str] = {}
-        if are_numbers and frames[TRAIN]["name"].all():
-            named = every[every["name"] != ""].drop_duplicates(["label", "name"])
-            for label in named["label"][named["label"].duplicated()]:
-                raise ZooError(f"{name}: label {label} has two names in '{NAMES_COLUMN}'")
-            names = dict(zip(named["label"], named["name"], strict=True))
+        if are_numbers and all(row.name for row in parts[TRAIN]):
+            for row in every:
+                if row.name and names.setdefault(row.label, row.name) != row.name:
+                    raise ZooError(f"{name}: label {row.label} has two names in '{NAMES_COLUMN}'")
         splits = {}
-        for split, frame in frames.items():
+        for split, rows in parts.items():
             targets = [
-                [codes[tag] for tag in label] if isinstance(label, list) else codes[label]
-                for label in frame["label"]
+                [codes[tag] for tag in row.label]
+                if isinstance(row.label, list)
+                else codes[row.label]
+                for row in rows
             ]
-            splits[split] = Examples(frame["text"].tolist(), targets, _groups(frame))
+            splits[split] = Examples([row.text for row in rows], targets, _groups(rows))
         return self.kind(name, splits, [names.get(label, label) for label in labels], notes)
 
 
@@ -270,23 +290,23 @@ class LabelledTexts(RowReader):
     kind = Corpus
     formats = tuple(files.FORMATS)
     class_folders = True
+    target = "label_column"
 
     text_column: str = files.TEXT
     label_column: str = files.LABEL
 
     def row(self, values: Mapping[str, Any]) -> Row:
-        label = label_of(f"'{self.label_column}'", values[self.label_column])
+        label = label_of(f"'{self.label_column}'", values.get(self.label_column))
         name = values.get(NAMES_COLUMN)
         text = joined_text(values, split_list(self.text_column))
-        return Row(text, label, name=name.strip() if isinstance(name, str) else "")
+        return Row(text, label, plain_label(name) if isinstance(name, str) else "")
 
-    def held_out(self, frame: pd.DataFrame) -> tuple[str, list[int]]:
-        labels = frame["label"].tolist()
-        counts, places = Counter(labels), dict(zip(labels, frame.index, strict=True))
-        if single := [f"'{name}' ({places[name]})" for name in counts if counts[name] < 2]:
+    def held_out(self, rows: Sequence[Row]) -> tuple[str, list[int]]:
+        counts = Counter(row.label for row in rows)
+        if single := [f"'{r.label}' ({r.place})" for r in rows if counts[r.label] < 2]:
             are = f"{len(single)} classes have" if len(single) > 1 else "1 class has"
             raise ZooError(f"{are} only one document, {listed(single, EXAMPLES)}")
-        return "stratified", self._stratified(labels)
+        return "stratified", self._stratified([row.label for row in rows])
 
 
 class TaggedTexts(RowReader):
@@ -294,6 +314,7 @@ class TaggedTexts(RowReader):
 
     kind = TaggedCorpus
     formats = (*files.CONLL, ".jsonl", ".ndjson", ".json", ".parquet")
+    target = "tags_column"
 
     tokens_column: str = files.TOKENS
     tags_column: str = files.TAGS
@@ -304,10 +325,11 @@ class TaggedTexts(RowReader):
         return super().table(file, source)
 
     def row(self, values: Mapping[str, Any]) -> Row:
-        for column in (self.tokens_column, self.tags_column):
-            if not isinstance(values[column], list):
-                raise ZooError(f"'{column}' is no list but a {type(values[column]).__name__}")
-        tokens, tags = values[self.tokens_column], values[self.tags_column]
+        lists: list[Any] = [values.get(self.tokens_column), values.get(self.tags_column)]
+        for column, each in zip((self.tokens_column, self.tags_column), lists, strict=True):
+            if not isinstance(each, list):
+                raise ZooError(f"'{column}' is no list but a {type(each).__name__}")
+        tokens, tags = lists
         check_tokens("it", tokens, tags)
         what, ignored = f"a tag in '{self.tags_column}'", (IGNORED, str(IGNORED))
         return Row(tokens, [None if tag in ignored else label_of(what, tag) for tag in tags])
@@ -328,16 +350,13 @@ class PairedTexts(RowReader):
             raise ZooError(f"{len(values)} columns, where SOURCE<TAB>TARGET has two")
         return Row(*(joined_text(values, [side]).strip() for side in values))
 
-    def held_out(self, frame: pd.DataFrame) -> tuple[str, list[int]]:
-        sources = list(dict.fromkeys(frame["text"]))
+    def held_out(self, rows: Sequence[Row]) -> tuple[str, list[int]]:
+        sources = list(dict.fromkeys(row.text for row in rows))
         drawn = {sources[number] for number in self._stratified([""] * len(sources))}
-        return "by source", [row for row, text in enumerate(frame["text"]) if text in drawn]
+        return "by source", [number for number, row in enumerate(rows) if row.text in drawn]
 
-    def _made(self, name: str, frames: Mapping[str, pd.DataFrame], notes: dict[str, str]) -> Pairs:
-        splits = {
-            split: Examples(frame["text"].tolist(), frame["label"].tolist())
-            for split, frame in frames.items()
-        }
+    def _made(self, name: str, parts: Mapping[str, Sequence[Row]], notes: dict[str, str]) -> Pairs:
+        splits = {s: Examples([r.text for r in p], [r.label for r in p]) for s, p in parts.items()}
         return Pairs(name, splits, notes=notes)
 
 
@@ -360,12 +379,13 @@ class UnlabelledTexts(RowReader):
         if suffix not in files.CONLL_ONLY:
             return files.read_lines(file, self.encoding)
         table = files.read_conll(file, self.encoding)
-        return table._replace(frame=table.frame.rename(columns={files.TOKENS: files.TEXT}))
+        return table._replace(columns=[*table.columns, files.TEXT])
 
     def row(self, values: Mapping[str, Any]) -> Row:
-        if isinstance(tokens := values.get(files.TEXT), list):
-            return Row(tokens, "")
-        return Row(joined_text(values, split_list(self.text_column)), "")
+        if isinstance(tokens := values.get(self.text_column, values.get(files.TOKENS)), list):
+            check_tokens("it", tokens, tokens)
+            return Row(tokens)
+        return Row(joined_text(values, split_list(self.text_column)))
 
 
 def joined_text(values: Mapping[str, Any], columns: Sequence[str]) -> str:
@@ -373,9 +393,8 @@ def joined_text(values: Mapping[str, Any], columns: Sequence[str]) -> str:
 
     Raises ZooError where one is missing or not text, all are empty, or half a character is in it.
     """
-    for column in columns:
-        check_string(f"'{column}'", values[column])
-    texts = [values[column] for column in columns if not is_blank(values[column])]
+    texts = [check_string(f"'{column}'", values.get(column)) for column in columns]
+    texts = [text for text in texts if not is_blank(text)]
     if not texts:
         verb = "is" if len(columns) == 1 else "are"
         raise ZooError(f"{listed(f'{column!r}' for column in columns)} {verb} empty")
@@ -383,55 +402,75 @@ def joined_text(values: Mapping[str, Any], columns: Sequence[str]) -> str:
 
 
 def label_of(what: str, value: Any) -> str:
-    """A label or a tag as text, in plain form; ZooError for none, a fraction, or a list."""
-    if isinstance(value, bool):
-        return str(value).lower()
+    """A label or a tag as text, in plain form; ZooError for none, several, or a fraction."""
     if isinstance(value, int) or (isinstance(value, float) and value.is_integer()):
-        return str(int(value))
-    if value is None or (isinstance(value, str) and is_blank(value)):
+        value = str(int(value) if isinstance(value, float) else value)
+    if is_missing(value) or (isinstance(value, str) and is_blank(value)):
         raise ZooError(f"{what} is missing")
     if not isinstance(value, str):
-        raise ZooError(f"{what} must be text or a whole number, not {value!r:.40}")
+        several = ", and not several" if isinstance(value, list | dict) else ""
+        raise ZooError(f"{what} must be text or a whole number{several}, not {value!r:.40}")
     check_string(what, value)
     return plain_label(value)
 
 
 @cache
 def plain_label(label: str) -> str:
-    """A label without differences that nobody sees, and ``1.0`` as ``1``.
+    """A label without differences that nobody sees, and as it is whatever the format of its file.
 
     In Unicode's form NFKC, without the characters of category Cf (zero width, directions, soft
-    hyphens, byte order marks) and without outer spaces.
+    hyphens, byte order marks) and without outer spaces. ``1.0`` is ``1``, and ``True`` ``true``.
     """
     seen = (c for c in unicodedata.normalize("NFKC", label) if unicodedata.category(c) != "Cf")
-    return re.sub(r"^(-?\d+)\.0+$", r"\1", "".join(seen).strip())
+    plain = re.sub(r"^(-?\d+)\.0+$", r"\1", "".join(seen).strip())
+    return plain.lower() if plain in ("True", "False") else plain
 
 
-def in_one_split(frames: Mapping[str, pd.DataFrame]) -> list[str]:
-    """A line for each split with labels that no other split has."""
-    labels = {split: {*_flat(frame["label"])} for split, frame in frames.items()}
-    counts = Counter(label for own in labels.values() for label in own)
-    alone = {split: sorted(la for la in own if counts[la] == 1) for split, own in labels.items()}
-    return [f"only {split} has {listed(map(repr, own), 5)}" for split, own in alone.items() if own]
+def in_one_split(parts: Mapping[str, Iterable[Row]]) -> list[str]:
+    """A line for each split with labels that train has not, or of train that it has not."""
+    counts = {split: Counter(_flat(rows)) for split, rows in parts.items()}
+    train, lines = counts.pop(TRAIN), list[str]()
+    for split, own in counts.items():
+        for one, other, more in ((train, own, ""), (own, train, ": errors in every score")):
+            names = [f"'{label}' ({one[label]})" for label in sorted(one.keys() - other.keys())]
+            here, there = (TRAIN, split) if one is train else (split, TRAIN)
+            if names:
+                lines.append(f"{here} has {listed(names, EXAMPLES)}, which {there} lacks{more}")
+    return lines
 
 
-def _flat(labels: Iterable[Any]) -> Iterator[str]:
+def _listed(label: Any) -> list[Any]:
+    """The labels of a text: one, or those of its tokens."""
+    return label if isinstance(label, list) else [label]
+
+
+def _flat(rows: Iterable[Row]) -> Iterator[str]:
     """The labels of texts, or the tags of their tokens that count."""
-    for label in labels:
-        yield from (tag for tag in label if tag is not None) if type(label) is list else [label]
+    for row in rows:
+        yield from (label for label in _listed(row.label) if label is not None)
 
 
-def _groups(frame: pd.DataFrame) -> list[str]:
-    return [group for group in frame["group"] if group]
+def _groups(rows: Iterable[Row]) -> list[str]:
+    return [row.group for row in rows if row.group]
 
 
 def spellings(name: str, labels: Iterable[str]) -> list[str]:
-    """An error for labels that differ in case or spaces only, with their numbers of texts."""
-    alike: dict[str, list[str]] = {}
-    for label, count in Counter(labels).most_common():
-        alike.setdefault(plain_words(label).replace(" ", ""), []).append(f"'{label}' ({count})")
-    several = "; ".join(" and ".join(names) for names in alike.values() if len(names) > 1)
-    return [f"{name}: labels that differ in case or spaces only: {several}"] if several else []
+    """An error for labels that look alike, with their numbers of texts.
+
+    They differ in case, in spaces, or in letters of other alphabets only; such a letter is named.
+    """
+    counts, alike = Counter(labels), dict[str, list[str]]()
+    for label, _ in counts.most_common():
+        form = plain_words(label).replace(" ", "").translate(LOOK_ALIKE)
+        alike.setdefault(form, []).append(label)
+    several = []
+    for own in (own for own in alike.values() if len(own) > 1):
+        words = " and ".join(f"'{label}' ({counts[label]})" for label in own)
+        letters = set.symmetric_difference(*(set(label.casefold()) for label in own[:2]))
+        foreign = sorted(unicodedata.name(c) for c in letters if ord(c) in LOOK_ALIKE)
+        several.append(f"{words}, with {foreign[0]}" if foreign else words)
+    what = "labels that differ in case, spaces or alphabet only"
+    return [f"{name}: {what}: {'; '.join(several)}"] if several else []
 
 
 def stratified(labels: Sequence[Hashable], seed: int, *, share: float = TEST_SHARE) -> list[int]:

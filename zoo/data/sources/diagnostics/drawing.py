@@ -116,11 +116,7 @@ def labelled_corpus(
         return words, label_of(words)
 
     sizes |= {"train": train, "test": test, "length": length}
-    splits, about = _drawn(name, draw_example, label_names, label_names, **sizes)
-    joined = {
-        s: e._replace(texts=[" ".join(words) for words in e.texts]) for s, e in splits.items()
-    }
-    return Corpus(name, joined, **about)
+    return Corpus(name, **_drawn(name, draw_example, label_names, **sizes))
 
 
 def tagged_corpus(
@@ -139,34 +135,30 @@ def tagged_corpus(
     ``labelled_corpus``.
     """
     sizes |= {"train": train, "test": test}
-    splits, about = _drawn(name, draw_text, label_names, ("",), **sizes)
-    return TaggedCorpus(name, splits, **about)
+    return TaggedCorpus(name, **_drawn(name, draw_text, label_names, tagged=True, **sizes))
 
 
 def _drawn(
     name: str,
     draw_example: Callable[[Draw, int], tuple[Words, Any]],
     label_names: Sequence[str],
-    balanced: Sequence[str],
     *,
+    tagged: bool = False,
     seed: int = 0,
     source: str = SOURCE,
     **sizes: Any,
-) -> tuple[dict[str, Examples], dict[str, Any]]:
-    """Different texts as lists of words, with their labels, and the data set's other fields.
-
-    balanced: the labels that equally many texts of a part have; "" alone: any.
-    """
+) -> dict[str, Any]:
+    """The fields of a data set of different texts, with as many of each class in every part."""
     draw, seen = Draw(seed), set[str]()
     codes = {"": IGNORED, **{label: code for code, label in enumerate(label_names)}}
     train, *tests = length_groups(name, **sizes)
-    tagged = balanced == ("",)
+    classes = [""] if tagged else label_names
     splits: dict[str, Examples] = {}
     for split, parts in ((TRAIN, [train]), (TEST, tests)):
-        texts, labels, groups = list[Words](), list[Any](), list[str]()
+        texts, labels, groups = list[Any](), list[Any](), list[str]()
         for part in parts:
-            each, more = divmod(part.texts, len(balanced))
-            wanted = Counter({kind: each + (n < more) for n, kind in enumerate(balanced)})
+            each, more = divmod(part.texts, len(classes))
+            wanted = Counter({kind: each + (n < more) for n, kind in enumerate(classes)})
             lengths, tries = set(part.lengths), 0
             while wanted.total():
                 words, label = draw_example(draw, draw.pick(part.lengths))
@@ -179,11 +171,12 @@ def _drawn(
                     seen.add(text)
                     wanted[kind] -= 1
                     tries = 0
-                    texts.append(words)
+                    texts.append(words if tagged else text)
                     labels.append([codes[tag] for tag in label] if tagged else codes[label])
             groups += [part.group] * part.texts if part.group else []
         splits[split] = Examples(texts, labels, groups)
-    return splits, {
+    return {
+        "splits": splits,
         "label_names": list(label_names),
         "notes": {"source": source, "split": f"as drawn, seed {seed}"},
         "chance": 1 / len(label_names),

@@ -1,4 +1,4 @@
-"""Files as frames with a row for each text; the index says where a row stands (``line 3``).
+"""Files as tables with a row for each text, by the place where it stands (``line 3``).
 
 The ending of a name, before that of a compression, says the format; or the options do.
 """
@@ -14,17 +14,15 @@ import re
 import sys
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
-from itertools import dropwhile, groupby
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import dropwhile, groupby, zip_longest
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from zoo.config.reading import DELIMITERS, TABLES_ONLY, Reading, given_flags
 from zoo.data.sources.corpus import SPLITS, TRAIN, VALIDATION
 from zoo.errors import ZooError, counted, listed, one_line
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FORMATS = {
     ".csv": "csv",
@@ -57,29 +55,33 @@ OF_SPLIT = re.compile(rf"(?:.*[-_. ])?({'|'.join(SPLIT_NAMES)}){SHARD}", re.IGNO
 CONLLU = "ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC".split()
 CONLLU_ID = re.compile(r"\d+([-.]\d+)?")  # with a second number: words together, or an omitted one
 DOCUMENT, COMMENT = "-DOCSTART-", "# "
+UNLABELLED = ("unsup", "unlabeled", "unlabelled")  # folders of texts without labels
 
 
 class Table(NamedTuple):
-    """The rows of a file that can be read, and what is wrong with the others, by their places.
+    """The rows of a file by their places: values by column, or what is wrong with a row.
 
-    source: what an error calls the file. A cell without a value is None.
+    source: what an error calls the file. notices: lines for the user on how it was read.
     """
 
     source: str
-    frame: pd.DataFrame
-    bad: Mapping[str, str]
+    rows: Mapping[str, Mapping[str, Any] | ZooError]
+    columns: Sequence[str]
+    notices: Sequence[str] = ()
 
     @classmethod
-    def of(cls, source: str, rows: Mapping[str, Any], columns: Any = None) -> Self:
-        """The table of rows by their places; a ZooError in place of a row says what is wrong."""
-        import pandas as pd
+    def of(cls, source: str, rows: Mapping[str, Any], *notices: str) -> Self:
+        """The table of these rows, with every column that a row has."""
+        columns = (column for row in rows.values() if isinstance(row, dict) for column in row)
+        return cls(source, rows, list(dict.fromkeys(columns)), notices)
 
-        bad = {place: str(row) for place, row in rows.items() if isinstance(row, ZooError)}
-        good = {place: row for place, row in rows.items() if place not in bad}
-        frame = pd.DataFrame([*good.values()], index=[*good], columns=columns, dtype=object)
-        for column in frame.columns[frame.columns.duplicated()]:
-            raise ZooError(f"{source} has two columns '{column}'")
-        return cls(source, frame.where(frame.notna(), None), bad)
+
+def refuse_twins(source: str, columns: Sequence[object]) -> None:
+    """ZooError where two columns have one name."""
+    for column, count in Counter(columns).items():
+        if count > 1:
+            places = (str(n) for n, name in enumerate(columns, start=1) if name == column)
+            raise ZooError(f"{source} has two columns '{column}', column {listed(places)}")
 
 
 def data_suffix(file: Path) -> str:
@@ -174,32 +176,48 @@ def read_table(file: Path, reading: Reading, source: str = "") -> Table:
         from pyarrow import parquet
 
         try:
-            rows = parquet.read_table(io.BytesIO(content)).to_pylist()
+            return numbered(source, parquet.read_table(io.BytesIO(content)).to_pylist())
         except UNREADABLE as error:
             raise ZooError(f"{source} cannot be read: {one_line(error)}") from error
-        return Table.of(source, {f"row {n}": row for n, row in enumerate(rows, start=1)})
     text = decode(source, content, reading.encoding)
     if form not in SEPARATORS:
         return _json_table(source, text)
     delimiter = DELIMITERS.get(reading.delimiter, reading.delimiter) or SEPARATORS[form]
-    return delimited(source, text, delimiter, header=reading.header, quotes=reading.quotes)
+    how = {name: getattr(reading, name) for name in ("header", "quotes", "escape")}
+    return delimited(source, text, delimiter, **how)
+
+
+def numbered(source: str, rows: Iterable[Any]) -> Table:
+    """The table of rows that have no lines."""
+    return Table.of(source, {f"row {n}": row for n, row in enumerate(rows, start=1)})
 
 
 def delimited(
-    source: str, text: str, delimiter: str, *, header: bool = True, quotes: bool = True
+    source: str,
+    text: str,
+    delimiter: str,
+    *,
+    header: bool = True,
+    quotes: bool = True,
+    escape: bool = False,
 ) -> Table:
     """The rows of a table of text, without empty lines; a row that is too short has empty cells.
 
     Read by csv and not by pandas, which tells no lines and mends rows in silence. header: the first
-    line names the columns; otherwise their names are the numbers from 1.
+    line names the columns; otherwise their names are the numbers from 1. escape: a backslash
+    escapes a quote, or another backslash, and is a plain character before any other.
     """
     csv.field_size_limit(2**31 - 1)
+    if escape:
+        text = re.sub(r'\\["\\]?', lambda pair: pair[0] if len(pair[0]) > 1 else r"\\", text)
     lines = csv.reader(
         io.StringIO(text, newline=""),
         delimiter=delimiter,
         quoting=csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE,
+        escapechar="\\" if escape else None,
         strict=True,
     )
+    say_escape = "if a backslash escapes a quote in this file, say --escape"
     rows: dict[str, Any] = {}
     end = 0
     try:
@@ -210,6 +228,9 @@ def delimited(
     except csv.Error as error:
         problem = f"{source}, line {end + 1}: a quoted field is broken ({error})"
         hint = "if quotes are plain characters in this file, say --no-quotes"
+        escaped = sum('\\"' in line for line in text.split("\n"))
+        if escaped and not escape:
+            hint = f'{counted(escaped, "line")} of the file with \\": {say_escape}'
         raise ZooError(f"{problem}; {hint}") from error
     first, names = next(iter(rows.items()), ("", []))
     columns = [str(number) for number in range(1, len(names) + 1)]
@@ -218,34 +239,48 @@ def delimited(
         del rows[first]
         where = "its header"
         columns = [name.strip() or column for name, column in zip(names, columns, strict=True)]
+        refuse_twins(source, columns)
+    odd = [place for place, cells in rows.items() if any('\\"' in cell for cell in cells)]
+    notices = list[str]()
+    if odd and quotes and not escape:
+        places = listed(odd, 5)
+        notices = [f'{source}, {places}: \\" is a backslash and a quote; {say_escape}']
     for place, fields in rows.items():
         if any(cell.strip() for cell in fields[len(columns) :]):
             rows[place] = ZooError(f"{len(fields)} fields, where {where} has {len(columns)}")
         else:
-            rows[place] = [*fields, *[""] * len(columns)][: len(columns)]
-    return Table.of(source, rows, columns)
+            rows[place] = dict(zip_longest(columns, fields[: len(columns)], fillvalue=""))
+    return Table(source, rows, columns, notices)
 
 
 def _json_table(source: str, text: str) -> Table:
     """The rows of JSON lines, or of one JSON array of objects."""
     rows: dict[str, Any] = {}
-    broken = (ValueError, RecursionError)
+    broken = (ValueError, RecursionError, ZooError)
     if text.lstrip().startswith("["):
         try:
-            rows = {f"row {n}": value for n, value in enumerate(json.loads(text), start=1)}
+            values = json.loads(text, object_pairs_hook=_distinct)
         except broken as error:
             raise ZooError(f"{source} is broken JSON: {error}") from error
+        rows = {f"row {n}": value for n, value in enumerate(values, start=1)}
     else:
         for place, line in lines_of(text).items():
             try:
                 if line.strip():
-                    rows[place] = json.loads(line)
+                    rows[place] = json.loads(line, object_pairs_hook=_distinct)
             except broken as error:
                 rows[place] = ZooError(f"broken JSON: {getattr(error, 'msg', error)}")
     for place, value in rows.items():
         if not isinstance(value, dict | ZooError):
             rows[place] = ZooError(f"no object but a {type(value).__name__}")
     return Table.of(source, rows)
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON; ZooError where a name is in it twice."""
+    if len(values := dict(pairs)) < len(pairs):
+        refuse_twins("an object", [name for name, _ in pairs])
+    return values
 
 
 def read_conll(file: Path, encoding: str = "") -> Table:
@@ -256,53 +291,56 @@ def read_conll(file: Path, encoding: str = "") -> Table:
     ``tokens`` is the first of them and ``tags`` the last. Of ten columns that begin with the number
     of a word the names are those of CoNLL-U, and ``tokens`` and ``tags`` are FORM and UPOS.
     Sources: Tjong Kim Sang and De Meulder, CoNLL-2003, section 2 (``-DOCSTART-`` lines are
-    skipped); the CoNLL-U format of Universal Dependencies (only the lines of words are read).
+    skipped); the CoNLL-U format of Universal Dependencies (only the lines of words are read, and so
+    in a file of other columns where every line begins with such a number).
 
     A comment begins with ``# `` and stands before the first token of a text. A line ``# O`` there
     is the token ``#`` if it has as many columns as a token, and its last is also that of another.
     """
-    texts = lines_of(read_text(file, encoding))
-    tokens = [t for t in texts.values() if t.strip() and not t.startswith((COMMENT, DOCUMENT))]
+    lines = lines_of(read_text(file, encoding))
+    lines = {place: line for place, line in lines.items() if not line.startswith(DOCUMENT)}
+    tokens = {p: line for p, line in lines.items() if line.strip() and line[:2] != COMMENT}
     if not tokens:
         return Table.of(file.name, {})
-    divider = "\t" if "\t" in tokens[0] else None
-    lines = [
-        (place, text, [field.strip() for field in text.split(divider)])
-        for place, text in texts.items()
-        if not text.startswith(DOCUMENT)
-    ]
-    first, _, start = next(line for line in lines if line[1] == tokens[0])
-    width, is_universal = len(start), bool(CONLLU_ID.fullmatch(start[0]))
-    is_universal = is_universal and width == len(CONLLU)
+    first, start = next(iter(tokens.items()))
+    divider = "\t" if "\t" in start else None
+
+    def fields(line: str) -> list[str]:
+        return [field.strip() for field in line.split(divider)]
+
+    width = len(fields(start))
+    is_universal = width == len(CONLLU) and CONLLU_ID.fullmatch(fields(start)[0])
+    has_ids = is_universal or all(CONLLU_ID.fullmatch(fields(t)[0]) for t in tokens.values())
     columns = CONLLU if is_universal else [str(number) for number in range(1, width + 1)]
-    last_fields = {text.split(divider)[-1].strip() for text in tokens}
-
-    def is_comment(line: tuple[str, str, list[str]]) -> bool:
-        is_token = len(line[2]) == width and line[2][-1] in last_fields
-        return line[1].startswith(COMMENT) and not is_token
-
-    rows: dict[str, Any] = {}
-    for is_blank, block in groupby(lines, key=lambda line: not line[1].strip()):
-        words = [] if is_blank else [*dropwhile(is_comment, block)]
-        if is_universal:
-            words = [line for line in words if not set("-.") & set(line[2][0])]
-        if odd := next((line for line in words if len(line[2]) != width), None):
-            here, there = (counted(n, "column") for n in (len(odd[2]), width))
-            shown = f"{odd[1].strip()!r:.40}"
-            rows[odd[0]] = ZooError(f"{here}, where {first} has {there}: {shown}")
-        elif words:
-            rows[words[0][0]] = [[*column] for column in zip(*(w[2] for w in words), strict=True)]
-    table = Table.of(file.name, rows, columns)
     usual = {TOKENS: columns[0], **({TAGS: columns[-1]} if width > 1 else {})}
     usual = {TOKENS: "FORM", TAGS: "UPOS"} if is_universal else usual
-    frame = table.frame.assign(**{name: table.frame[column] for name, column in usual.items()})
-    return table._replace(frame=frame)
+    last_fields = {fields(line)[-1] for line in tokens.values()}
+
+    def is_comment(word: tuple[str, list[str]]) -> bool:
+        is_token = len(word[1]) == width and word[1][-1] in last_fields
+        return lines[word[0]].startswith(COMMENT) and not is_token
+
+    rows: dict[str, Any] = {}
+    for is_blank, block in groupby(lines.items(), key=lambda item: not item[1].strip()):
+        words = [] if is_blank else [(place, fields(line)) for place, line in block]
+        words = list(dropwhile(is_comment, words))
+        if has_ids:
+            words = [word for word in words if not set("-.") & set(word[1][0])]
+        if odd := next((place for place, own in words if len(own) != width), None):
+            here, there = (counted(len(fields(line)), "column") for line in (lines[odd], start))
+            shown = f"{lines[odd].strip()!r:.40}"
+            rows[odd] = ZooError(f"{here}, where {first} has {there}: {shown}")
+        elif words:
+            lists = map(list, zip(*(own for _, own in words), strict=True))
+            row = dict(zip(columns, lists, strict=True))
+            rows[words[0][0]] = row | {name: row[column] for name, column in usual.items()}
+    return Table(file.name, rows, [*columns, *usual])
 
 
 def split_files(path: Path, formats: Sequence[str], *, folders: bool) -> dict[str, list[Path]]:
     """The files of each split of a directory; a file alone is for training.
 
-    A directory holds a file of these formats for each split, told by its name, which may be in
+    A directory holds a file of these formats (none: any) for each split, told by its name, maybe in
     shards (``train-00000-of-00002``). With folders it may hold a folder of text files for every
     class instead, as 20 Newsgroups and the IMDb reviews come, in one directory or in one for each
     split: ``train/sport/one.txt``. The directory that holds the folders of the classes then stands
@@ -312,7 +350,7 @@ def split_files(path: Path, formats: Sequence[str], *, folders: bool) -> dict[st
         return {TRAIN: [path]}
     entries = sorted(e for e in path.iterdir() if not e.name.startswith((".", "__")))
     files = [entry for entry in entries if entry.is_file()]
-    splits = _by_split([file for file in files if data_suffix(file) in formats])
+    splits = _by_split([f for f in files if not formats or data_suffix(f) in formats])
     if folders and not splits:
         inner = [e for e in entries if e.is_dir() and any(map(Path.is_file, e.rglob("*")))]
         splits = _by_split([folder for folder in inner if any(map(Path.is_dir, folder.iterdir()))])
@@ -340,14 +378,25 @@ def _by_split(paths: Sequence[Path]) -> dict[str, list[Path]]:
     return {split: splits[split] for split in SPLITS if split in splits}
 
 
-def read_folder(directory: Path, encoding: str = "") -> Table:
+def read_folder(directory: Path, encoding: str = "", *, labelled: bool = True) -> Table:
     """A row with ``text`` and ``label`` for every file that is not hidden.
 
-    The label is the folder in the directory that the file is in, at whatever depth.
+    The label is the folder in the directory that the file is in, at whatever depth. labelled: files
+    in no folder and in one without labels, as ``unsup`` of the IMDb reviews, are left out.
     """
     rows: dict[str, Any] = {}
+    left_out: Counter[str] = Counter()
     for file in sorted(directory.rglob("*")):
         place = file.relative_to(directory)
-        if file.is_file() and not any(part.startswith((".", "__")) for part in place.parts):
-            rows[place.as_posix()] = {TEXT: read_text(file, encoding), LABEL: place.parts[0]}
-    return Table.of(directory.name, rows)
+        label, *rest = place.parts
+        if not file.is_file() or any(part.startswith((".", "__")) for part in place.parts):
+            continue
+        if labelled and (not rest or label.casefold() in UNLABELLED):
+            left_out[label] += 1
+        else:
+            rows[place.as_posix()] = {TEXT: read_text(file, encoding), LABEL: label}
+    notices = []
+    if left_out:
+        names = (f"{name} ({count})" if count > 1 else name for name, count in left_out.items())
+        notices = [f"{directory.name}: {listed(names, 5)} left out, for there are no labels"]
+    return Table.of(directory.name, rows, *notices)
