@@ -83,6 +83,7 @@ def bench(
     delimiter: str | None = None,
     header: bool | None = None,
     quotes: bool | None = None,
+    escape: bool | None = None,
     group_column: str | None = None,
     keep_duplicates: bool | None = None,
     head_hidden: int | None = None,
@@ -101,9 +102,10 @@ def bench(
     all but the pool, ``a/b`` takes turns over the layers.
 
     data: what ``--data`` takes; a pandas DataFrame or a ``datasets.Dataset``, with a column of
-    texts and one of labels; a DatasetDict, or a dict of splits (``train``, ``test``); a pair of
-    lists ``(texts, labels)``. Several names, or tables with a ``name`` and options for that data
-    set alone, give one line for each row on each data set.
+    texts and one of labels; a DatasetDict, or a dict of splits (``train``, ``test``); a list of
+    dicts or of tuples ``(text, label)``; a pair of lists ``(texts, labels)``. Several names, or
+    tables with a ``name`` and options for that data set alone, give one line for each row on each
+    data set.
 
     suite: a file of options, or one of the zoo's own; those given here win. seeds: how many, or
     which. on: a registered executor with its parameters, such as
@@ -191,6 +193,8 @@ def bench(
         [classify, lm, mlm only; default: yes]
     quotes: Whether double quotes enclose fields of a table; otherwise they are plain
         characters.  [classify, lm, mlm only; default: yes]
+    escape: A backslash escapes a quote in a field of a table, as Spark and MySQL write it;
+        otherwise a quote is written twice.  [classify, lm, mlm only; default: no]
     group_column: Column of the texts' groups (language, year), in files and Hub data, by
         which scores are reported too; by default there are none.  [classify, tag only]
     keep_duplicates: Train also on documents that are in the test split.  [classify, tag
@@ -306,6 +310,7 @@ def train(
     delimiter: str | None = None,
     header: bool | None = None,
     quotes: bool | None = None,
+    escape: bool | None = None,
     group_column: str | None = None,
     keep_duplicates: bool | None = None,
     head_hidden: int | None = None,
@@ -394,6 +399,8 @@ def train(
         [classify, lm, mlm only; default: yes]
     quotes: Whether double quotes enclose fields of a table; otherwise they are plain
         characters.  [classify, lm, mlm only; default: yes]
+    escape: A backslash escapes a quote in a field of a table, as Spark and MySQL write it;
+        otherwise a quote is written twice.  [classify, lm, mlm only; default: no]
     group_column: Column of the texts' groups (language, year), in files and Hub data, by
         which scores are reported too; by default there are none.  [classify, tag only]
     keep_duplicates: Train also on documents that are in the test split.  [classify, tag

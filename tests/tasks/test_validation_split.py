@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from refused import refused
 from small_runs import CLASSIFY, bench
 
 from zoo.config.settings import Training
@@ -101,3 +102,5 @@ def test_the_only_text_of_a_class_is_trained_on():
     assert sorted([*fit, *held_out]) == list(range(21))
     fit, held_out = held_out_rows(12, 0.1, [0, 1, 2] * 4)  # more classes than a tenth of the texts
     assert (len(fit), len(held_out)) == (9, 3)
+    assert [len(rows) for rows in held_out_rows(4, 0.9, [0, 0, 1, 1])] == [2, 2]
+    refused("no class has two training texts", held_out_rows, 2, 0.5, [0, 1])

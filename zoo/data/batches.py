@@ -126,15 +126,9 @@ class PaddedSplit(Split[Batch]):
             ids = ids.masked_fill(~attention_mask, PAD)
             if self.per_token:
                 targets = targets.masked_fill(~attention_mask, IGNORED)
-        return Batch(
-            ids,
-            tokens,
-            ids if self.targets is None else targets,
-            rows,
-            int(self.scored[rows].sum()),
-            int(lengths.sum()),
-            longest * len(rows),
-        )
+        targets = ids if self.targets is None else targets
+        items, real = int(self.scored[rows].sum()), int(lengths.sum())
+        return Batch(ids, tokens, targets, rows, items, real, longest * len(rows))
 
 
 class PairSplit(Split[PairBatch]):
@@ -165,17 +159,11 @@ class PairSplit(Split[PairBatch]):
         attention_mask = target.tokens.attention_mask
         # A token is an input where another follows it: the END of a shorter target is not.
         real = None if attention_mask is None else attention_mask[:, 1:]
-        return PairBatch(
-            source.ids,
-            source.tokens,
-            target.ids[:, 1:],
-            rows,
-            items,
-            source.real_tokens + items,
-            source.padded_tokens + target.padded_tokens - len(rows),
-            decoder_ids=target.ids[:, :-1],
-            decoder_tokens=replace(target.tokens[:-1], attention_mask=real),
-        )
+        both = vars(source) | {"targets": target.ids[:, 1:], "items": items}
+        both["real_tokens"] += items
+        both["padded_tokens"] += target.padded_tokens - len(rows)
+        decoder_tokens = replace(target.tokens[:-1], attention_mask=real)
+        return PairBatch(**both, decoder_ids=target.ids[:, :-1], decoder_tokens=decoder_tokens)
 
 
 class Blocks(Split[Batch]):

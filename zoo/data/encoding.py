@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from zoo.data.sources.corpus import IGNORED, Corpus, Pairs, TaggedCorpus, Texts
+from zoo.data.sources.corpus import IGNORED, Corpus, Pairs, TaggedCorpus, Texts, whole_text
 from zoo.data.token_arrays import EncodedData, TokenArrays, encoded
 from zoo.data.tokenizer import (
     UNK,
@@ -43,7 +43,7 @@ def encode_labelled(corpus: Corpus | TaggedCorpus, vocab_size: int, max_length: 
         raise ZooError(f"a length of {max_length} has no room for [CLS] and one token")
 
     def encode() -> tuple[Tokenizer, dict[str, TokenArrays]]:
-        plain = [t if isinstance(t, str) else " ".join(t) for t in corpus.train.texts]
+        plain = list(map(whole_text, corpus.train.texts))
         if corpus.word_level:
             tokenizer = word_level_tokenizer(plain)
         else:

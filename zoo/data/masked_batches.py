@@ -106,14 +106,5 @@ class MaskedSplit(Split[MaskedBatch]):
             torch.from_numpy(array).to(self.device, non_blocking=True)
             for array in (picked + np.repeat(begins, counts), targets)
         )
-        return MaskedBatch(
-            batch.ids,
-            batch.tokens,
-            moved_targets,
-            rows,
-            len(targets),
-            batch.real_tokens,
-            batch.padded_tokens,
-            moved_places,
-            counts,
-        )
+        about = vars(batch) | {"targets": moved_targets, "items": len(targets)}
+        return MaskedBatch(**about, places=moved_places, counts=counts)

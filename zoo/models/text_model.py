@@ -24,7 +24,7 @@ from zoo.data.encoding import (
     join_pieces,
     pieces_of,
 )
-from zoo.data.sources.corpus import check_text
+from zoo.data.sources.corpus import check_text, check_tokens
 from zoo.errors import ZooError
 from zoo.models.architectures import EncoderDecoder, evaluating
 from zoo.models.decoding import Decoding, generate, transduce
@@ -193,10 +193,7 @@ class TextTagger(TextReader):
                 tokens = [text[start:end] for _, (start, end) in parts]
             else:
                 tokens = list(text)
-                for token in tokens:
-                    check_text(f"a token of text {number}", token)
-            if not tokens:
-                raise ZooError(f"text {number} is empty")
+            check_tokens(f"text {number}", tokens, tokens)
             tokenized.append(tokens)
         return tokenized
 

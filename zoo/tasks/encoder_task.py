@@ -13,7 +13,7 @@ from pydantic import Field, NonNegativeInt
 from zoo.config.reading import Division, TextReading, part_of
 from zoo.config.sizes import Sizes
 from zoo.data.encoding import encode_labelled
-from zoo.data.sources.corpus import plain_words
+from zoo.data.sources.corpus import plain_words, whole_text
 from zoo.data.sources.row_reader import RowReader
 from zoo.data.token_arrays import TokenArrays
 from zoo.errors import ZooError
@@ -118,8 +118,8 @@ class EncoderTask(Task):
             fit, held_out = self.validation_rows(setup)
             scored += [train[row] for row in held_out]
             train = [train[row] for row in fit]
-        known = {plain_words(_text(text)) for text in scored}
-        return [text for text in map(_text, train) if plain_words(text) not in known]
+        known = {plain_words(whole_text(text)) for text in scored}
+        return [text for text in map(whole_text, train) if plain_words(text) not in known]
 
     def load(self, spec: str | None, options: Any, sizes: Sizes, registry: Registry) -> Loaded:
         corpus, notices = self.read(spec, options, registry)
@@ -187,7 +187,7 @@ class EncoderTask(Task):
         train, share = setup.data.corpus().train, setup.training.validation
         classes = train.targets if self.column == "labels" else None
         rows = held_out_rows(len(train.texts), share, classes)
-        texts = list(map(_text, train.texts))
+        texts = list(map(whole_text, train.texts))
         return rows if setup.options.keep_duplicates else without_copies(rows, texts, share)
 
     def scored_groups(self, setup: TaskSetup) -> list[str]:
@@ -196,11 +196,6 @@ class EncoderTask(Task):
             return []
         groups: list[str] = list(setup.data.split(TEST).columns.get("groups", np.empty(0)).tolist())
         return groups
-
-
-def _text(text: str | Sequence[str]) -> str:
-    """A text, or a list of tokens as one."""
-    return text if isinstance(text, str) else " ".join(text)
 
 
 def by_group(groups: Sequence[str]) -> Mapping[str, np.ndarray]:
@@ -222,8 +217,11 @@ def held_out_rows(number: int, share: float, classes: Sequence[int] | None = Non
         _, places, counts = np.unique(labels, return_inverse=True, return_counts=True)
         only = counts[places] == 1
         rest = labels[~only]
-        held_out = max(math.ceil(share * len(rest)), len(np.unique(rest)))
-        parts = train_test_split(rows[~only], test_size=held_out, random_state=0, stratify=rest)
+        if not len(rest):
+            raise ZooError("--validation: no class has two training texts")
+        fewest = len(np.unique(rest))
+        size = min(max(math.ceil(share * len(rest)), fewest), len(rest) - fewest)
+        parts = train_test_split(rows[~only], test_size=size, random_state=0, stratify=rest)
         parts = np.append(parts[0], rows[only]), parts[1]
     else:
         order, count = np.random.default_rng(0).permutation(number), max(1, round(share * number))

@@ -84,8 +84,9 @@ class DataSet:
                     pieces += [text] if target is None else [text, target]
                 else:
                     pieces += [str(target), text]
+        pieces += self.splits[TEST].groups if TEST in self.splits else []
         digest = hashlib.sha256()
-        for piece in (*pieces, *(self.splits[TEST].groups if TEST in self.splits else ())):
+        for piece in pieces:
             if isinstance(piece, str):  # after its length, so that "ab", "c" and "a", "bc" differ
                 piece = f"{len(piece.encode())}:{piece}".encode()
             digest.update(piece)
@@ -122,9 +123,9 @@ class DataSet:
                 raise ZooError(f"{self.name}: every train document is also in {self._scored}")
             if not kept:
                 del splits[name]
-        return (
-            self if notes == self.notes else dataclasses.replace(self, splits=splits, notes=notes)
-        )
+        if notes == self.notes:
+            return self
+        return dataclasses.replace(self, splits=splits, notes=notes)
 
 
 class Labelled(DataSet):
@@ -254,6 +255,11 @@ def plain_words(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
+def whole_text(text: str | Sequence[str]) -> str:
+    """A text, or a list of tokens as one text."""
+    return text if isinstance(text, str) else " ".join(text)
+
+
 def _plain(split: Examples) -> list[str]:
-    """The texts of a split as ``plain_words``; a list of tokens as one text."""
-    return [plain_words(text if isinstance(text, str) else " ".join(text)) for text in split.texts]
+    """The texts of a split as ``plain_words``."""
+    return [plain_words(whole_text(text)) for text in split.texts]

@@ -138,8 +138,7 @@ class RowReader(Reading, Division):
         if errors:
             raise DataError(list(dict.fromkeys(errors)))
         named = all(row.name for row in rows)
-        targets = [row.name if named else row.label for row in rows]
-        return Examples([row.text for row in rows], targets, _groups(rows)), notices
+        return _examples(rows, [row.name if named else row.label for row in rows]), notices
 
     def data_set(self, name: str, tables: Mapping[str, Sequence[Table]]) -> tuple[Any, list[str]]:
         """The data set of the tables of its splits, and notices.
@@ -269,15 +268,11 @@ class RowReader(Reading, Division):
             for row in every:
                 if row.name and names.setdefault(row.label, row.name) != row.name:
                     raise ZooError(f"{name}: label {row.label} has two names in '{NAMES_COLUMN}'")
-        splits = {}
-        for split, rows in parts.items():
-            targets = [
-                [codes[tag] for tag in row.label]
-                if isinstance(row.label, list)
-                else codes[row.label]
-                for row in rows
-            ]
-            splits[split] = Examples([row.text for row in rows], targets, _groups(rows))
+
+        def coded(label: Any) -> Any:
+            return [codes[tag] for tag in label] if isinstance(label, list) else codes[label]
+
+        splits = {s: _examples(rows, [coded(r.label) for r in rows]) for s, rows in parts.items()}
         return self.kind(name, splits, [names.get(label, label) for label in labels], notes)
 
 
@@ -356,7 +351,7 @@ class PairedTexts(RowReader):
         return "by source", [number for number, row in enumerate(rows) if row.text in drawn]
 
     def _made(self, name: str, parts: Mapping[str, Sequence[Row]], notes: dict[str, str]) -> Pairs:
-        splits = {s: Examples([r.text for r in p], [r.label for r in p]) for s, p in parts.items()}
+        splits = {s: _examples(rows, [row.label for row in rows]) for s, rows in parts.items()}
         return Pairs(name, splits, notes=notes)
 
 
@@ -450,8 +445,8 @@ def _flat(rows: Iterable[Row]) -> Iterator[str]:
         yield from (label for label in _listed(row.label) if label is not None)
 
 
-def _groups(rows: Iterable[Row]) -> list[str]:
-    return [row.group for row in rows if row.group]
+def _examples(rows: Sequence[Row], targets: list[Any]) -> Examples:
+    return Examples([row.text for row in rows], targets, [row.group for row in rows if row.group])
 
 
 def spellings(name: str, labels: Iterable[str]) -> list[str]:
