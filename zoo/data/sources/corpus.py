@@ -155,20 +155,22 @@ class Labelled(DataSet):
             raise ZooError(f"{what} has {counts}")
         for number, group in enumerate(groups, start=1):
             check_text(f"the group of {what} text {number}", group)
+        is_tagged, most = isinstance(self, TaggedCorpus), len(self.label_names) - 1
+        known = {*range(most + 1), *([IGNORED] if is_tagged else [])}
         for number, (text, label) in enumerate(zip(texts, labels, strict=True), start=1):
             place = f"{what} text {number}"
-            for each in self._labels_of(place, text, label):
+            if is_tagged:
+                check_tokens(place, text, label)
+            else:
+                check_text(place, text)
+            for each in label if is_tagged else [label]:
                 # numpy's integers and booleans would not survive a JSON file.
-                if type(each) is not int or not 0 <= each < len(self.label_names):
-                    known = f"labels are int from 0 to {len(self.label_names) - 1}"
-                    raise ZooError(f"{place} has the label {each!r}; {known}")
+                if type(each) is not int or each not in known:
+                    raise ZooError(
+                        f"{place} has the label {each!r}; labels are int from 0 to {most}"
+                    )
         if not labels_in(Examples(texts, labels)):
             raise ZooError(f"{what}: every tag is {IGNORED}, so that nothing is scored")
-
-    def _labels_of(self, what: str, text: Any, label: Any) -> list[Any]:
-        """The labels of a text; ZooError for what is no text."""
-        check_text(what, text)
-        return [label]
 
 
 class Corpus(Labelled):
@@ -181,10 +183,6 @@ class TaggedCorpus(Labelled):
     """Texts as lists of tokens, with a tag for every token; ``IGNORED`` (-100) does not count."""
 
     labels = "tags"
-
-    def _labels_of(self, what: str, text: Any, label: Any) -> list[Any]:
-        check_tokens(what, text, label)
-        return [tag for tag in label if type(tag) is not int or tag != IGNORED]
 
 
 class Pairs(DataSet):

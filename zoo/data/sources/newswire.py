@@ -18,8 +18,8 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
-from zoo.data.sources.corpus import Corpus, Examples
-from zoo.data.sources.diagnostics.drawing import Draw
+from zoo.data.sources.corpus import Corpus
+from zoo.data.sources.diagnostics.drawing import Draw, divided
 from zoo.errors import ZooError
 
 Words = dict[str, list[str]]
@@ -56,12 +56,8 @@ def load(*, seed: int = 0, train: int = 1225, test: int = 1000) -> Corpus:
         topic = number % len(LABEL_NAMES) if number < fewest else writer.topic()
         texts.append(writer.story(topic))
         labels.append(topic)
-    splits = {
-        "train": Examples(texts[:train], labels[:train]),
-        "test": Examples(texts[train:], labels[train:]),
-    }
     notes = {"source": "built-in grammar", "split": f"as written, seed {seed}"}
-    return Corpus("newswire", splits, list(LABEL_NAMES), notes)
+    return Corpus("newswire", divided(texts, labels, train), list(LABEL_NAMES), notes)
 
 
 @cache

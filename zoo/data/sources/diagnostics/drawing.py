@@ -48,6 +48,12 @@ class Draw:
         return self.shuffled(items)[:number]
 
 
+def divided(texts: list[str], targets: list[Any], train: int) -> dict[str, Examples]:
+    """The first so many texts for training, the others for the test."""
+    test = Examples(texts[train:], targets[train:])
+    return {TRAIN: Examples(texts[:train], targets[:train]), TEST: test}
+
+
 class LengthGroup(NamedTuple):
     """Texts to draw: how many, of which lengths, and the name of their group."""
 

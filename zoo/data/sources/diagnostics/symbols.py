@@ -1,7 +1,6 @@
 """Texts of a few symbols, each with the answer to one question of counting or of order; pairs.
 
-Unless said otherwise they are from Delétang et al. 2023, "Neural Networks and the Chomsky
-Hierarchy", appendix A.
+``built_in.toml`` names the sources; of most it is appendix A of Delétang et al. 2023.
 """
 
 from __future__ import annotations
@@ -11,8 +10,8 @@ import itertools
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from zoo.data.sources.corpus import Corpus, Examples, Pairs
-from zoo.data.sources.diagnostics.drawing import SOURCE, Draw, Words, labelled_corpus
+from zoo.data.sources.corpus import Corpus, Pairs
+from zoo.data.sources.diagnostics.drawing import SOURCE, Draw, Words, divided, labelled_corpus
 from zoo.errors import ZooError
 
 BITS = ("zero", "one")
@@ -37,20 +36,12 @@ def _unequal_neighbours(words: Words) -> str:
 
 
 def _ones(words: Words) -> str:
-    """Whether the number of ones is even, whatever their order: counting modulo two.
-
-    A control: small transformers are expected at chance (Hahn 2020, "Theoretical Limitations of
-    Self-Attention in Neural Sequence Models").
-    """
+    """Whether the number of ones is even, whatever their order: counting modulo two."""
     return EVEN_OR_ODD[words.count("one") % 2]
 
 
 def _more_frequent(words: Words) -> str:
-    """The more frequent one of two symbols, in texts of odd lengths, so that there are no ties.
-
-    A control that a bag of words solves. Source: Merrill et al. 2022, "Saturated Transformers are
-    Constant-Depth Threshold Circuits".
-    """
+    """The more frequent one of two symbols, in texts of odd lengths, so that there are no ties."""
     return "one" if 2 * words.count("one") > len(words) else "zero"
 
 
@@ -153,10 +144,7 @@ def order(*, seed: int = 0, train: int = 6000, test: int = 1200, max_distance: i
         frame.format(*(ORDERED[word] for word in order)) for frame in frames for order in ORDERS
     ]
     labels = list(range(orders)) * len(frames)
-    splits = {
-        "train": Examples(texts[:train], labels[:train]),
-        "test": Examples(texts[train:], labels[train:]),
-    }
+    splits = divided(texts, labels, train)
     how = f"as written, seed {seed}, max_distance {max_distance}"
     notes = {"source": SOURCE, "split": how}
     return Corpus("order", splits, list(ORDER_NAMES), notes, chance=1 / orders)
@@ -232,9 +220,5 @@ def _drawn_pairs(
     while len(different) < train + test:
         source, target = draw_pair(draw)
         different[source] = target
-    sources, targets = [*different], [*different.values()]
-    splits = {
-        "train": Examples(sources[:train], targets[:train]),
-        "test": Examples(sources[train:], targets[train:]),
-    }
+    splits = divided([*different], [*different.values()], train)
     return Pairs(name, splits, notes={"source": "built-in task", "split": "as written"})
