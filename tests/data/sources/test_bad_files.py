@@ -250,13 +250,8 @@ def two_names(folder: Path) -> None:
     (folder / "train.csv").write_text("\n".join(["text,label,label_text", *lines]))
 
 
-def two_files(folder: Path) -> None:
-    for name in ("train.csv", "train.jsonl"):
-        (folder / name).write_text(rows())
-
-
-def two_validations(folder: Path) -> None:
-    for name in ("train.csv", "dev.csv", "valid.csv"):
+def two_files(folder: Path, *names: str) -> None:
+    for name in names or ("train.csv", "train.jsonl"):
         (folder / name).write_text(rows())
 
 
@@ -266,7 +261,10 @@ def two_validations(folder: Path) -> None:
         (one_class, r"train has the classes \['sad'\]; two are needed"),
         (two_names, "label 0 has two names in 'label_text'"),
         (two_files, "two files or folders for the train split: train.csv and train.jsonl"),
-        (two_validations, "two files or folders for the validation split: dev.csv and valid.csv"),
+        (
+            lambda folder: two_files(folder, "train.csv", "dev.csv", "valid.csv"),
+            "two files or folders for the validation split: dev.csv and valid.csv",
+        ),
         (lambda folder: (folder / "data.csv").write_text(rows()), "no train file.*: data.csv"),
         (lambda folder: None, "no train file.*there is: no data file"),
     ],

@@ -422,15 +422,13 @@ def plain_label(label: str) -> str:
 
 
 def in_one_split(parts: Mapping[str, Iterable[Row]]) -> list[str]:
-    """A line for each split with labels that train has not, or of train that it has not."""
-    counts = {split: Counter(_flat(rows)) for split, rows in parts.items()}
-    train, lines = counts.pop(TRAIN), list[str]()
-    for split, own in counts.items():
-        for one, other, more in ((train, own, ""), (own, train, ": errors in every score")):
-            names = [f"'{label}' ({one[label]})" for label in sorted(one.keys() - other.keys())]
-            here, there = (TRAIN, split) if one is train else (split, TRAIN)
-            if names:
-                lines.append(f"{here} has {listed(names, EXAMPLES)}, which {there} lacks{more}")
+    """A line for each split with labels that train lacks, or that lacks labels of train."""
+    counts, lines = {split: Counter(_flat(rows)) for split, rows in parts.items()}, list[str]()
+    for split in filter(lambda name: name != TRAIN, counts):
+        for here, there, effect in ((TRAIN, split, ""), (split, TRAIN, ": errors in every score")):
+            if labels := sorted(counts[here].keys() - counts[there].keys()):
+                names = listed((f"'{label}' ({counts[here][label]})" for label in labels), EXAMPLES)
+                lines.append(f"{here} has {names}, which {there} lacks{effect}")
     return lines
 
 
@@ -459,10 +457,10 @@ def spellings(name: str, labels: Iterable[str]) -> list[str]:
         form = plain_words(label).replace(" ", "").translate(LOOK_ALIKE)
         alike.setdefault(form, []).append(label)
     several = []
-    for own in (own for own in alike.values() if len(own) > 1):
-        words = " and ".join(f"'{label}' ({counts[label]})" for label in own)
-        letters = set.symmetric_difference(*(set(label.casefold()) for label in own[:2]))
+    for group in (group for group in alike.values() if len(group) > 1):
+        letters = set.symmetric_difference(*(set(label.casefold()) for label in group[:2]))
         foreign = sorted(unicodedata.name(c) for c in letters if ord(c) in LOOK_ALIKE)
+        words = " and ".join(f"'{label}' ({counts[label]})" for label in group)
         several.append(f"{words}, with {foreign[0]}" if foreign else words)
     what = "labels that differ in case, spaces or alphabet only"
     return [f"{name}: {what}: {'; '.join(several)}"] if several else []
