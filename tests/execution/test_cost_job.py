@@ -95,6 +95,18 @@ def test_every_member_has_its_turns_those_of_the_reference_and_memory(members):
         assert reference["turns"] == members[REFERENCE].samples["turns"]
 
 
+@pytest.fixture
+def peaks(monkeypatch) -> None:
+    """Made-up memory, whose measurement takes processes of its own."""
+
+    def made_up(job, group, *_):
+        for each in group:
+            each.memory = {key: {"peak_mib": 1.0, "how": ""} for key in ("training", "inference")}
+
+    monkeypatch.setattr("zoo.execution.cost_job._measure_memory", made_up)
+
+
+@pytest.mark.usefixtures("peaks")
 @pytest.mark.parametrize(("known_after", "expected"), [(3, [3, 2]), (99, [3, 3])])
 def test_blocks_end_when_every_speed_is_known_and_never_before_the_least(
     corpus, tmp_path, monkeypatch, known_after, expected
@@ -112,6 +124,7 @@ def test_blocks_end_when_every_speed_is_known_and_never_before_the_least(
             assert [len(seconds) for seconds in clocks["cpu"]] == expected
 
 
+@pytest.mark.usefixtures("peaks")
 def test_a_member_that_dies_in_its_turn_costs_the_others_nothing(corpus, tmp_path):
     """Its process dies in the first block; the others have all their turns in a new one."""
     members = map(CostMember, (cell(), cell(attention="exitslater"), cell(pe="sin")))
@@ -122,16 +135,11 @@ def test_a_member_that_dies_in_its_turn_costs_the_others_nothing(corpus, tmp_pat
         assert [len(of) for of in member.samples["turns"]["train"]["cpu"]] == [1, 1]
 
 
+@pytest.mark.usefixtures("peaks")
 def test_what_has_no_memory_beside_others_is_measured_once_more_and_no_more(
     corpus, tmp_path, monkeypatch
 ):
     """Each with the reference alone. One never has memory, one once."""
-
-    def peaks(job, group, *_):
-        for each in group:
-            each.memory = {key: {"peak_mib": 1.0, "how": ""} for key in ("training", "inference")}
-
-    monkeypatch.setattr("zoo.execution.cost_job._measure_memory", peaks)
     monkeypatch.setenv("HUNGRY_AT_FIRST", str(tmp_path / "been"))
     names = ("fused", "naive", "hungry", "hungryatfirst")
     members = [CostMember(cell(attention=name)) for name in names]

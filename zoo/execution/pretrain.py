@@ -25,7 +25,6 @@ from zoo.models.architectures import MaskedLanguageModel, masked_head
 from zoo.models.seeding import seeded
 from zoo.models.stack import Encoder
 from zoo.tasks.base import TaskSetup
-from zoo.tasks.encoder_task import EncoderTask
 from zoo.tasks.mlm import masked_loss
 from zoo.training import checkpoint
 from zoo.training.device import Runtime
@@ -59,8 +58,8 @@ def stage_of(
         head = masked_head(setup.sizes.dim)
     masked = MaskedLanguageModel(_encoder(model), head).to(runtime.device)
     tokenizer = setup.data.tokenizer()
-    assert isinstance(setup.task, EncoderTask)  # others say that they have no encoder
-    texts = setup.task.texts_to_pretrain(setup, all_data=job.all_data)
+    task: Any = setup.task  # of which it is known that it has an encoder
+    texts = task.texts_to_pretrain(setup, all_data=job.all_data)
     arrays = windows(tokenizer, texts, setup.sizes.max_length)
     if not len(arrays):
         raise ZooError("--init pretrain: every training text is empty or scored")

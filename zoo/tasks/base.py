@@ -167,14 +167,14 @@ class Task(ABC):
     data that it takes; it is the task of data that declare the first. needs: axis to the
     capabilities that a component there must declare. metrics: names of registered metrics; the
     first that applies to the data ranks rows. baselines: a baseline fits if it declares one of
-    these capabilities. estimators: it is an Estimator if it declares one of these. defaults: shared
-    options whose default differs for this task. unused: axes and shared options that have no
-    effect, and why; giving one is an error. builder: the function that builds the model of a cell,
-    text_model_class: the class of the trained model with its tokenizer, both as
-    ``package.module:name``. model_name: what a model of it is called. scored_split:
-    the split that is scored. commands: those that take a saved model of the task. pipeline_tag: the
-    Hugging Face Hub's name of what its models do, such as ``text-classification``; empty where it
-    has none. ignored: the target that is neither trained on nor scored.
+    these capabilities. defaults: shared options whose default differs for this task. unused: axes
+    and shared options that have no effect, and why; giving one is an error. builder: the function
+    that builds the model of a cell, text_model_class: the class of the trained model with its
+    tokenizer, both as ``package.module:name``. model_name: what a model of it is called.
+    scored_split: the split that is scored. commands: those that take a saved model of the task.
+    pipeline_tag: the Hugging Face Hub's name of what its models do, such as
+    ``text-classification``; empty where it has none. ignored: the target that is neither trained on
+    nor scored.
     """
 
     options: ClassVar[type[TaskOptions]] = TaskOptions
@@ -182,7 +182,6 @@ class Task(ABC):
     needs: ClassVar[Mapping[str, frozenset[str]]] = {}
     metrics: ClassVar[tuple[str, ...]]
     baselines: ClassVar[tuple[str, ...]] = ()
-    estimators: ClassVar[tuple[str, ...]] = ()
     defaults: ClassVar[Mapping[str, Any]] = {}
     unused: ClassVar[Mapping[str, str]] = {}
     builder: ClassVar[str]
@@ -207,7 +206,7 @@ class Task(ABC):
 
     def is_estimator(self, baseline: Any) -> bool:
         """Whether a baseline (component or choice) is an Estimator, not trained like a cell."""
-        return any(map(baseline.can, self.estimators))
+        return self.accepts(baseline) and not baseline.can("tokens")
 
     def baseline_rows(self, asked_for: Sequence[Choice]) -> list[tuple[Choice, str]]:
         """The baselines of a table where these were asked for, each with its condition.

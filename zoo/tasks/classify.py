@@ -59,7 +59,6 @@ class Classify(EncoderTask):
     defaults: ClassVar = {"epochs": 2, "batch_size": 8, "lr": 5e-3}
     metrics = ("accuracy", "macro_f1")
     baselines = ("texts", "tokens")
-    estimators = ("texts",)
     builder = "zoo.models.build:build_classifier"
     text_model_class = "zoo.models.text_model:TextClassifier"
     model_name = "a classifier"

@@ -75,7 +75,7 @@ class LanguageModelling(Task):
     scored_split = VALIDATION
     needs: ClassVar = {"attention": frozenset({"causal", "padding"})}
     metrics: ClassVar[tuple[str, ...]] = ("bits_per_byte", "nats_per_token")
-    baselines = estimators = ("stream",)
+    baselines = ("stream",)
     defaults: ClassVar = {
         "baseline": "ngram",
         "max_length": 128,

@@ -64,7 +64,7 @@ class MaskedLanguageModelling(LanguageModelling):
     options = MaskedOptions
     needs: ClassVar = {"attention": frozenset({"padding"})}
     metrics = ("bits_per_byte", "token_accuracy")
-    baselines = estimators = ("masked",)
+    baselines = ("masked",)
     defaults: ClassVar = {"baseline": "neighbour-ngram"}
     unused: ClassVar = {"pool": "every masked position is read, none is pooled"}
     builder = "zoo.models.build:build_masked_language_model"

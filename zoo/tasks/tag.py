@@ -52,7 +52,7 @@ class Tag(EncoderTask):
     reads = ("token-labels",)
     reads_rows = TaggedTexts
     metrics = ("token_accuracy", "macro_f1", "span_f1")
-    baselines = estimators = ("token-texts",)
+    baselines = ("token-texts",)
     defaults: ClassVar = {"baseline": "window-logreg"}
     unused: ClassVar = {"pool": "every token has a tag, none is pooled"}
     builder = "zoo.models.build:build_tagger"

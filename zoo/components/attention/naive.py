@@ -29,12 +29,8 @@ class Naive(MultiHead):
     ) -> Tensor:
         """softmax(Q Kᵀ / √Dh + bias) V, one head after another."""
         dropout = self.dropout if self.training else 0.0
-        heads = []
-        for head in range(self.heads):
-            one = slice(head, head + 1)
-            # A bias or mask with a single head serves every head.
-            head_bias = (
-                bias if bias is None or bias.shape[-3:-2] != (self.heads,) else bias[..., one, :, :]
-            )
-            heads.append(softmax_attend(q[:, one], k[:, one], v[:, one], mask, head_bias, dropout))
-        return torch.cat(heads, dim=1)
+        biases: list[Tensor | None] = [bias] * self.heads  # one for all, or one each
+        if bias is not None and bias.shape[-3:-2] == (self.heads,):
+            biases = list(bias.split(1, dim=-3))
+        heads = zip(*(x.split(1, dim=1) for x in (q, k, v)), biases, strict=True)
+        return torch.cat([softmax_attend(*x, mask, own, dropout) for *x, own in heads], dim=1)
