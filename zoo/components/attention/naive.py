@@ -33,4 +33,5 @@ class Naive(MultiHead):
         if bias is not None and bias.shape[-3:-2] == (self.heads,):
             biases = list(bias.split(1, dim=-3))
         heads = zip(*(x.split(1, dim=1) for x in (q, k, v)), biases, strict=True)
-        return torch.cat([softmax_attend(*x, mask, own, dropout) for *x, own in heads], dim=1)
+        outputs = [softmax_attend(q, k, v, mask, own, dropout) for q, k, v, own in heads]
+        return torch.cat(outputs, dim=1)
