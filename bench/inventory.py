@@ -23,7 +23,7 @@ from typing import Any
 from tabulate import tabulate
 
 from bench.commit import code_commit, commit_sentence
-from zoo.conformance import checks_of
+from zoo.conformance.check import checks_of
 from zoo.errors import ZooError
 from zoo.registry import AXES, Component, Registry
 from zoo.registry.loading import load

@@ -12,16 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pytest
 
-    from zoo.conformance import CheckSettings
     from zoo.conformance.check import ComponentCheck
+    from zoo.conformance.outcomes import CheckSettings
 
-__all__ = ["checks", "component_checks", "parametrize_with_checks"]
-T = TypeVar("T")
+__all__ = ["checks", "component_checks"]
 
 
 def component_checks(
@@ -40,8 +39,7 @@ def component_checks(
     given. without: checks that are not run, such as ``"compiled"``, which takes seconds. Raises
     ZooError for an unknown component or check.
     """
-    from zoo.conformance import select_choices
-    from zoo.conformance.check import checks_for
+    from zoo.conformance.check import checks_for, select_choices
     from zoo.registry.loading import load
 
     files = (plugin,) if isinstance(plugin, str | Path) else tuple(plugin)
@@ -52,22 +50,14 @@ def component_checks(
     return checks_for(choices, files=names, only=only, without=without, settings=settings)
 
 
-def parametrize_with_checks(*components: str, **options: Any) -> Callable[[T], T]:
-    """A pytest decorator: one test per check, in an argument ``check``, which is called.
+def checks(*components: str, **options: Any) -> Callable[..., None]:
+    """A test for each check: ``test_conforms = checks("attention/my-window")``.
 
     The arguments are those of component_checks.
     """
     import pytest
 
-    found = component_checks(*components, **options)
-    mark: Any = pytest.mark.parametrize("check", found, ids=str)
-    return mark  # type: ignore[no-any-return]
-
-
-def checks(*components: str, **options: Any) -> Callable[..., None]:
-    """A test for each check: ``test_conforms = checks("attention/my-window")``."""
-
-    @parametrize_with_checks(*components, **options)
+    @pytest.mark.parametrize("check", component_checks(*components, **options), ids=str)
     def test(check: ComponentCheck) -> None:
         check()
 

@@ -11,6 +11,9 @@ from bench.docs.catalog import catalog, install_command
 from bench.docs.pictures import Picture, pictures
 from bench.docs.place import ROOT
 from bench.publish.markdown import grid, link
+from zoo.conformance.certificate import LENGTHS, certificate
+from zoo.conformance.check import checks_of
+from zoo.conformance.parts import DIM, HEADS, HIDDEN
 from zoo.registry import AXES, BUILT_IN, CAPABILITIES, KINDS, Component
 from zoo.report.tables.text import code, escaped, line
 
@@ -80,6 +83,7 @@ def _page(component: Component, drawn: list[Picture]) -> str:
     sections = {
         "Parameters": _parameters(component),
         "Capabilities": _capabilities(component),
+        "Certificate": _certificate(component),
     }
     for title, text in sections.items():
         if text:
@@ -149,6 +153,29 @@ def _capabilities(component: Component) -> str:
         if name in component.capabilities
     ]
     return grid(rows) if rows else ""
+
+
+def _certificate(component: Component) -> str:
+    """What its checks are, and what `zoo check --json` counts of it."""
+    known = certificate(catalog().example(component), [])
+    rows = {"hash of the source": f"`{known['source_hash'][:16]}`"}
+    if "parameters" in known:
+        rows["parameters"] = f"{known['parameters']:,}"
+        rows |= {
+            f"FLOPs per token in a text of {length}": f"{flops:,.0f}"
+            for length, flops in known["flops_per_token"].items()
+        }
+    if seen := known.get("receptive_field"):
+        rows[f"tokens of {LENGTHS[0]} that the middle one reads"] = (
+            f"{seen[0]} before, {seen[1]} after"
+        )
+    if "state_per_token" in known:
+        rows["numbers in the cache per token"] = f"{known['state_per_token']:g}"
+    tried = ", ".join(f"`{name}`" for name in checks_of(component.kind))
+    name = f"{component.kind}/{component.name}"
+    sizes = f" Numbers are for width {DIM}, {HEADS} heads and a hidden width of {HIDDEN}."
+    text = f"`zoo check {name}` tries {tried}.{sizes if 'parameters' in known else ''}"
+    return f"{text}\n\n{grid([{'of this part': key, '': value} for key, value in rows.items()])}"
 
 
 def _code(component: Component) -> str:

@@ -15,7 +15,7 @@ from bench import inventory
 from bench.commit import code_commit, commit_sentence
 from bench.inventory import Facts, find_parts, numbers_table, page
 from bench.publish.others import INVENTORY
-from zoo.conformance import checks_of
+from zoo.conformance.check import checks_of
 from zoo.registry import AXES
 
 FACTS = Facts({"one": "1.0", "two": "2.0"}, {})

@@ -30,6 +30,7 @@ from zoo.components.pe.sin import Sinusoidal
 from zoo.components.pool.base import Pool
 from zoo.components.pool.pools import Cls, Mean
 from zoo.components.tokens import Tokens, past_tokens
+from zoo.conformance.baselines import TEXTS
 from zoo.models.key_value_cache import KeyValues
 
 SEEN: dict[int, Tensor] = {}

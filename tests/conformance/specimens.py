@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from zoo import hookimpl
-from zoo.conformance import CheckResult, run_checks
+from zoo.conformance.check import CheckResult, run_checks
 from zoo.registry import Choice, Register
 
 

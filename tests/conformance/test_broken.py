@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from specimens import mutations, run_check
 
-from zoo.conformance import checks_of
+from zoo.conformance.check import checks_of
 from zoo.registry import KINDS, Choice
 from zoo.registry.loading import load
 
@@ -34,8 +34,8 @@ def test_a_broken_component_is_caught_by_the_check_that_names_its_fault(componen
 
 def test_every_check_catches_a_broken_component():
     # One function may be a check of several kinds; catching one specimen of one kind is enough.
-    checks = {check.body for kind in KINDS for check in checks_of(kind).values()}
-    catching = {checks_of(c.kind)[c.factory.catch.check].body for c in BROKEN}
+    checks = {check for kind in KINDS for check in checks_of(kind).values()}
+    catching = {checks_of(c.kind)[c.factory.catch.check] for c in BROKEN}
     assert checks == catching
 
 

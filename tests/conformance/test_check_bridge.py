@@ -10,7 +10,7 @@ from refused import refused
 from specimens import mutations
 
 from zoo.errors import ZooError
-from zoo.testing import checks, component_checks, parametrize_with_checks
+from zoo.testing import checks, component_checks
 
 POOLS = mutations()["pool"]
 BROKEN = "pool/mean-over-padding"
@@ -24,7 +24,9 @@ def one(component: str, name: str, **options):
     return check
 
 
-@parametrize_with_checks("pool/mean", "pool/cls", only=["declares"])
+@pytest.mark.parametrize(
+    "check", component_checks("pool/mean", "pool/cls", only=["declares"]), ids=str
+)
 def test_there_is_one_test_per_check_and_component(check, request):
     assert request.node.name.endswith(f"[{check}]")
     assert str(check) in ("pool/mean:declares", "pool/cls:declares")
@@ -49,7 +51,7 @@ def test_where_nothing_is_checked_the_test_is_skipped_with_the_reason():
 
 def test_unknown_checks_and_distributions_are_refused():
     with pytest.raises(ZooError, match="no check 'vales'; did you mean"):
-        parametrize_with_checks("pool/mean", without=["vales"])
+        checks("pool/mean", without=["vales"])
     refused("no check 'baselines'", component_checks, "pool/mean", only=["baselines"])
     refused("registers nothing", component_checks, distribution="no-such-distribution")
 

@@ -14,8 +14,9 @@ POOLS = str(mutations()["pool"])
 
 def test_a_sound_component_ends_with_its_counts_and_status_0(capsys):
     assert main(["check", "pool/mean", "--compile", "eager"]) == 0
-    printed = capsys.readouterr().out
+    printed, announced = capsys.readouterr()
     assert printed.startswith("pool/mean  encoder-zoo")
+    assert announced == "  pool/mean: compiling, which takes seconds\n"
     assert "  passed  surroundings\n" in printed
     assert printed.endswith("1 component: 6 passed, 0 failed, 0 skipped\n")
 

@@ -10,7 +10,7 @@ import torch
 from specimens import mutations, run_check
 
 from zoo.cli import main
-from zoo.conformance import checks_of, counts, run_checks, select_choices
+from zoo.conformance.check import checks_of, counts, run_checks, select_choices
 from zoo.registry import KINDS
 from zoo.registry.loading import load
 
@@ -106,5 +106,6 @@ def test_every_check_states_its_claim_in_a_line():
         checks = checks_of(kind)
         assert checks
         for check in checks.values():
-            assert check.claim.endswith(".")
-            assert len(check.claim) <= 100
+            assert check.__doc__.endswith(".")
+            assert len(check.__doc__) <= 100
+            assert "\n" not in check.__doc__

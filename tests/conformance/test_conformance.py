@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from zoo.registry import BUILT_IN
-from zoo.testing import component_checks, parametrize_with_checks
+from zoo.testing import checks, component_checks
 
 HERE = Path(__file__).parent
 SOUND = [HERE / "sound.py", HERE / "sound_tasks.py"]
@@ -44,7 +44,4 @@ def test_a_built_in_component_passes_what_takes_seconds(check):
     check()
 
 
-@pytest.mark.slow
-@parametrize_with_checks(plugin=SOUND)
-def test_no_check_fails_on_a_correct_component(check):
-    check()
+test_no_check_fails_on_a_correct_component = pytest.mark.slow(checks(plugin=SOUND))

@@ -6,7 +6,7 @@ import pytest
 from paper_models import with_papers
 from specimens import run_check
 
-from zoo.conformance import checks_of
+from zoo.conformance.check import checks_of
 from zoo.registry.loading import built_ins
 
 REGISTRY = with_papers(built_ins())

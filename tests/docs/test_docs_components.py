@@ -70,6 +70,16 @@ def test_a_page_has_summary_source_parameters_and_capabilities(component, made):
         assert f"| `{name}`" in text
     for name in component.capabilities:
         assert CAPABILITIES[component.kind][name] in plain
+    assert f"`zoo check {component.kind}/{component.name}` tries `declares`" in text
+
+
+def test_the_certificate_of_a_part_is_on_its_page(made):
+    text, _ = made["components/attention/naive.md"]
+    # Width 16: four projections with biases; products with 64 keys, and their values.
+    assert re.search(rf"\| parameters +\| {4 * 16 * 17:,} ", text)
+    assert re.search(rf"in a text of 64 +\| {2 * (4 * 16 * 16 + 2 * 64 * 16):,} ", text)
+    assert "| 32 before, 31 after |" in text
+    assert re.search(r"numbers in the cache per token +\| 32 ", text)
 
 
 @pytest.mark.parametrize("component", [c for c in COMPONENTS if c.kind in AXES], ids=names)

@@ -73,8 +73,8 @@ def _capabilities() -> str:
 def _checks() -> str:
     kinds: dict[tuple[str, str], list[str]] = {}
     for kind in KINDS:
-        for check in checks_of(kind).values():
-            kinds.setdefault((check.name, check.claim), []).append(kind)
+        for name, check in checks_of(kind).items():
+            kinds.setdefault((name, check.__doc__ or ""), []).append(kind)
     lines = ["| check | of | what must hold |", "|---|---|---|"]
     for (name, claim), of in kinds.items():
         who = "all" if of == list(KINDS) else ", ".join(of)

@@ -20,7 +20,7 @@ from zoo.components.layer_context import LayerContext
 from zoo.components.pe.alibi import Alibi
 from zoo.components.pe.base import NoPositions, PositionalEncoding
 from zoo.components.tokens import Tokens
-from zoo.conformance import checks_of
+from zoo.conformance.check import checks_of
 from zoo.data import Corpus, Pairs, TaggedCorpus, Texts
 from zoo.registry import KINDS
 from zoo.sweep.records import RecordFile

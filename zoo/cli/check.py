@@ -16,15 +16,16 @@ from zoo.cli.options import (
     print_json,
     printable,
 )
-from zoo.conformance import (
+from zoo.conformance.check import (
     CheckResult,
-    CheckSettings,
+    ComponentCheck,
     checks_of,
     counts,
     result_lines,
     run_checks,
     select_choices,
 )
+from zoo.conformance.outcomes import CheckSettings
 from zoo.errors import counted
 from zoo.registry import KINDS
 
@@ -72,7 +73,7 @@ def check(
     zoo = load_zoo(plugins)
     chosen = select_choices(zoo, components, files=not components)
     settings = CheckSettings(seed, backend, thorough)
-    results = run_checks(chosen, only=only, files=plugins, settings=settings)
+    results = run_checks(chosen, _announce, only=only, files=plugins, settings=settings)
     done = list(results) if as_json else _print(results)
     totals = counts(done)
     if as_json:
@@ -87,6 +88,11 @@ def check(
         summary = ", ".join(f"{count} {status}" for status, count in totals.items())
         click.echo(f"\n{counted(tested, 'component')}: {summary}")
     return 1 if totals["failed"] or not totals["passed"] else 0
+
+
+def _announce(check: ComponentCheck) -> None:
+    if check.name == "compiled":
+        click.echo(f"  {check.component}: compiling, which takes seconds", err=True)
 
 
 def _component(result: CheckResult) -> str:
@@ -121,7 +127,7 @@ def _echo(status: str, text: str) -> None:
 
 
 def _list(as_json: bool) -> int:
-    checks = {kind: {c.name: c.claim for c in checks_of(kind).values()} for kind in KINDS}
+    checks = {kind: {name: c.__doc__ for name, c in checks_of(kind).items()} for kind in KINDS}
     if as_json:
         print_json(checks)
         return 0

@@ -12,6 +12,7 @@ from typing import Any
 import zoo
 from zoo.conformance.check import CheckResult
 from zoo.conformance.outcomes import CheckFailed, CheckSettings, CheckSkipped
+from zoo.errors import ZooError
 from zoo.registry import Choice
 from zoo.registry.code_hash import hash_of
 
@@ -42,7 +43,7 @@ def certificate(choice: Choice, results: Iterable[CheckResult]) -> dict[str, Any
             component.owner.distribution: component.owner.version,
         },
     }
-    with contextlib.suppress(CheckFailed, CheckSkipped):
+    with contextlib.suppress(CheckFailed, CheckSkipped, ZooError):
         entry |= _numbers(choice)
     return entry
 

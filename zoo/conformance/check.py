@@ -20,27 +20,17 @@ from zoo.registry.loading import Zoo
 Body = TypeVar("Body", bound=Callable[..., None])
 # The mechanisms, in the order in which they are run: basic before subtle, compiling last.
 MECHANISMS = "declares surroundings values purity slopes baselines data laws compiled".split()
-_CHECKS: dict[str, dict[str, Check]] = {kind: {} for kind in CAPABILITIES}
+_CHECKS: dict[str, dict[str, Callable[[Any], None]]] = {kind: {} for kind in CAPABILITIES}
 STATUSES = ("passed", "failed", "skipped")
 WITHOUT_TORCH = ("task", "metric", "executor", "tracker")  # of which no other process is asked
 
 
-@dataclass(frozen=True)
-class Check:
-    """One mechanism as it is applied to the parts of a kind.
+def checks_of(kind: str) -> dict[str, Callable[[Any], None]]:
+    """The checks of a kind by name, in the order in which they are run; imports torch.
 
-    claim: what must hold, in one line. body: takes the part's adaptor, and raises CheckFailed where
-    the claim is false, or CheckSkipped where it says nothing of the part.
+    The docstring of one, a line, is its claim. It takes a part's adaptor, and raises CheckFailed
+    where the claim is false, or CheckSkipped where it says nothing of the part.
     """
-
-    name: str
-    kind: str
-    claim: str
-    body: Callable[[Any], None]
-
-
-def checks_of(kind: str) -> dict[str, Check]:
-    """The checks of a kind by name, in the order in which they are run; imports torch."""
     for module in MECHANISMS:
         importlib.import_module(f"zoo.conformance.{module}")
     checks = _CHECKS[kind]
@@ -48,14 +38,12 @@ def checks_of(kind: str) -> dict[str, Check]:
 
 
 def check(name: str, *kinds: str) -> Callable[[Body], Body]:
-    """Add a function to the checks of these kinds; its docstring, one line, is the claim."""
+    """Add a function to the checks of these kinds."""
 
     def add(body: Body) -> Body:
-        claim = (body.__doc__ or "").strip()
-        assert len(claim.splitlines()) == 1, f"check {name} must state its claim in one line"
         for kind in kinds:
             assert name not in _CHECKS[kind], f"two checks of {kind} are named {name}"
-            _CHECKS[kind][name] = Check(name, kind, claim, body)
+            _CHECKS[kind][name] = body
         return body
 
     return add
@@ -130,14 +118,10 @@ class ComponentCheck:
     """One check of one part. files: the single-file plug-ins in use, to repeat the result."""
 
     choice: Choice
-    check: Check
+    name: str
+    body: Callable[[Any], None]
     files: tuple[str, ...] = ()
     settings: CheckSettings = field(default_factory=CheckSettings)
-
-    @property
-    def name(self) -> str:
-        """The name of the check."""
-        return self.check.name
 
     @property
     def component(self) -> str:
@@ -166,7 +150,7 @@ class ComponentCheck:
             component=self.component,
             owner=str(self.choice.component.owner),
             check=self.name,
-            claim=self.check.claim,
+            claim=self.body.__doc__ or "",
             status=status,
             message=message,
             seconds=round(time.perf_counter() - start, 4),
@@ -188,9 +172,9 @@ class ComponentCheck:
             # component prints goes to stderr, because stdout may be JSON.
             with (
                 contextlib.redirect_stdout(sys.stderr),
-                seeded(self.settings.seed, f"checks/{self.check.kind}/{self.name}"),
+                seeded(self.settings.seed, f"checks/{self.choice.component.kind}/{self.name}"),
             ):
-                self.check.body(part_of(self.choice, self.settings, self.files))
+                self.body(part_of(self.choice, self.settings, self.files))
         except CheckSkipped as skip:
             return "skipped", str(skip)
         except CheckFailed as failure:
@@ -232,9 +216,9 @@ def checks_for(
     files: the single-file plug-ins in use. Raises ZooError for a name that is a check of none.
     """
     checks = [
-        ComponentCheck(choice, check, tuple(files), settings or CheckSettings())
+        ComponentCheck(choice, name, body, tuple(files), settings or CheckSettings())
         for choice in choices
-        for check in checks_of(choice.component.kind).values()
+        for name, body in checks_of(choice.component.kind).items()
     ]
     names = sorted({check.name for check in checks})
     for name in (*only, *without):
@@ -244,16 +228,25 @@ def checks_for(
     return [check for check in checks if check.name in wanted]
 
 
-def run_checks(choices: Iterable[Choice], **options: Any) -> Iterator[CheckResult]:
-    """Run the checks that ``checks_for`` gives for these choices and options."""
+def run_checks(
+    choices: Iterable[Choice],
+    announce: Callable[[ComponentCheck], None] = lambda check: None,
+    **options: Any,
+) -> Iterator[CheckResult]:
+    """Run the checks that ``checks_for`` gives, each once it is announced."""
     from zoo.conformance.elsewhere import OTHER
 
     choices = list(choices)
     wanted = options.get("only") or ("purity",)
     if "purity" in wanted and any(c.component.kind not in WITHOUT_TORCH for c in choices):
         OTHER.start()  # it imports torch meanwhile
-    checks = checks_for(choices, **options)  # at once, so that a wrong name runs nothing
-    return (check.run() for check in checks)
+
+    def run(check: ComponentCheck) -> CheckResult:
+        announce(check)
+        return check.run()
+
+    # All are made at once, so that a wrong name runs nothing.
+    return map(run, checks_for(choices, **options))
 
 
 def result_lines(result: CheckResult) -> list[str]:

@@ -4,37 +4,67 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.naive_bayes import BernoulliNB
-from sklearn.pipeline import make_pipeline
 
 from zoo.conformance.assertions import must
 from zoo.conformance.check import check
 from zoo.conformance.elsewhere import same_elsewhere
 from zoo.conformance.outcomes import CheckSkipped
 from zoo.conformance.parts import Part, parameters_act
-from zoo.data.sources.corpus import IGNORED, Corpus, Pairs, TaggedCorpus, Texts
+from zoo.data.sources.corpus import IGNORED, Corpus, Pairs, TaggedCorpus, Texts, check_text
 from zoo.errors import ZooError
 from zoo.registry import Choice
 
-# What a data set returns, by the capability that it declares, and its splits.
+# What a data set returns, by the capability that it declares.
 CLASSES = {"text-labels": Corpus, "token-labels": TaggedCorpus, "pairs": Pairs, "text": Texts}
-SPLITS: dict[Any, tuple[str, str]] = {Texts: ("train", "validation")}
 ANSWERED = 0.95  # the share of answers that a rule finds where it gives them away
-WINDOW, NEAR = 13, 0.8  # tokens, and the share of a text's windows that a near copy has
+FEW = 10  # answers, and windows of a text: with fewer, much is chance
+SHORT, PIECE = 5, 30  # words of a window, and of the pieces in which scored texts are compared
+NEAR = 0.6  # the share of a piece's windows that one training text has where it is a near copy
 COPIES = 0.1  # some well-known sets have duplicates, which are dropped from train and reported
-MANY = 5000  # training texts that are compared, and scored ones
+MANY = 3000  # texts of a split that are compared
 SMALL = 200  # texts of a data set whose size is a parameter, where others are tried
 WORD = "word token marker symbol"  # with which a data set says that one word tells the answer
+
+
+class Unit(NamedTuple):
+    """What has an answer: a text; or a token, at a place of its text."""
+
+    text: str
+    words: list[str]
+    answer: Any
+    place: int = 0
+    length: int = 0
+
+
 # What an answer may be read from, and the words with which a data set says that it can.
-SIGNS: dict[str, tuple[Callable[[Sequence[str]], object], str]] = {
-    "the length": (len, "length long short count"),
-    "the first word": (lambda words: words[0], "first begin start"),
-    "the last word": (lambda words: words[-1], "last end"),
+SIGNS: dict[str, tuple[Callable[[Unit], Any], str]] = {
+    "the number of words": (lambda u: len(u.words), "length long short count number"),
+    "the number of characters": (lambda u: len(u.text), "length long short count number"),
+    "the number of capitals": (lambda u: sum(map(str.isupper, u.text)), "capital case"),
+    "the number of digits": (lambda u: sum(map(str.isdigit, u.text)), "digit number count"),
+    "the number of spaces": (lambda u: sum(map(str.isspace, u.text)), "space length count"),
+    "the first character": (lambda u: u.text[:1], "first begin start"),
+    "the last character": (lambda u: u.text[-1:], "last end"),
+    "a token's place": (lambda u: f"{u.place}", "place position"),
+    "a token's place from the end": (lambda u: f"{u.length - u.place}", "place position"),
+}
+for _place in range(-4, 4):  # from the end, and from the beginning
+    SIGNS[f"word {_place}"] = (
+        lambda u, at=_place: "".join(u.words[at:][:1]),  # type: ignore[misc]
+        f"place position {'first begin start' if _place >= 0 else 'last end'}",
+    )
+# How a target may follow from its source.
+RELATIONS: dict[str, Callable[[list[str], list[str]], bool]] = {
+    "is the source": lambda s, t: t == s,
+    "is the source backwards": lambda s, t: t == s[::-1],
+    "is the source in order": lambda s, t: t == sorted(s),
+    "is as long as the source": lambda s, t: len(t) == len(s),
+    "begins as the source does": lambda s, t: t[:1] == s[:1],
+    "begins with the source's end": lambda s, t: t[:1] == s[-1:],
 }
 
 
@@ -50,36 +80,54 @@ def data(part: Part) -> None:
         raise CheckSkipped(f"the data cannot be had here: {error}") from None
     own = f"{type(loaded).__module__}.{type(loaded).__name__}"
     must(isinstance(loaded, expected), f"gives a {own}, not a zoo.data.{expected.__name__}")
-    for name in SPLITS.get(expected, ("train", "test")):
-        must(name in loaded.splits, f"has no {name} split")
-    for split, labels in _labels(loaded):
-        counts = Counter(labels)
-        absent = [name for number, name in enumerate(loaded.label_names) if not counts[number]]
-        must(not absent, f"no {split} document is {', '.join(map(repr, absent))}")
+    units = _described(loaded)
     _the_same_again(part, loaded)
-    component = part.choice.component
-    sizes = {name: SMALL for name in ("train", "test") if component.parameters.get(name)}
+    sizes = {n: SMALL for n in ("train", "test") if part.choice.component.parameters.get(n)}
+    given = {**part.choice.given, **sizes}
     parameters_act(
-        part,
-        {**part.choice.given, **sizes},
-        lambda one, other: one.make().fingerprint != other.make().fingerprint,
+        part, given, lambda one, other: one.make().fingerprint != other.make().fingerprint
     )
     _apart(loaded)
+    if units["train"]:
+        component = part.choice.component
+        about = f"{component.summary} {component.resolve().__doc__ or ''} {loaded.notes}"
+        _not_given_away(units, loaded.label_names, about.casefold())
+        _means_the_same(units)
+    elif isinstance(loaded, Pairs):
+        _related_alike(loaded)
+
+
+def _described(loaded: Any) -> dict[str, list[Unit]]:
+    """The units of each split that have an answer, once all is what its class says."""
+    scored = "validation" if isinstance(loaded, Texts) else "test"
+    for name in ("train", scored):
+        must(name in loaded.splits and bool(loaded.splits[name].texts), f"has no {name} split")
+    must(all(isinstance(v, str) for v in loaded.notes.values()), "notes has a value that is no str")
+    units = {name: list(_units(loaded, name)) for name in loaded.splits}
+    for name, split in loaded.splits.items():
+        counts = Counter(unit.answer for unit in units[name])
+        absent = [each for number, each in enumerate(loaded.label_names) if not counts[number]]
+        must(not absent, f"no {name} document is {', '.join(map(repr, absent))}")
+        if isinstance(loaded, Texts | Pairs):
+            for text in (*split.texts, *split.targets):
+                check_text(f"a text of {name}", text)
+        if counts and name == scored and loaded.chance is not None:
+            least, most = 1 / len(counts), max(counts.values()) / counts.total()
+            what = f"chance is {loaded.chance:g}, and guessing scores {least:.2g} to {most:.2g}"
+            must(least - 0.05 < loaded.chance < most + 0.05, what)
+    return units
+
+
+def _units(loaded: Any, name: str) -> Iterator[Unit]:
+    texts, targets, _ = loaded.splits[name]
     if isinstance(loaded, Corpus):
-        _not_given_away(part, loaded)
-        _means_the_same(loaded)
-
-
-def _labels(loaded: Any) -> list[tuple[str, Sequence[int]]]:
-    """The labels of each split that count; none of data without labels."""
-    if not isinstance(loaded, Corpus | TaggedCorpus):
-        return []
-    splits = [(split, examples.targets) for split, examples in loaded.splits.items()]
-    if isinstance(loaded, TaggedCorpus):
-        return [
-            (split, [t for tags in texts for t in tags if t != IGNORED]) for split, texts in splits
-        ]
-    return splits
+        for text, label in zip(texts, targets, strict=True):
+            yield Unit(text, _words(text) or [""], label)
+    elif isinstance(loaded, TaggedCorpus):
+        for tokens, tags in zip(texts, targets, strict=True):
+            for place, (token, tag) in enumerate(zip(tokens, tags, strict=True)):
+                if tag != IGNORED:
+                    yield Unit(token, [token], tag, place, len(tokens))
 
 
 def fingerprint(choice: Choice) -> str:
@@ -106,62 +154,90 @@ def _words(text: Any) -> list[str]:
     return re.findall(r"\w+|[^\w\s]", joined.casefold().replace("_", " "))
 
 
+def _plain(text: Any) -> list[str]:
+    """The words, without punctuation where that is not most of them."""
+    words = _words(text)
+    letters = [word for word in words if word[0].isalnum()]
+    return letters if 2 * len(letters) > len(words) else words
+
+
+def _windows(words: Sequence[str]) -> list[str]:
+    """Windows of some words; not those of a few symbols, which many texts share."""
+    windows = (words[i : i + SHORT] for i in range(len(words) - SHORT + 1))
+    return [" ".join(window) for window in windows if len({*window}) >= SHORT - 1]
+
+
 def _apart(loaded: Any) -> None:
-    """Few texts of a scored split, or near copies of them, are texts of the training split."""
-    train = [_words(text) for text in loaded.train.texts]
-    known = {tuple(words) for words in train}
-    known |= {window for words in train[:MANY] for window in _windows(words)}
-    for other in filter(lambda name: name != "train", loaded.splits):
-        copies, texts = 0, loaded.splits[other].texts[:MANY]
-        for words in map(_words, texts):
-            windows = _windows(words)
-            near = sum(window in known for window in windows) >= NEAR * len(windows)
-            copies += tuple(words) in known or bool(windows and near)
+    """Few pieces of a scored text are training texts, or have most windows of one."""
+    from sklearn.feature_extraction.text import HashingVectorizer
+
+    twice = loaded.duplicates if isinstance(loaded, Pairs) else 0
+    must(not twice, f"{twice} sources of test are also in train")
+    train = list(map(_plain, loaded.train.texts))
+    known = set(map(tuple, train))
+    counter = HashingVectorizer(analyzer=_windows, binary=True, norm=None, alternate_sign=False)
+    trained = counter.transform(train[:MANY]).T.tocsr()
+    for name in loaded.splits.keys() - {"train"}:
+        texts = list(map(_plain, loaded.splits[name].texts[:MANY]))
+        pieces = [t[at : at + PIECE] for t in texts for at in range(0, max(1, len(t)), PIECE)]
+        copies = sum(tuple(words) in known for words in texts)
+        for start in range(0, len(pieces), SMALL):
+            windows = counter.transform(pieces[start : start + SMALL])
+            counts = np.asarray(windows.sum(axis=1)).ravel()
+            shared = (windows @ trained).max(axis=1).toarray().ravel()
+            copies += int(((counts >= FEW) & (shared >= NEAR * counts)).sum())
         must(
-            copies <= COPIES * len(texts),
-            f"{copies} of {len(texts)} {other} documents are training text, "
-            f"or nearly all of their windows of {WINDOW} words are",
+            copies <= COPIES * len(pieces),
+            f"{copies} of {len(pieces)} {name} documents, or pieces of {PIECE} words, are training "
+            f"text, or one has {NEAR:.0%} of their windows of {SHORT} words",
         )
 
 
-def _windows(words: list[str]) -> list[tuple[str, ...]]:
-    windows = (tuple(words[i : i + WINDOW]) for i in range(len(words) - WINDOW + 1))
-    return [window for window in windows if len(set(window)) > WINDOW // 2]
-
-
-def _not_given_away(part: Part, loaded: Corpus) -> None:
+def _not_given_away(units: dict[str, list[Unit]], label_names: Sequence[str], about: str) -> None:
     """No answer follows from a length, a place or one word, unless the data set says so."""
-    component = part.choice.component
-    about = f"{component.summary} {component.resolve().__doc__ or ''} {loaded.notes}".casefold()
-    train, test = (
-        list(zip((_words(text) or [""] for text in split.texts), split.targets, strict=True))
-        for split in (loaded.train, loaded.test)
-    )
-    _no_word_for_a_class([*train, *test], loaded.label_names, about)
-    guessing = Counter(loaded.test.targets).most_common(1)[0][1] / len(test)
+    from sklearn.tree import DecisionTreeClassifier
+
+    train, test = units["train"], units["test"]
+    labels = np.array([unit.answer for unit in train])
+    if train[0].length:  # a tag may well be that of its token
+        named = [label_names[u.answer].casefold() in _words(u.text) for u in (*train, *test)]
+        share = sum(named) / len(named)
+        said = any(word in about for word in WORD.split())
+        must(
+            said or share < ANSWERED,
+            f"{share:.0%} of the tokens have the name of their tag in them",
+        )
+    else:
+        _no_word_for_a_class([*train, *test], label_names, about)
+    guessing = Counter(unit.answer for unit in test).most_common(1)[0][1] / len(test)
     for sign, (of, says) in SIGNS.items():
-        votes: dict[object, Counter[int]] = defaultdict(Counter)
-        for words, label in train:
-            votes[of(words)][label] += 1
-        answers = {value: counts.most_common(1)[0][0] for value, counts in votes.items()}
-        right = sum(answers.get(of(words)) == label for words, label in test)
-        told = right >= ANSWERED * len(test) and guessing < 0.8
-        what = f"{sign} of a text gives {right} of {len(test)} answers away"
+        if train[0].length and not sign.startswith("a token's"):
+            continue
+        seen, shown = ([of(unit) for unit in split] for split in (train, test))
+        numbers: dict[Any, int] = {}
+        if isinstance(seen[0], str):
+            for value in seen:
+                numbers.setdefault(value, len(numbers))
+            seen, shown = ([numbers.get(v, -1) for v in values] for values in (seen, shown))
+        tree = DecisionTreeClassifier(max_leaf_nodes=None if numbers else 8, random_state=0)
+        tree.fit(np.array(seen)[:, None], labels)
+        guesses = tree.predict(np.array(shown)[:, None])
+        right = sum(guess == unit.answer for guess, unit in zip(guesses, test, strict=True))
+        told = right >= ANSWERED * len(test) and guessing < 0.8 and len(test) >= FEW
+        what = f"{sign} gives {right} of {len(test)} answers away"
         said = any(word in about for word in f"{says} {WORD}".split())
         must(said or not told, f"{what}, which the summary does not say")
 
 
-def _no_word_for_a_class(
-    examples: Sequence[tuple[list[str], int]], label_names: Sequence[str], about: str
-) -> None:
-    """No class has a word in nearly every text, and nearly none elsewhere, that stands for it."""
+def _no_word_for_a_class(units: Sequence[Unit], label_names: Sequence[str], about: str) -> None:
+    """No class but one has a word in nearly every text, and nearly none elsewhere."""
     inside: dict[int, Counter[str]] = defaultdict(Counter)
-    for words, label in examples:
-        inside[label].update(set(words))
+    for unit in units:
+        inside[unit.answer].update(set(unit.words))
     everywhere = sum(inside.values(), Counter())
     signs = []
-    for label, count in Counter(label for _, label in examples).items():
-        few = (1 - ANSWERED) * (len(examples) - count)
+    for label, count in Counter(unit.answer for unit in units).items():
+        few = (1 - ANSWERED) * (len(units) - count)
         own = [word for word, often in inside[label].items() if often >= ANSWERED * count]
         signs.append([word for word in own if everywhere[word] - inside[label][word] <= few])
     names = {
@@ -172,18 +248,40 @@ def _no_word_for_a_class(
     must(not written, what)
     said = any(word in about for word in WORD.split())
     what = f"one word stands for the class: {', '.join(map(repr, (s[0] for s in signs if s)))}"
-    must(said or not all(signs), f"{what}, which the summary does not say")
+    must(said or sum(not s for s in signs) > 1, f"{what}, which the summary does not say")
 
 
-def _means_the_same(loaded: Corpus) -> None:
-    """A bag of words of the training split does not score far below chance."""
-    bag = make_pipeline(CountVectorizer(analyzer=_words, binary=True), BernoulliNB(fit_prior=False))
-    bag.fit(loaded.train.texts[:MANY], loaded.train.targets[:MANY])
-    labels = np.asarray(loaded.test.targets[:MANY])
-    right = int((bag.predict(loaded.test.texts[:MANY]) == labels).sum())
-    chance = 1 / len(bag.classes_)
-    what = f"a bag of words is right in {right} of {len(labels)} test documents, chance is "
-    must(
-        len(labels) < 20 or right >= 0.4 * chance * len(labels),
-        f"{what}{chance:.2g}: labels do not mean the same in both splits",
+def _means_the_same(units: dict[str, list[Unit]]) -> None:
+    """A bag of words that finds a class among training texts does not score below chance in it."""
+    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.model_selection import KFold, cross_val_predict
+    from sklearn.naive_bayes import BernoulliNB
+    from sklearn.pipeline import make_pipeline
+
+    train, test = units["train"][:MANY], units["test"][:MANY]
+    (words, labels), (others, expected) = (
+        ([unit.words for unit in split], np.array([unit.answer for unit in split]))
+        for split in (train, test)
     )
+    bag = make_pipeline(CountVectorizer(analyzer=list, binary=True), BernoulliNB(fit_prior=False))
+    if len(train) < FEW or len(test) < FEW:
+        return
+    within = cross_val_predict(bag, words, labels, cv=KFold(3, shuffle=True, random_state=0))
+    answers, chance = bag.fit(words, labels).predict(others), 1 / len({*labels.tolist()})
+    for label in {*expected.tolist()}:
+        pairs = (within, labels), (answers, expected)
+        found, right = (float((a == e)[e == label].mean()) for a, e in pairs)
+        what = f"a bag of words finds {found:.0%} of class {label} among training texts, and "
+        what += f"{right:.0%} in test: labels do not mean the same in both splits"
+        must(found < min(0.75, 2 * chance) or right > 0.4 * chance, what)
+
+
+def _related_alike(loaded: Pairs) -> None:
+    """What holds of nearly all training pairs holds of the scored ones, and the other way round."""
+    for relation, holds in RELATIONS.items():
+        train, test = (
+            float(np.mean([holds(_words(s), _words(t)) for s, t in zip(*split[:2], strict=True)]))
+            for split in (loaded.train, loaded.test)
+        )
+        what = f"the target {relation} in {train:.0%} of training pairs and {test:.0%} of test's"
+        must(abs(train - test) < 0.5, f"{what}: they do not mean the same")

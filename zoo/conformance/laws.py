@@ -2,52 +2,90 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import functools
 import itertools
 import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel
+import torch
 
+from zoo.config.settings import Execution, Training
+from zoo.config.sizes import Sizes
 from zoo.conformance.assertions import must, trying
 from zoo.conformance.check import check
 from zoo.conformance.elsewhere import environment, own_plugin
-from zoo.conformance.outcomes import CheckFailed, CheckSkipped
-from zoo.conformance.parts import Part
+from zoo.conformance.models import PLAIN_PARTS
+from zoo.conformance.outcomes import CheckSkipped
+from zoo.conformance.parts import Part, perturb
+from zoo.data.sources.corpus import IGNORED, Corpus, Examples, TaggedCorpus
 from zoo.errors import ZooError
+from zoo.execution.base import (
+    Ended,
+    Executor,
+    InspectJob,
+    JobSetup,
+    Limits,
+    Notice,
+    Progress,
+    Started,
+    TrainJob,
+)
 from zoo.files import scratch_directory
-from zoo.registry import AXES, CAPABILITIES
+from zoo.registry import CAPABILITIES, Register
+from zoo.registry.cell import Cell
+from zoo.registry.loading import load
+from zoo.sweep.make_request import make_request
+from zoo.tasks.base import Metric, Task, TaskSetup
+from zoo.tracking import TrackedRun, Tracker, TrackerThread
+from zoo.training.device import resolve
+from zoo.training.trainer import Trainer
 
-CELL = {
-    "attention": "fused",
-    "pe": "rope",
-    "norm": "layer",
-    "ffn": "gelu",
-    "block": "pre",
-    "pool": "mean",
-}
-# Small data of each sort that a task may read.
+CELL = {**PLAIN_PARTS, "pe": "rope", "pool": "mean"}
+# Small data of each sort that a task may read; more is scored than one batch of an evaluation.
 DATA = {
-    "text-labels": "newswire(train=40, test=20)",
-    "token-labels": "recall(train=80, test=40, pairs=4, values=2)",
-    "pairs": "copy(train=80, test=20)",
+    "text-labels": "checked-texts",
+    "token-labels": "checked-tags",
+    "pairs": "copy(train=80, test=150)",
     "text": "newswire(train=12, test=6)",
 }
+
+
+def tagged_texts() -> TaggedCorpus:
+    """Texts of many lengths that lean to one of three tags; the word w0 has none."""
+    draw, texts = np.random.default_rng(0), list[list[str]]()
+    for lean in np.arange(230) % 3:
+        numbers = draw.integers(30, size=draw.integers(3, 13))
+        texts.append([f"w{n - n % 3 + lean if draw.random() < 0.6 else n}" for n in numbers])
+    tags = [[int(word[1:]) % 3 if word != "w0" else IGNORED for word in text] for text in texts]
+    splits = {"train": Examples(texts[:80], tags[:80]), "test": Examples(texts[80:], tags[80:])}
+    return TaggedCorpus("checked-tags", splits, ["A", "B", "C"])
+
+
+def classed_texts() -> Corpus:
+    """The same texts, each with its most frequent tag."""
+    splits = {
+        name: Examples(list(map(" ".join, texts)), [max(range(3), key=t.count) for t in tags])
+        for name, (texts, tags, _) in tagged_texts().splits.items()
+    }
+    return Corpus("checked-texts", splits, ["A", "B", "C"])
+
+
 _PROGRAM = """
 import sys
 from zoo.registry.loading import load
 
 load(sys.argv[2:]).registry.choose("task", sys.argv[1]).build()
-print("torch" in sys.modules)
+sys.exit("it imports torch, which slows down planning" if "torch" in sys.modules else 0)
 """
-CLASSES, EXAMPLES = 4, 60
-TAG_NAMES = ["O", "B-X", "I-X", "B-Y", "I-Y"]
-TAGS, WRONG = np.array([[1, 2, 0, 3], [0, 3, 4, 1], [3, 0, 1, 2]]), np.array([1, 3, 0, 1, 0])
 
 
 def _made(part: Part, kind: type[Any]) -> Any:
@@ -58,251 +96,291 @@ def _made(part: Part, kind: type[Any]) -> Any:
     return made
 
 
-@check("laws", "metric")
-def metric(part: Part) -> None:
-    """Perfect is best, worse is not better, and neither order nor number of examples matters."""
-    from zoo.config.metric_description import MetricDescription
-    from zoo.tasks.base import Metric
-
-    made = _made(part, Metric)
-    what = f"description is a {type(made.description).__name__}, no MetricDescription"
-    must(isinstance(made.description, MetricDescription), what)
-    expected, own = part.choice.component.name.replace("-", "_"), made.description.name
-    must(own == expected, f"the description's name is '{own}' instead of '{expected}'")
-    must(callable(made.compute), f"compute is a {type(made.compute).__name__}, no function")
-    applies = made.applies(["a", "b"])
-    must(isinstance(applies, bool), f"applies gives {applies!r:.40}, no bool")
-    computed = False
-    for name, outputs in OUTPUTS.items():
-        given = outputs(np.ones(EXAMPLES, dtype=bool), np.arange(EXAMPLES), 0)
-        try:
-            made.compute(given)
-        except KeyError as error:
-            if error.args[0] in given:
-                raise
-            continue  # it is of another task
-        computed = True
-        with trying(f"outputs of {name}"):
-            _metric_laws(made, outputs)
-    if not computed:
-        raise CheckSkipped("no task of the zoo gives the outputs that it reads")
+# Made-up examples: their classes or tags, of unequal sizes, and by how much a wrong answer is off.
+EXAMPLES, MANY = 61, 40  # a prime number, so that no share of them is a round number
+_DRAW = np.random.default_rng(0)
+CLASS_OF = np.sort(_DRAW.integers(4, size=EXAMPLES))[_DRAW.permutation(EXAMPLES)]
+OFF = _DRAW.integers(100, size=EXAMPLES)
+TAG_NAMES = ["O", "B-X", "I-X", "B-Y", "I-Y"]
+TAGS_OF = [_DRAW.integers(5, size=_DRAW.integers(1, 7)) for _ in range(EXAMPLES)]
 
 
-Outputs = Callable[[np.ndarray, np.ndarray, int], dict[str, Any]]
+def _classes(classes: int, right: np.ndarray, rows: np.ndarray, more: int) -> dict[str, Any]:
+    """Outputs of classification for these rows; more: how many classes are nowhere."""
+    labels = CLASS_OF % classes
+    wrong = (labels + 1 + OFF % (classes - 1)) % classes
+    predicted = np.where(right, labels, wrong)
+    return {"labels": labels[rows], "predicted": predicted[rows], "classes": classes + more}
 
 
-def _classes(right: np.ndarray, order: np.ndarray, absent: int) -> dict[str, Any]:
-    """Outputs of classification, where these examples are right."""
-    labels = np.arange(EXAMPLES) % CLASSES
-    labels[:9] = 0  # classes of unequal size
-    predicted = np.where(right, labels, (labels + 1) % CLASSES)
-    return {"labels": labels[order], "predicted": predicted[order], "classes": CLASSES + absent}
-
-
-def _tags(right: np.ndarray, order: np.ndarray, absent: int) -> dict[str, Any]:
-    """Outputs of tagging: texts of four tokens, which are right or not as a whole."""
-    labels = TAGS[order % len(TAGS)]
-    predicted = np.where(right[order, None], labels, WRONG[labels])
+def _tags(right: np.ndarray, rows: np.ndarray, more: int) -> dict[str, Any]:
+    """Outputs of tagging: texts that are right or wrong as a whole."""
+    names = [*TAG_NAMES, *["B-Z"] * more]
+    labels = [TAGS_OF[row] for row in rows]
+    predicted = [
+        tags if right[row] else (tags + 1 + OFF[row] % 4) % 5
+        for row, tags in zip(rows, labels, strict=True)
+    ]
+    flat, answered = np.concatenate(labels), np.concatenate(predicted)
     return {
-        "labels": labels.reshape(-1),
-        "predicted": predicted.reshape(-1),
-        "lengths": np.full(len(order), TAGS.shape[1]),
-        "names": [*TAG_NAMES, *["B-Z"] * absent],
-        "classes": len(TAG_NAMES) + absent,
-        "right_tokens": float((labels == predicted).sum()),
-        "tokens": labels.size,
+        "labels": flat,
+        "predicted": answered,
+        "lengths": list(map(len, labels)),
+        "names": names,
+        "classes": len(names),
+        "right_tokens": int((flat == answered).sum()),
+        "tokens": len(flat),
     }
 
 
-def _counts(right: np.ndarray, order: np.ndarray, absent: int) -> dict[str, Any]:
+def _counts(right: np.ndarray, rows: np.ndarray, more: int) -> dict[str, Any]:
     """Outputs of models of text and of pairs: the more are right, the fewer nats there are."""
-    total, wrong = len(order), int((~right[order]).sum())
+    total, wrong = len(rows), int((~right[rows]).sum())
     return {
-        "nats": 3.0 * wrong,
+        "nats": 3.1 * wrong,
         "bytes": 4 * total,
         "tokens": 5 * total,
-        "right_tokens": 5.0 * (total - wrong),
+        "right_tokens": 5 * (total - wrong),
         "pairs": total,
         "wrong": wrong,
     }
 
 
-OUTPUTS: dict[str, Outputs] = {"classes": _classes, "tags": _tags, "counts": _counts}
+Outputs = Callable[[np.ndarray, np.ndarray, int], dict[str, Any]]
+# What the zoo's tasks give, and the labels of their data.
+OUTPUTS: dict[str, tuple[Outputs, list[str]]] = {
+    "four classes": (functools.partial(_classes, 4), list("abcd")),
+    "two classes": (functools.partial(_classes, 2), ["no", "yes"]),
+    "tags": (_tags, TAG_NAMES),
+    "counts": (_counts, []),
+}
 
 
-def _metric_laws(made: Any, outputs: Outputs) -> None:
-    about, order = made.description, np.arange(EXAMPLES)
+@check("laws", "metric")
+def metric(part: Part) -> None:
+    """Perfect is best, worse is not better, and neither order nor number of examples matters."""
+    made = _made(part, Metric)
+    expected, own = part.choice.component.name.replace("-", "_"), made.description.name
+    must(own == expected, f"the description's name is '{own}' instead of '{expected}'")
+    computed = False
+    for name, (outputs, labels) in OUTPUTS.items():
+        applies = made.applies(labels)
+        must(isinstance(applies, bool), f"applies gives {applies!r:.40}, no bool")
+        rows = np.arange(EXAMPLES)
+        some = outputs(rows % 2 == 0, rows, 0)
+        with trying(f"outputs of {name}"):
+            try:
+                if not applies or made.compute(some) is None:
+                    continue
+            except KeyError as error:
+                if error.args[0] in some:
+                    raise
+                continue  # it is of another task
+            _metric_laws(made, outputs, labels)
+        computed = True
+    if not computed:
+        raise CheckSkipped("no task of the zoo gives the outputs that it reads")
 
-    def value(right: np.ndarray, order: np.ndarray = order, absent: int = 0) -> float:
-        given = outputs(right, order, absent)
+
+def _metric_laws(made: Any, outputs: Outputs, labels: Sequence[str]) -> None:
+    about, rows = made.description, np.arange(EXAMPLES)
+
+    def value(right: np.ndarray, rows: np.ndarray = rows, more: int = 0) -> float:
+        given = outputs(right, rows, more)
         before = copy.deepcopy(given)
         raw = made.compute(given)
         must(type(raw) in (float, int), f"compute gives a {type(raw).__name__}, no plain float")
         for name, entry in given.items():
             must(np.array_equal(entry, before[name]), f"compute changes the outputs' '{name}'")
-        return float(made.of(given))
+        return float(made.of(given))  # in the range that it describes
 
-    # So many of ten groups of examples are right.
-    levels = [np.arange(EXAMPLES) // 4 % 5 < n for n in (5, 4, 2, 0)]
+    levels = [rows % 7 < n for n in (7, 5, 3, 0)]
     values = [value(right) for right in levels]
     steps = [about.better(more - less) for more, less in itertools.pairwise(values)]
-    shown = ", ".join(f"{v:.4g}" for v in values)
-    what = f"where all, 4/5, 2/5 and no examples are right, it is {shown}"
+    what = f"with all, 5/7, 3/7 and none right it is {', '.join(f'{v:.4g}' for v in values)}"
     must(values[0] != values[-1], f"{what}: nothing depends on the predictions")
     sign = "higher" if about.higher_is_better else "lower"
     must(min(steps) >= -1e-9, f"{what}, but {sign} is said to be better")
     best = about.highest if about.higher_is_better else about.lowest
     if about.highest is not None and best is not None:
         must(abs(values[0] - best) < 1e-9, f"{what}; perfect must be {best:g}, the best there is")
-    shuffled = np.random.default_rng(0).permutation(EXAMPLES)
+    order = np.random.default_rng(0).permutation(EXAMPLES)
     for right, expected in zip(levels, values, strict=True):
-        for how, other in (
-            ("in another order", value(right, shuffled)),
-            ("each twice", value(right, np.concatenate([order, order]))),
-            ("with a class that is nowhere", value(right, absent=1)),
-            ("by the mean of examples", right.mean() if about.paired else expected),
-        ):
-            must(abs(other - expected) < 1e-9, f"{expected:.6g}, and {other:.6g} {how}")
+        value(right, rows[:3])  # few examples too are in range
+        others = {
+            "in another order": value(right, order),
+            f"each {MANY} times": value(right, np.tile(rows, MANY)),
+            "computed again": value(right),
+        }
+        if made.applies([*labels, "B-Z"]):
+            others["with a class that is nowhere"] = value(right, more=1)
+        if about.paired:
+            given = outputs(right, rows, 0)
+            tokens = given["right_tokens"] / given["tokens"] if "tokens" in given else expected
+            if abs(tokens - expected) > 1e-9 or "tokens" not in given:
+                others["by the mean of examples, which `paired` says it is"] = float(right.mean())
+        for how, other in others.items():
+            off = abs(other - expected) > 1e-9 * (1 + abs(expected))
+            must(not off, f"{expected:.6g}, and {other:.6g} {how}")
+    rounded = any(v % 1 for v in values) and all(v == round(v, 3) for v in values)
+    must(not rounded, f"{what}: it is rounded, which is the report's business (`digits`)")
 
 
 @check("laws", "task")
 def task(part: Part) -> None:
     """It is a Task that imports no torch; a small model of it learns, and is scored alike."""
-    from zoo.registry.loading import load
-    from zoo.tasks.base import Task
-
     made = _made(part, Task)
-    parts: list[Any] = [
-        getattr(made, name, None) for name in ("options", "needs", "reads", "metrics")
-    ]
-    model, needed, reads, names = parts
-    if not (isinstance(model, type) and issubclass(model, BaseModel)):
-        raise CheckFailed(f"options is {model!r}, no subclass of pydantic.BaseModel")
-    required = [name for name, field in model.model_fields.items() if field.is_required()]
-    must(not required, f"options without a default: {', '.join(required)}")
-    if not isinstance(needed, Mapping):
-        raise CheckFailed(f"needs is {needed!r}, no mapping from axis to a set of capabilities")
-    for name, value in (("reads", reads), ("metrics", names or None)):
-        must(isinstance(value, tuple), f"{name} is {getattr(made, name)!r}, no tuple of names")
-    for axis, capabilities in {**needed, "data": frozenset(reads)}.items():
-        must(axis in (*AXES, "data"), f"needs names {axis!r}, which is no axis")
-        own = type(capabilities).__name__
-        must(isinstance(capabilities, set | frozenset), f"needs of {axis} are a {own}, no set")
-        unknown = sorted(set(capabilities) - set(CAPABILITIES[axis]))
-        must(not unknown, f"no {axis} can declare {', '.join(map(repr, unknown))}")
     registry = load(part.files).registry
-    for name in names:
-        try:
-            registry.get("metric", name)
-        except ZooError as error:
-            raise CheckFailed(str(error)) from None
+    with trying("a request with its options and defaults"):
+        make_request({"task": str(part.choice)}, registry)
+    kinds = {**dict(made.needs), "data": made.reads}
+    kinds["baseline"] = (*made.baselines, *made.estimators)
+    for kind, names in kinds.items():
+        must(kind in CAPABILITIES, f"needs names {kind!r}, which is no axis")
+        unknown = sorted(set(names) - set(CAPABILITIES[kind]))
+        must(not unknown, f"no {kind} can declare {', '.join(map(repr, unknown))}")
+    must(bool(made.metrics), "it names no metrics")
+    with trying("metrics"):
+        made.metric_choices(registry)
     _no_torch(part)
-    if reads and type(made).load is not Task.load:
-        _tiny_run(made, reads, registry)
+    if made.reads and type(made).load is not Task.load:
+        own = Register(part.choice.component.owner)
+        own("data", DATA["token-labels"], tagged_texts, summary="", capabilities=["token-labels"])
+        own("data", DATA["text-labels"], classed_texts, summary="", capabilities=["text-labels"])
+        registry.admit(own)
+        _TinyRun(made, DATA[made.reads[0]], registry).check()
 
 
 def _no_torch(part: Part) -> None:
     """Planning imports a task, and must not wait for torch."""
     files, plugins = own_plugin(part.choice, part.files)
-    done = subprocess.run(
-        [sys.executable, "-c", _PROGRAM, str(part.choice), *files],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=environment(ZOO_PLUGINS=plugins),
-    )
-    if re.search("no task '|ZOO_PLUGINS names", done.stderr):
-        return  # this process alone has registered it
-    must(not done.returncode, f"in a new process: {''.join(done.stderr.splitlines()[-1:])}")
-    must(done.stdout.split()[-1:] == ["False"], "it imports torch, which slows down planning")
+    command = [sys.executable, "-c", _PROGRAM, str(part.choice), *files]
+    env = environment(ZOO_PLUGINS=plugins)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+    # Where it is not found, this process alone has registered it.
+    missing = re.search("no task '|ZOO_PLUGINS names", done.stderr)
+    must(not done.returncode or bool(missing), f"in a new process: {done.stderr.strip()[-200:]}")
 
 
-def _tiny_run(made: Any, reads: tuple[str, ...], registry: Any) -> None:
-    """Loss falls; training and held-out rows differ; neither order nor batch changes a score."""
-    import torch
+def _json(what: str, values: Any) -> None:
+    """A record has them: values of NumPy become lists."""
+    with trying(f"{what}, as JSON"):
+        json.dumps(values, default=lambda value: value.tolist(), allow_nan=False)
 
-    from zoo.config.settings import Execution, Training
-    from zoo.config.sizes import Sizes
-    from zoo.registry.cell import Cell
-    from zoo.tasks.base import TaskSetup
-    from zoo.training.device import resolve
-    from zoo.training.trainer import Trainer
 
-    sizes = Sizes(dim=16, layers=1, heads=2, ffn_dim=32, max_length=32, vocab_size=300)
-    options = made.options()
-    loaded = made.load(DATA[reads[0]], options, sizes, registry)
-    encoded = loaded.encoded
-    json.dumps(loaded.description)
-    training = Training(epochs=4, batch_size=8, lr=0.01, dropout=0.0)
+class _TinyRun:
+    """A small model of a task on small data, from loading to scores."""
 
-    def setup_of(**settings: Any) -> TaskSetup:
-        changed = training.model_copy(update=settings)
+    def __init__(self, made: Any, spec: str, registry: Any) -> None:
+        self.made, self.registry, self.options = made, registry, made.options()
+        self.sizes = Sizes(dim=16, layers=1, heads=2, ffn_dim=32, max_length=32, vocab_size=300)
+        with trying(f"loading {spec}"):
+            loaded = made.load(spec, self.options, self.sizes, registry)
+        _json("the description", loaded.description)
+        self.data = loaded.encoded
+        self.training = Training(epochs=6, batch_size=8, lr=0.01, dropout=0.0)
+        self.runtime, self.device = resolve(Execution(device="cpu")), torch.device("cpu")
+        self.metrics = made.metrics_from(registry, self.data.label_names)
+        must(bool(self.metrics), "no metric of it applies to the data")
+
+    def setup(self, **settings: Any) -> Any:
+        """The task with its data, and these settings of the training."""
+        data, training = self.data, self.training.model_copy(update=settings)
+        names = data.vocab_size, data.label_names, data
         return TaskSetup(
-            made,
-            options,
-            sizes,
-            changed,
-            encoded.vocab_size,
-            encoded.label_names,
-            encoded,
-            registry=registry,
+            self.made, self.options, self.sizes, training, *names, registry=self.registry
         )
 
-    setup, device = setup_of(), torch.device("cpu")
-    runtime = resolve(Execution(device="cpu"))
-    with trying("a small model"):
-        model = made.build(setup, Cell.parse(registry, CELL), 0)
-        train, scored = made.splits(setup, device)
-    rest, held_out = (_rows(split) for split in made.splits(setup_of(validation=0.25), device))
-    must(bool(held_out), "with a share of train to hold out, it holds out nothing")
-    shared = rest & held_out
-    must(not shared, f"{len(shared)} held-out examples are also trained on")
-    _loss_of_each(made, setup, model, train)
-    trainer = Trainer(
-        model, train, lambda m, batch: made.loss(setup, m, batch), setup.training, runtime, 0
-    )
-    losses = [trainer.run_epoch()["loss"] for _ in range(setup.training.epochs)]
-    falls = losses[-1] < losses[0]
-    must(falls, f"in {len(losses)} epochs the loss goes from {losses[0]:.4g} to {losses[-1]:.4g}")
-    metrics = made.metrics_from(registry, encoded.label_names)
-    must(bool(metrics), "no metric of it applies to the data")
+    def build(self, seed: int = 0, **settings: Any) -> Any:
+        """The model of CELL."""
+        with trying("a small model"):
+            return self.made.build(self.setup(**settings), Cell.parse(self.registry, CELL), seed)
 
-    def scores(split: Any) -> np.ndarray:
-        evaluation = made.evaluate(setup, model, split, runtime)
-        json.dumps(evaluation.details)
-        return np.array([metric.of(evaluation.outputs) for metric in metrics])
+    def splits(self, **settings: Any) -> tuple[Any, Any]:
+        """What is trained on and what is scored, which have no example in common."""
+        with trying("its splits"):
+            train, scored = self.made.splits(self.setup(**settings), self.device)
+        rows, others = (
+            {tuple(batch.ids.flatten().tolist()) for batch in split.ordered(1)}
+            for split in (train, scored)
+        )
+        what = ", ".join(f"{name}={value}" for name, value in settings.items()) or "to score"
+        must(bool(others), f"{what}: holds out nothing")
+        shared = rows & others
+        must(not shared, f"{what}: {len(shared)} held-out examples are also trained on")
+        return train, scored
 
-    with trying("an evaluation"):
-        expected, rows = scores(scored), np.arange(len(scored))
-        outcomes = {"evaluated twice": scores(scored)}
+    def scores(self, model: Any, split: Any) -> np.ndarray:
+        """The metrics of a model, which an evaluation leaves as it was."""
+        before = {name: value.clone() for name, value in model.state_dict().items()}
+        with trying("an evaluation"):
+            evaluation = self.made.evaluate(self.setup(), model, split, self.runtime)
+            values = [metric.of(evaluation.outputs) for metric in self.metrics]
+        _json("details", evaluation.details)
+        changed = [n for n, v in model.state_dict().items() if not torch.equal(v, before[n])]
+        must(not changed, f"an evaluation changes {', '.join(changed[:3])}")
+        examples, errors = (evaluation.details.get(n) for n in ("examples", "errors"))
+        must(type(examples) is int and examples > 0, f"details: examples is {examples!r}")
+        for metric, value in zip(self.metrics, values, strict=True):
+            if metric.description.paired and errors is not None:
+                what = f"{metric.description.name} is {value:.4g}, with {len(errors)} `errors`"
+                right = abs(len(errors) - (1 - value) * examples) < 0.5
+                must(right, f"{what} in {examples} examples")
+        return np.array(values)
+
+    def check(self) -> None:
+        """Loss falls, scores rise; neither order, batch nor mode changes a score."""
+        held_out = [self.splits(validation=0.25)[1] for _ in range(2)]
+        first, again = ([b.ids.tolist() for b in split.ordered(8)] for split in held_out)
+        must(first == again, "validation=0.25: other examples are held out each time")
+        models = map(self.build, (0, 0, 1))
+        weights = [torch.cat([p.flatten() for p in m.parameters()]) for m in models]
+        alike = [torch.equal(weights[0], other) for other in weights[1:]]
+        must(alike == [True, False], "its initial weights do not follow from the seed")
+        (train, scored), setup, model = self.splits(), self.setup(), self.build()
+        _loss_of_each(self.made, setup, model, train)
+        loss = functools.partial(self.made.loss, setup)
+        trainer = Trainer(model, train, loss, setup.training, self.runtime, 0)
+        before = self.scores(model, train)
+        losses = [trainer.run_epoch()["loss"] for _ in range(setup.training.epochs)]
+        what = f"in {len(losses)} epochs the loss goes from {losses[0]:.4g} to {losses[-1]:.4g}"
+        must(losses[-1] < losses[0], what)
+        after = self.scores(model, train)
+        directions = [metric.description.direction for metric in self.metrics]
+        better = ((after - before) * directions)[after != before]
+        must(
+            len(better) > 0 and better[0] > 0,
+            f"{what}, and the scores of what it is trained on from {before} to {after}",
+        )
+        model = self.build(dropout=0.5)
+        perturb(model, 0.5)  # so that its answers are of all kinds
+        expected = self.scores(model.eval(), scored)
+        outcomes = {"in training mode, with dropout,": self.scores(model.train(), scored)}
         if hasattr(scored, "subset"):
-            outcomes["in another order"] = scores(scored.subset(rows[::-1].copy()))
+            rows = np.arange(len(scored))
+            shuffled = np.random.default_rng(0).permutation(rows)
+            outcomes["in another order"] = self.scores(model, scored.subset(shuffled))
             halves = np.array_split(rows, 2)
-            parts = [scores(scored.subset(half)) for half in halves]
+            parts = [self.scores(model, scored.subset(half)) for half in halves]
             mean = np.average(parts, axis=0, weights=list(map(len, halves)))
-            paired = [metric.description.paired for metric in metrics]
+            paired = [metric.description.paired for metric in self.metrics]
             outcomes["by halves"] = np.where(paired, mean, expected)
         for how, other in outcomes.items():
             what = f"{how} the scores are {other.tolist()}, not {expected.tolist()}"
             must(np.allclose(other, expected), what)
 
 
-def _rows(split: Any) -> set[tuple[int, ...]]:
-    """What each example of a split is made of."""
-    return {tuple(batch.ids.flatten().tolist()) for batch in split.ordered(1)}
-
-
 def _loss_of_each(made: Any, setup: Any, model: Any, train: Any) -> None:
     """The mean loss of a batch is that of its examples, whatever their padding."""
-    import torch
-
     lengths = np.asarray(train.lengths)
     rows = np.array([int(lengths.argmax()), int(lengths.argmin())])
     model.eval()
     losses, items = [], []
     with torch.no_grad(), trying("the loss of a batch"):
         for batch in map(train.batch, (rows, rows, rows[:1], rows[1:])):
-            value, _ = made.loss(setup, model, batch)
+            value, right = made.loss(setup, model, batch)
+            counted = float(right).is_integer() and 0 <= right <= batch.items
+            must(counted, f"{float(right):g} of {batch.items} items are right")
             must(value.dim() == 0, f"the loss has shape {tuple(value.shape)}, not that of a number")
             losses.append(float(value))
             items.append(batch.items)
@@ -319,41 +397,88 @@ def _loss_of_each(made: Any, setup: Any, model: Any, train: Any) -> None:
 
 @check("laws", "tracker")
 def tracker(part: Part) -> None:
-    """The factory builds a zoo.tracking.Tracker, also where its library is not installed."""
-    from zoo.tracking import Tracker
+    """It shows runs that ended well, or failed with no results, and each stays shown."""
+    _made(part, Tracker)  # also where its library is not installed
+    config = {"phase": "train", "attention": "fused", "dim": 16, "lr": 0.5, "compile": False}
+    curve = [{"loss": 2.5}, {"loss": 1.25}]
+    with scratch_directory() as folder, contextlib.chdir(folder):
+        first = TrackedRun("fused+rope seed 0", "bench", Path(folder) / "runs", config, curve=curve)
+        first = replace(first, values={"accuracy": 0.8125, "params": 1234.0})
+        tuned = replace(first, config={**config, "phase": "tune"}, values={"accuracy": 0.6875})
+        failed = replace(first, name="naive+rope seed 1", status="oom", curve=(), values={})
+        thread, shown = TrackerThread(part.choice), set[str]()
+        for run in (first, failed, tuned, replace(first, name="naive+none seed 2", group="other")):
+            thread.show(run)
+            thread.wait()
+            if thread.failure and thread.failure.endswith("is not installed"):
+                raise CheckSkipped(thread.failure)
+            what = f"shown a run with status '{run.status}', {len(run.values)} values"
+            must(thread.failure is None, f"{what}: {thread.failure}")
+            written = _written(Path(folder))
+            marks = {mark for mark in (first.name, "0.8125", failed.name) if mark in written}
+            gone = ", ".join(sorted(shown - marks))
+            must(not gone, f"{what}: what it wrote of another run is gone ({gone})")
+            shown = marks
+        unsaid = first.name in shown and failed.name not in shown
+        must(not unsaid, "a run that failed is not shown")
 
-    _made(part, Tracker)
+
+def _written(folder: Path) -> str:
+    """Names and texts of all files."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    return "\n".join(f"{path}\n{path.read_text('utf-8', 'replace')}" for path in files)
+
+
+class Alone(InspectJob):
+    """A job beside which no other may run."""
+
+    alone = True
 
 
 @check("laws", "executor")
 def executor(part: Part) -> None:
-    """An executor starts and ends every job once, and its result names the machine that ran it."""
-    from zoo.config.request import Request
-    from zoo.execution.base import Ended, Executor, InspectJob, JobSetup, Limits, Progress, Started
-
-    request = Request()
-    execution = request.execution.model_copy(update={"device": "cpu"})
-    job_setup = JobSetup(request.task, {}, request.sizes, request.training, execution)
-    jobs = [InspectJob(job_setup, f"job {number}", f"job-{number}") for number in range(2)]
+    """It starts and ends every job once, also one that fails, and keeps to limits."""
+    setup = JobSetup("classify", {}, Sizes(), Training(), Execution(device="cpu"))
+    jobs = [
+        TrainJob(setup, "a training of no model, which must fail", "job-0"),
+        InspectJob(setup, "a job", "job-1"),
+        Alone(setup, "a job that runs alone", "job-2"),
+    ]
     try:
         made = _made(part, Executor)
         made.connect()
     except ZooError as error:
         raise CheckSkipped(f"it cannot run here: {error}") from None
     try:
+        limits = Limits(jobs=1, threads=1)
+        own = made.default_limits(limits)
+        must((own.jobs, own.threads) == (1, 1), f"asked for one job and thread, it takes {own}")
         with scratch_directory() as directory:
-            run = made.run(jobs, limits=Limits(), directory=directory)
-            seen = [event for event in run if isinstance(event, Started | Progress | Ended)]
+            _exchange(jobs, made.run(jobs, limits=limits, directory=directory))
+            run = made.run(jobs[:1], limits=limits, directory=directory)
+            must(hasattr(run, "close"), f"run gives a {type(run).__name__}, no generator")
+            with trying("closed after the first event"):
+                next(run)
+                run.close()
     finally:
         made.close()
+
+
+def _exchange(jobs: Sequence[Any], events: Any) -> None:
+    """What an executor says of the jobs, one of which must fail."""
+    seen = [event for event in events if not isinstance(event, Notice)]
     for job in jobs:
-        kinds = [type(event) for event in seen if event.job.key == job.key]
+        kinds = [type(event) for event in seen if event.job == job]
         for kind in (Started, Ended):
             count = kinds.count(kind)
             must(count == 1, f"{job.name}: {count} {kind.__name__} events, not 1")
         must(kinds[0] is Started and kinds[-1] is Ended, f"{job.name}: events out of order")
-    for event in seen:
-        if isinstance(event, Ended):
-            result = event.result
-            must(result.status == "ok", f"{event.job.name}: {result.status}: {result.reason}")
-            must(bool(result.environment.get("device")), f"{event.job.name}: no environment")
+    order = [type(event) for event in seen if not isinstance(event, Progress)]
+    must(order == [Started, Ended] * len(jobs), "jobs=1, and two jobs run at once")
+    for job, result in ((event.job, event.result) for event in seen if isinstance(event, Ended)):
+        what = f"{job.name}: {result.status}: {result.reason}"
+        if isinstance(job, TrainJob):
+            must(result.status not in ("ok", "skipped") and bool(result.reason), what)
+        else:
+            must(result.status == "ok", what)
+            must(bool(result.environment.get("device")), f"{job.name}: no environment")

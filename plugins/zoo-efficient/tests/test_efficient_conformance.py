@@ -2,21 +2,15 @@
 
 import pytest
 
-from zoo.testing import parametrize_with_checks
+from zoo.testing import checks
+
+test_conforms = checks(distribution="zoo-efficient", without=["compiled"])
 
 
-@parametrize_with_checks(distribution="zoo-efficient", without=["compiled"])
-def test_conforms(check):
-    check()
+test_it_can_be_compiled = pytest.mark.slow(checks(distribution="zoo-efficient", only=["compiled"]))
 
 
-@pytest.mark.slow
-@parametrize_with_checks(distribution="zoo-efficient", only=["compiled"])
-def test_it_can_be_compiled(check):
-    check()
-
-
-@parametrize_with_checks(
+test_conforms_with_parameters = checks(
     "attention/window(size=2)",
     "attention/nystrom(landmarks=4)",
     "attention/performer(features=3)",
@@ -24,5 +18,3 @@ def test_it_can_be_compiled(check):
     "attention/fourier(norm='backward')",
     without=["compiled"],
 )
-def test_conforms_with_parameters(check):
-    check()

@@ -3,7 +3,7 @@
 import pytest
 from block_helpers import registry
 
-from zoo.testing import parametrize_with_checks
+from zoo.testing import checks
 
 NAMES = [
     f"{kind}/{component.name}"
@@ -13,18 +13,13 @@ NAMES = [
 ]
 
 
-@parametrize_with_checks(*NAMES, without=["compiled"])
-def test_conforms(check):
-    check()
+test_conforms = checks(*NAMES, without=["compiled"])
 
 
-@pytest.mark.slow
-@parametrize_with_checks(*NAMES, only=["compiled"])
-def test_it_can_be_compiled(check):
-    check()
+test_it_can_be_compiled = pytest.mark.slow(checks(*NAMES, only=["compiled"]))
 
 
-@parametrize_with_checks(
+test_conforms_with_parameters = checks(
     "block/layer-scale(initial=1e-06)",
     "block/hyper-connections(streams=1)",
     "block/hyper-connections(streams=3, dynamic=False)",
@@ -33,5 +28,3 @@ def test_it_can_be_compiled(check):
     "pool/multi-query(queries=1, hidden=3)",
     without=["compiled"],
 )
-def test_conforms_with_parameters(check):
-    check()

@@ -2,28 +2,23 @@
 
 import pytest
 
-from zoo.testing import component_checks, parametrize_with_checks
+from zoo.testing import checks, component_checks
 
 KINDS = ("pe", "norm", "ffn")
 OWN = [
-    checks.component
-    for checks in component_checks(distribution="zoo-modern")
-    if checks.component.partition("/")[0] in KINDS
+    check.component
+    for check in component_checks(distribution="zoo-modern")
+    if check.component.partition("/")[0] in KINDS
 ]
 
 
-@parametrize_with_checks(*OWN, without=["compiled"])
-def test_conforms(check):
-    check()
+test_conforms = checks(*OWN, without=["compiled"])
 
 
-@pytest.mark.slow
-@parametrize_with_checks(*OWN, only=["compiled"])
-def test_it_can_be_compiled(check):
-    check()
+test_it_can_be_compiled = pytest.mark.slow(checks(*OWN, only=["compiled"]))
 
 
-@parametrize_with_checks(
+test_conforms_with_parameters = checks(
     "pe/t5(bidirectional=False)",
     "pe/kerple(kernel='power')",
     "pe/fire(threshold=20.0)",
@@ -37,5 +32,3 @@ def test_it_can_be_compiled(check):
     "norm/group(groups=2)",
     without=["compiled"],
 )
-def test_conforms_with_parameters(check):
-    check()

@@ -3,23 +3,18 @@
 import pytest
 from mixers_helpers import CAUSAL_ONLY, NAMES
 
-from zoo.testing import parametrize_with_checks
+from zoo.testing import checks
 
 ATTENTIONS = [f"attention/{name}" for name in NAMES]
 
 
-@parametrize_with_checks(*ATTENTIONS, without=["compiled"])
-def test_conforms(check):
-    check()
+test_conforms = checks(*ATTENTIONS, without=["compiled"])
 
 
-@pytest.mark.slow
-@parametrize_with_checks(*ATTENTIONS, only=["compiled"])
-def test_it_can_be_compiled(check):
-    check()
+test_it_can_be_compiled = pytest.mark.slow(checks(*ATTENTIONS, only=["compiled"]))
 
 
-@parametrize_with_checks(
+test_conforms_with_parameters = checks(
     "attention/gqa(kv_heads=1)",
     "attention/mla(kv_rank=3, q_rank=5)",
     "attention/qk-norm(norm='layer')",
@@ -29,8 +24,6 @@ def test_it_can_be_compiled(check):
     "attention/short-conv(size=2)",
     without=["compiled"],
 )
-def test_conforms_with_parameters(check):
-    check()
 
 
 def test_all_are_registered_and_say_where_they_come_from():

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import os
 import random
 
 from specimens import Specimens, registering
 
-from zoo.data.sources.corpus import Corpus, Examples, TaggedCorpus
+from zoo.data.sources.corpus import Corpus, Examples, Pairs, TaggedCorpus
 
 broken = Specimens("data", "text-labels")
 zoo_register = registering(broken)
@@ -102,3 +103,68 @@ def label_as_a_number():
     texts = [f"{word} __label__{number % 2}" for number, word in enumerate("abcdefghijkl")]
     tests = [f"{word} __label__{number % 2}" for number, word in enumerate("mnopqrst")]
     return corpus(texts, tests, [0, 1] * 4)
+
+
+WORDS = "apple river stone cloud table green quiet house train paper light horse".split()
+
+
+def drawn(seed, count, change=lambda words, label: words):
+    """Texts whose words lean to a class, changed by what gives it away."""
+    draw, texts = random.Random(seed), []
+    labels = [draw.randrange(2) for _ in range(count)]
+    for label in labels:
+        words = [*WORDS, *WORDS[6 * label :][:6] * 3]
+        texts.append(" ".join(change(draw.choices(words, k=draw.randint(9, 19)), label)))
+    return texts, labels
+
+
+def of_drawn(train, test=None, **about):
+    splits = {"train": train, "test": test or drawn(1, 80)}
+    return Corpus("drawn", splits, ["left", "right"], **about)
+
+
+# How a text of a class is changed in both splits.
+GIVEN_AWAY = {
+    "longer": (lambda words, label: words * (1 + label), "the number of words gives"),
+    "space_at_the_end": (lambda words, label: [*words, *[""] * label], "the last character gives"),
+    "fourth_word": (lambda words, label: [*words[:3], WORDS[label], *words[3:]], "word 3 gives"),
+    "marker": (
+        lambda words, label: [*words[:5], *["zq"] * label, *words[5:]],
+        "one word stands for the class: 'zq'",
+    ),
+}
+
+
+def given_away(change):
+    return of_drawn(drawn(0, 300, change), drawn(1, 80, change))
+
+
+for _name, (_change, _says) in GIVEN_AWAY.items():
+    _factory = functools.partial(given_away, _change)
+    _factory.__name__ = _name
+    broken.caught_by("data", _says, parameters={})(_factory)
+
+
+@broken.caught_by("data", "labels do not mean the same in both splits")
+def exchanged_in_test():
+    texts, labels = drawn(1, 80)
+    return of_drawn(drawn(0, 300), (texts, [1 - label for label in labels]))
+
+
+@broken.caught_by("data", "one has 60% of their windows of 5 words")
+def one_word_replaced():
+    texts, labels = drawn(0, 300)
+    changed = [" ".join([*text.split()[:-3], "other", *text.split()[-2:]]) for text in texts[:80]]
+    return of_drawn((texts, labels), (changed, labels[:80]))
+
+
+@broken.caught_by("data", "they do not mean the same", only=("pairs",))
+def sorts_in_train_alone():
+    train, test = drawn(0, 60)[0], drawn(1, 40)[0]
+    answers = [" ".join(sorted(text.split())) for text in train]
+    return Pairs("drawn", {"train": (train, answers), "test": (test, test)})
+
+
+@broken.caught_by("data", "chance is 0.1, and guessing scores")
+def chance_of_other_data():
+    return of_drawn(drawn(0, 60), chance=0.1)

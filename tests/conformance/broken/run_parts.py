@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
 from specimens import Specimens, registering
 
 from zoo.config.metric_description import MetricDescription
 from zoo.execution.base import Ended, Executor, Progress, Result, Started
 from zoo.execution.local import run_job
+from zoo.tracking import Tracker
 
 executors, metrics, trackers = Specimens("executor"), Specimens("metric"), Specimens("tracker")
 zoo_register = registering(executors, metrics, trackers)
@@ -43,7 +49,8 @@ class ForgetsTheMachine(Executor):
     def run(self, jobs, *, limits, directory):
         for job in jobs:
             yield Started(job)
-            yield Ended(job, Result())
+            *_, result = run_job(job, directory, limits)
+            yield Ended(job, replace(result, environment={}))
 
 
 def described(name: str, **changes):
@@ -58,12 +65,12 @@ def number():
     return 0.5
 
 
-@metrics.caught_by("laws", "description is a str, no MetricDescription")
+@metrics.caught_by("laws", "'str' object has no attribute 'name'")
 def described_in_text():
     return described("a", description="the share of right answers")
 
 
-@metrics.caught_by("laws", "compute is a float, no function")
+@metrics.caught_by("laws", "'float' object is not callable")
 def computed_before():
     return described("computed_before", compute=0.5)
 
@@ -71,6 +78,88 @@ def computed_before():
 @metrics.caught_by("laws", "name is 'share' instead of 'another_name'")
 def another_name():
     return described("share")
+
+
+def share(outputs):
+    return float((outputs["predicted"] == outputs["labels"]).mean())
+
+
+def macro_recall(outputs):
+    right, labels = outputs["predicted"] == outputs["labels"], outputs["labels"]
+    return float(np.mean([right[labels == k].mean() for k in np.unique(labels)]))
+
+
+def computed(name, about, compute):
+    return described(
+        name, description=MetricDescription(name=name, label=name, **about), compute=compute
+    )
+
+
+SEEN: list[float] = []
+# How the description differs, what is computed, and what is said of it.
+WRONG: dict[str, tuple[dict, Callable, str]] = {
+    "direction": ({}, lambda o: 1 - share(o), "but higher is said to be better"),
+    "percent": ({}, lambda o: 100 * share(o), "not a number from 0 to 1"),
+    "rounded": ({}, lambda o: round(share(o), 2), "it is rounded"),
+    "first_thousand": (
+        {},
+        lambda o: share({name: o[name][:1000] for name in ("predicted", "labels")}),
+        "each 40 times",
+    ),
+    "not_paired": ({"paired": True}, macro_recall, "by the mean of examples"),
+    "per_class": ({}, lambda o: macro_recall(o) * 4 / o["classes"], "a class that is nowhere"),
+    "running_mean": (
+        {},
+        lambda o: SEEN.append(share(o)) or float(np.mean(SEEN)),
+        "perfect must be 1|computed again",
+    ),
+    "of_numpy": ({}, lambda o: np.float64(share(o)), "float64, no plain float"),
+    "sorts": ({}, lambda o: o["labels"].sort() or share(o), "changes the outputs' 'labels'"),
+    "labels_alone": ({}, lambda o: float(o["labels"].mean() / 9), "nothing depends on the predi"),
+    "total": ({"higher_is_better": False, "highest": None}, lambda o: o["nats"], "each 40 times"),
+}
+for _name, (_about, _compute, _says) in WRONG.items():
+    factory = functools.partial(computed, _name, _about, _compute)
+    factory.__name__ = _name
+    metrics.caught_by("laws", _says, parameters={})(factory)
+
+
+@trackers.caught_by("laws", "of another run is gone")
+class Overwrites(Tracker):
+    def show(self, run):
+        (run.directory / "run.txt").write_text(f"{run.name} {dict(run.values)}")
+
+
+@trackers.caught_by("laws", "a run that failed is not shown")
+class LeavesOutFailures(Tracker):
+    def show(self, run):
+        if run.status == "ok":
+            with (run.directory / "runs.txt").open("a") as file:
+                file.write(f"{run.name} {dict(run.values)}\n")
+
+
+@trackers.caught_by("laws", "status 'oom', 0 values: KeyError")
+class NeedsAnAccuracy(Tracker):
+    def show(self, run):
+        return run.values["accuracy"]
+
+
+@executors.caught_by("laws", "which must fail: ok")
+class AlwaysFine(Executor):
+    def run(self, jobs, *, limits, directory):
+        for job in jobs:
+            yield Started(job)
+            *_, result = run_job(job, directory, limits)
+            yield Ended(job, Result(environment=result.environment))
+
+
+@executors.caught_by("laws", "two jobs run at once")
+class StartsAll(Executor):
+    def run(self, jobs, *, limits, directory):
+        yield from map(Started, jobs)
+        for job in jobs:
+            *_, result = run_job(job, directory, limits)
+            yield Ended(job, result)
 
 
 @trackers.caught_by("laws", "the factory gives a LooksLikeOne, no Tracker")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import numpy as np
 from pydantic import BaseModel
 from specimens import Specimens
 
 from zoo import hookimpl
 from zoo.registry import Register
 from zoo.tasks.base import Task
+from zoo.tasks.classify import Classify
 
 broken = Specimens("task")
 
@@ -40,62 +42,30 @@ def no_task():
     return {}
 
 
-@broken.caught_by("laws", "no subclass of pydantic.BaseModel")
-class OptionsInADict(Sound):
-    options: ClassVar = {"size": 3}
+class Wide(Options):
+    width: int
 
 
-@broken.caught_by("laws", "options without a default: width")
-class RequiredOption(Sound):
-    class Wide(Options):
-        width: int
-
-    options = Wide
-
-
-@broken.caught_by("laws", "no mapping from axis")
-class NeedsAList(Sound):
-    needs: ClassVar = ["causal"]
-
-
-@broken.caught_by("laws", "'atention', which is no axis")
-class NeedsOfNoAxis(Sound):
-    needs: ClassVar = {"atention": {"causal"}}
-
-
-@broken.caught_by("laws", "needs of attention are a str, no set")
-class NeedsText(Sound):
-    needs: ClassVar = {"attention": "causal"}
-
-
-@broken.caught_by("laws", "no attention can declare 'flies'")
-class NeedsTheImpossible(Sound):
-    needs: ClassVar = {"attention": {"flies", "causal"}}
-
-
-@broken.caught_by("laws", "reads is 'pairs', no tuple")
-class ReadsText(Sound):
-    reads = "pairs"
-
-
-@broken.caught_by("laws", "no data can declare 'pictures'")
-class ReadsPictures(Sound):
-    reads = ("text-labels", "pictures")
-
-
-@broken.caught_by("laws", "metrics is \\(\\), no tuple of names")
-class NothingMeasured(Sound):
-    metrics = ()
-
-
-@broken.caught_by("laws", "metrics is 'share', no tuple of names")
-class MetricsInText(Sound):
-    metrics = "share"
-
-
-@broken.caught_by("laws", "no metric 'shrae'; did you mean 'share'")
-class UnknownMetric(Sound):
-    metrics = ("share", "shrae")
+# What a class says of itself, and what is said of that.
+SAYS = {
+    "OptionsInADict": ({"options": {"size": 3}}, "a request with its options and defaults: raised"),
+    "RequiredOption": ({"options": Wide}, "--width .*required"),
+    "NoSuchDefault": ({"defaults": {"epochz": 3}}, "epochz"),
+    "NeedsAList": ({"needs": ["causal"]}, "not iterable|update sequence"),
+    "NeedsOfNoAxis": ({"needs": {"atention": {"causal"}}}, "'atention', which is no axis"),
+    "NeedsText": ({"needs": {"attention": "causal"}}, "no attention can declare 'a', 'c', 'l'"),
+    "NeedsTheImpossible": (
+        {"needs": {"attention": {"flies", "causal"}}},
+        "no attention can declare 'flies'",
+    ),
+    "ReadsText": ({"reads": "pairs"}, "no data can declare 'a', 'i'"),
+    "ReadsPictures": ({"reads": ("text-labels", "pictures")}, "no data can declare 'pictures'"),
+    "NothingMeasured": ({"metrics": ()}, "it names no metrics"),
+    "MetricsInText": ({"metrics": "share"}, "metrics: .*no metric 's'"),
+    "UnknownMetric": ({"metrics": ("share", "shrae")}, "no metric 'shrae'; did you mean 'share'"),
+}
+for _name, (_attributes, _says) in SAYS.items():
+    broken.caught_by("laws", _says)(type(_name, (Sound,), _attributes))
 
 
 @broken.caught_by("laws", "it imports torch")
@@ -111,6 +81,30 @@ class FailsInANewProcess(Sound):
 
         if "torch" not in sys.modules:
             raise RuntimeError("not twice")
+
+
+@broken.caught_by("laws", "in training mode, with dropout, the scores are")
+class ScoredInTraining(Classify):
+    def evaluate(self, setup, model, split, runtime):
+        predicted, labels = [], []
+        for batch in split.ordered(64):
+            predicted += model(batch.ids, batch.tokens).argmax(-1).tolist()
+            labels += batch.targets.tolist()
+        return self.score(setup, predicted, labels)
+
+
+@broken.caught_by("laws", "in another order the scores are")
+class RowsExchanged(Classify):
+    def evaluate(self, setup, model, split, runtime):
+        batches = [model.eval()(b.ids, b.tokens).argmax(-1) for b in split.ordered(64)]
+        return self.score(setup, [n for b in batches for n in b.tolist()], split.targets.tolist())
+
+
+@broken.caught_by("laws", "held-out examples are also trained on")
+class TrainsOnWhatIsHeldOut(Classify):
+    def validation_rows(self, setup):
+        rows, held_out = super().validation_rows(setup)
+        return np.append(rows, held_out[:2]), held_out
 
 
 @broken.caught_by("declares", "the factory takes 'size', which is not registered", parameters={})
