@@ -6,7 +6,7 @@ from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from zoo import hookimpl
 from zoo.config.metric_description import MetricDescription
@@ -18,7 +18,7 @@ from zoo.tracking import TrackedRun, Tracker
 
 
 class Options(BaseModel):
-    margin: float = 0.5
+    margin: float = Field(default=0.5, description="Between two ranks.")
 
 
 class Rank(Task):

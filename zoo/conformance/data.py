@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -30,6 +31,9 @@ SMALL = 200  # texts of a data set whose size is a parameter, where others are t
 WORD = "word token marker symbol"  # with which a data set says that one word tells the answer
 
 
+Said = Callable[[str], bool]  # whether the data set says one of some words
+
+
 class Unit(NamedTuple):
     """What has an answer: a text; or a token, at a place of its text."""
 
@@ -47,6 +51,10 @@ SIGNS: dict[str, tuple[Callable[[Unit], Any], str]] = {
     "the number of capitals": (lambda u: sum(map(str.isupper, u.text)), "capital case"),
     "the number of digits": (lambda u: sum(map(str.isdigit, u.text)), "digit number count"),
     "the number of spaces": (lambda u: sum(map(str.isspace, u.text)), "space length count"),
+    "the number of punctuation marks": (
+        lambda u: sum(not (c.isalnum() or c.isspace()) for c in u.text),
+        "punctuation number count",
+    ),
     "the first character": (lambda u: u.text[:1], "first begin start"),
     "the last character": (lambda u: u.text[-1:], "last end"),
     "a token's place": (lambda u: f"{u.place}", "place position"),
@@ -75,13 +83,16 @@ def data(part: Part) -> None:
     text = " and ".join(declared) or "none"
     must(len(declared) == 1, f"declares {text} of {', '.join(CLASSES)}")
     try:
-        loaded, expected = part.make(), CLASSES[declared[0]]
+        loaded, kind = part.make(), CLASSES[declared[0]]
     except ZooError as error:
         raise CheckSkipped(f"the data cannot be had here: {error}") from None
     own = f"{type(loaded).__module__}.{type(loaded).__name__}"
-    must(isinstance(loaded, expected), f"gives a {own}, not a zoo.data.{expected.__name__}")
+    must(isinstance(loaded, kind), f"gives a {own}, not a zoo.data.{kind.__name__}")
     units = _described(loaded)
-    _the_same_again(part, loaded)
+    expected = loaded.fingerprint
+    must(part.make().fingerprint == expected, "loaded again, it gives other documents")
+    function = "zoo.conformance.data:fingerprint"
+    same_elsewhere(part.choice, part.files, function, expected, "load other data")
     sizes = {n: SMALL for n in ("train", "test") if part.choice.component.parameters.get(n)}
     given = {**part.choice.given, **sizes}
     parameters_act(
@@ -91,7 +102,12 @@ def data(part: Part) -> None:
     if units["train"]:
         component = part.choice.component
         about = f"{component.summary} {component.resolve().__doc__ or ''} {loaded.notes}"
-        _not_given_away(units, loaded.label_names, about.casefold())
+        known = set(_words(about))
+
+        def said(words: str) -> bool:  # "longer" says "long"
+            return any(each.startswith(word) for word in words.split() for each in known)
+
+        _not_given_away(units, loaded.label_names, said)
         _means_the_same(units)
     elif isinstance(loaded, Pairs):
         _related_alike(loaded)
@@ -106,8 +122,11 @@ def _described(loaded: Any) -> dict[str, list[Unit]]:
     units = {name: list(_units(loaded, name)) for name in loaded.splits}
     for name, split in loaded.splits.items():
         counts = Counter(unit.answer for unit in units[name])
-        absent = [each for number, each in enumerate(loaded.label_names) if not counts[number]]
-        must(not absent, f"no {name} document is {', '.join(map(repr, absent))}")
+        absent = [repr(each) for n, each in enumerate(loaded.label_names) if not counts[n]]
+        must(
+            not absent or name == "validation",
+            f"no {name} document is {', '.join(absent)}",
+        )
         if isinstance(loaded, Texts | Pairs):
             for text in (*split.texts, *split.targets):
                 check_text(f"a text of {name}", text)
@@ -136,19 +155,6 @@ def fingerprint(choice: Choice) -> str:
     return text
 
 
-def _the_same_again(part: Part, loaded: Any) -> None:
-    """Loaded again, or with another hash seed, folder and date, it gives the same documents."""
-    again = part.make()
-    for name, split in loaded.splits.items():
-        pairs = zip(split.texts, again.splits[name].texts, strict=False)
-        differing = sum(a != b for a, b in pairs)
-        what = f"{differing} of {len(split.texts)} {name} texts differ"
-        must(not differing, f"loaded again: {what}")
-    must(loaded.fingerprint == again.fingerprint, "loaded again: the fingerprints differ")
-    function = "zoo.conformance.data:fingerprint"
-    same_elsewhere(part.choice, part.files, function, loaded.fingerprint, "load other data")
-
-
 def _words(text: Any) -> list[str]:
     joined = text if isinstance(text, str) else " ".join(text)
     return re.findall(r"\w+|[^\w\s]", joined.casefold().replace("_", " "))
@@ -173,14 +179,14 @@ def _apart(loaded: Any) -> None:
 
     twice = loaded.duplicates if isinstance(loaded, Pairs) else 0
     must(not twice, f"{twice} sources of test are also in train")
-    train = list(map(_plain, loaded.train.texts))
-    known = set(map(tuple, train))
     counter = HashingVectorizer(analyzer=_windows, binary=True, norm=None, alternate_sign=False)
-    trained = counter.transform(train[:MANY]).T.tocsr()
-    for name in loaded.splits.keys() - {"train"}:
-        texts = list(map(_plain, loaded.splits[name].texts[:MANY]))
+    words = {name: list(map(_plain, split.texts)) for name, split in loaded.splits.items()}
+    for base, name in itertools.combinations(words, 2):  # train, test, validation
+        known = set(map(tuple, words[base]))
+        trained = counter.transform(words[base][:MANY]).T.tocsr()
+        texts = words[name][:MANY]
         pieces = [t[at : at + PIECE] for t in texts for at in range(0, max(1, len(t)), PIECE)]
-        copies = sum(tuple(words) in known for words in texts)
+        copies = sum(tuple(text) in known for text in texts)
         for start in range(0, len(pieces), SMALL):
             windows = counter.transform(pieces[start : start + SMALL])
             counts = np.asarray(windows.sum(axis=1)).ravel()
@@ -188,12 +194,12 @@ def _apart(loaded: Any) -> None:
             copies += int(((counts >= FEW) & (shared >= NEAR * counts)).sum())
         must(
             copies <= COPIES * len(pieces),
-            f"{copies} of {len(pieces)} {name} documents, or pieces of {PIECE} words, are training "
-            f"text, or one has {NEAR:.0%} of their windows of {SHORT} words",
+            f"{copies} of {len(pieces)} {name} documents, or pieces of {PIECE} words, are texts of "
+            f"{base}, or one has {NEAR:.0%} of their windows of {SHORT} words",
         )
 
 
-def _not_given_away(units: dict[str, list[Unit]], label_names: Sequence[str], about: str) -> None:
+def _not_given_away(units: dict[str, list[Unit]], label_names: Sequence[str], said: Said) -> None:
     """No answer follows from a length, a place or one word, unless the data set says so."""
     from sklearn.tree import DecisionTreeClassifier
 
@@ -202,13 +208,12 @@ def _not_given_away(units: dict[str, list[Unit]], label_names: Sequence[str], ab
     if train[0].length:  # a tag may well be that of its token
         named = [label_names[u.answer].casefold() in _words(u.text) for u in (*train, *test)]
         share = sum(named) / len(named)
-        said = any(word in about for word in WORD.split())
         must(
-            said or share < ANSWERED,
+            said(WORD) or share < ANSWERED,
             f"{share:.0%} of the tokens have the name of their tag in them",
         )
     else:
-        _no_word_for_a_class([*train, *test], label_names, about)
+        _no_word_for_a_class([*train, *test], label_names, said)
     guessing = Counter(unit.answer for unit in test).most_common(1)[0][1] / len(test)
     for sign, (of, says) in SIGNS.items():
         if train[0].length and not sign.startswith("a token's"):
@@ -225,11 +230,10 @@ def _not_given_away(units: dict[str, list[Unit]], label_names: Sequence[str], ab
         right = sum(guess == unit.answer for guess, unit in zip(guesses, test, strict=True))
         told = right >= ANSWERED * len(test) and guessing < 0.8 and len(test) >= FEW
         what = f"{sign} gives {right} of {len(test)} answers away"
-        said = any(word in about for word in f"{says} {WORD}".split())
-        must(said or not told, f"{what}, which the summary does not say")
+        must(said(f"{says} {WORD}") or not told, f"{what}, which the summary does not say")
 
 
-def _no_word_for_a_class(units: Sequence[Unit], label_names: Sequence[str], about: str) -> None:
+def _no_word_for_a_class(units: Sequence[Unit], label_names: Sequence[str], said: Said) -> None:
     """No class but one has a word in nearly every text, and nearly none elsewhere."""
     inside: dict[int, Counter[str]] = defaultdict(Counter)
     for unit in units:
@@ -246,9 +250,8 @@ def _no_word_for_a_class(units: Sequence[Unit], label_names: Sequence[str], abou
     written = all(not names.isdisjoint(of_class) for of_class in signs)
     what = "nearly every text has the name or the number of its class in it, and no other's"
     must(not written, what)
-    said = any(word in about for word in WORD.split())
     what = f"one word stands for the class: {', '.join(map(repr, (s[0] for s in signs if s)))}"
-    must(said or sum(not s for s in signs) > 1, f"{what}, which the summary does not say")
+    must(said(WORD) or sum(not s for s in signs) > 1, f"{what}, which the summary does not say")
 
 
 def _means_the_same(units: dict[str, list[Unit]]) -> None:

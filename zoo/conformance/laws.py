@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from zoo.components.attention.base import Attention
+from zoo.config.request import Request
 from zoo.config.settings import Execution, Training
 from zoo.config.sizes import Sizes
 from zoo.conformance.assertions import must, trying
@@ -179,6 +181,9 @@ def metric(part: Part) -> None:
             _metric_laws(made, outputs, labels)
         computed = True
     if not computed:
+        tasks = [component.resolve() for component in load(part.files).registry.components("task")]
+        named = any(part.choice.component.name in getattr(each, "metrics", ()) for each in tasks)
+        must(named, "no task gives the outputs that it reads")
         raise CheckSkipped("no task of the zoo gives the outputs that it reads")
 
 
@@ -233,6 +238,9 @@ def task(part: Part) -> None:
     registry = load(part.files).registry
     with trying("a request with its options and defaults"):
         make_request({"task": str(part.choice)}, registry)
+    fields = made.options.model_fields.items()
+    bare = [name for name, field in fields if not field.description]
+    must(not bare, f"options without a description: {', '.join(bare)}")
     kinds = {**dict(made.needs), "data": made.reads}
     kinds["baseline"] = (*made.baselines, *made.estimators)
     for kind, names in kinds.items():
@@ -259,7 +267,8 @@ def _no_torch(part: Part) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
     # Where it is not found, this process alone has registered it.
     missing = re.search("no task '|ZOO_PLUGINS names", done.stderr)
-    must(not done.returncode or bool(missing), f"in a new process: {done.stderr.strip()[-200:]}")
+    said = "".join(done.stderr.splitlines()[-1:])
+    must(not done.returncode or bool(missing), f"in a new process: {said}")
 
 
 def _json(what: str, values: Any) -> None:
@@ -270,6 +279,8 @@ def _json(what: str, values: Any) -> None:
 
 class _TinyRun:
     """A small model of a task on small data, from loading to scores."""
+
+    wrong: set[int]  # rows of the last evaluation that are not right
 
     def __init__(self, made: Any, spec: str, registry: Any) -> None:
         self.made, self.registry, self.options = made, registry, made.options()
@@ -320,6 +331,7 @@ class _TinyRun:
         changed = [n for n, v in model.state_dict().items() if not torch.equal(v, before[n])]
         must(not changed, f"an evaluation changes {', '.join(changed[:3])}")
         examples, errors = (evaluation.details.get(n) for n in ("examples", "errors"))
+        self.wrong = {row for row, *_ in errors or ()}
         must(type(examples) is int and examples > 0, f"details: examples is {examples!r}")
         for metric, value in zip(self.metrics, values, strict=True):
             if metric.description.paired and errors is not None:
@@ -339,6 +351,10 @@ class _TinyRun:
         must(alike == [True, False], "its initial weights do not follow from the seed")
         (train, scored), setup, model = self.splits(), self.setup(), self.build()
         _loss_of_each(self.made, setup, model, train)
+        if self.made.no_pretraining(self.options) is None:
+            texts, scored_texts = self.made.texts_to_pretrain(setup), self.data.corpus().test.texts
+            both = {*texts} & {t if isinstance(t, str) else " ".join(t) for t in scored_texts}
+            must(not both, f"{len(both)} texts of --init pretrain are scored")
         loss = functools.partial(self.made.loss, setup)
         trainer = Trainer(model, train, loss, setup.training, self.runtime, 0)
         before = self.scores(model, train)
@@ -359,7 +375,10 @@ class _TinyRun:
         if hasattr(scored, "subset"):
             rows = np.arange(len(scored))
             shuffled = np.random.default_rng(0).permutation(rows)
+            wrong = self.wrong
             outcomes["in another order"] = self.scores(model, scored.subset(shuffled))
+            same = {int(shuffled[row]) for row in self.wrong} == wrong
+            must(same, "in another order of the texts, `errors` has rows of other texts")
             halves = np.array_split(rows, 2)
             parts = [self.scores(model, scored.subset(half)) for half in halves]
             mean = np.average(parts, axis=0, weights=list(map(len, halves)))
@@ -374,23 +393,44 @@ def _loss_of_each(made: Any, setup: Any, model: Any, train: Any) -> None:
     """The mean loss of a batch is that of its examples, whatever their padding."""
     lengths = np.asarray(train.lengths)
     rows = np.array([int(lengths.argmax()), int(lengths.argmin())])
+    losses, items, needed = [], [], set[str]()
+
+    def note(module: Any, args: Any) -> None:
+        needed.update(["causal"] * args[1].causal)
+        needed.update(["padding"] * (args[1].tokens.attention_mask is not None))
+
     model.eval()
-    losses, items = [], []
+    handles = [
+        module.register_forward_pre_hook(note)
+        for module in model.modules()
+        if isinstance(module, Attention)
+    ]
+    smoothing = setup.training.model_copy(update={"label_smoothing": 0.3})
     with torch.no_grad(), trying("the loss of a batch"):
         for batch in map(train.batch, (rows, rows, rows[:1], rows[1:])):
-            value, right = made.loss(setup, model, batch)
-            counted = float(right).is_integer() and 0 <= right <= batch.items
-            must(counted, f"{float(right):g} of {batch.items} items are right")
+            value, _ = made.loss(setup, model, batch)
             must(value.dim() == 0, f"the loss has shape {tuple(value.shape)}, not that of a number")
             losses.append(float(value))
             items.append(batch.items)
+        many = train.batch(np.arange(min(16, len(train))))
+        right = float(made.loss(setup, model, many)[1])
+        counted = right.is_integer() and 0 <= right <= many.items
+        must(counted, f"the loss says that {right:g} of {many.items} items are right")
+        smooth = made.loss(replace(setup, training=smoothing), model, train.batch(rows))[0]
+    for handle in handles:
+        handle.remove()
+    unnamed = sorted(needed - {*made.needs_of(setup.options).get("attention", ())})
+    must(not unnamed, f"it calls the attention with {', '.join(unnamed)}, which `needs` must name")
     both, again, *apart = losses
     if both != again or items[0] != items[1] or items[0] == 0:
         return  # what is predicted is drawn anew
-    mean = sum(value * count for value, count in zip(apart, items[2:], strict=True)) / items[0]
+    acts = "label_smoothing" in made.unused or float(smooth) != both
+    must(acts, "label_smoothing changes nothing: use it, or name it in `unused`")
+    # The mean over items, or over texts.
+    means = np.average(apart, weights=items[2:]), np.mean(apart)
     must(
-        abs(mean - both) < 1e-4 * (1 + abs(mean)),
-        f"a batch of two has a loss of {both:.6g}, its examples alone one of {mean:.6g} on "
+        min(abs(mean - both) for mean in means) < 1e-4 * (1 + abs(both)),
+        f"a batch of two has a loss of {both:.6g}, its examples alone one of {means[0]:.6g} on "
         "average: padding counts",
     )
 
@@ -438,7 +478,8 @@ class Alone(InspectJob):
 @check("laws", "executor")
 def executor(part: Part) -> None:
     """It starts and ends every job once, also one that fails, and keeps to limits."""
-    setup = JobSetup("classify", {}, Sizes(), Training(), Execution(device="cpu"))
+    request, execution = Request(), Execution(device="cpu")
+    setup = JobSetup(request.task, {}, request.sizes, request.training, execution)
     jobs = [
         TrainJob(setup, "a training of no model, which must fail", "job-0"),
         InspectJob(setup, "a job", "job-1"),

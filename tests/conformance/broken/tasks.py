@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import ClassVar
 
 import numpy as np
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from specimens import Specimens
 
 from zoo import hookimpl
 from zoo.registry import Register
 from zoo.tasks.base import Task
 from zoo.tasks.classify import Classify
+from zoo.tasks.lm import LanguageModelling
 
 broken = Specimens("task")
 
@@ -23,7 +25,7 @@ def zoo_register(register: Register) -> None:
 
 
 class Options(BaseModel):
-    size: int = 3
+    size: int = Field(default=3, description="Of what.")
 
 
 class Sound(Task):
@@ -46,10 +48,15 @@ class Wide(Options):
     width: int
 
 
+class Bare(BaseModel):
+    size: int = 3
+
+
 # What a class says of itself, and what is said of that.
 SAYS = {
     "OptionsInADict": ({"options": {"size": 3}}, "a request with its options and defaults: raised"),
     "RequiredOption": ({"options": Wide}, "--width .*required"),
+    "BareOption": ({"options": Bare}, "options without a description: size"),
     "NoSuchDefault": ({"defaults": {"epochz": 3}}, "epochz"),
     "NeedsAList": ({"needs": ["causal"]}, "not iterable|update sequence"),
     "NeedsOfNoAxis": ({"needs": {"atention": {"causal"}}}, "'atention', which is no axis"),
@@ -91,6 +98,25 @@ class ScoredInTraining(Classify):
             predicted += model(batch.ids, batch.tokens).argmax(-1).tolist()
             labels += batch.targets.tolist()
         return self.score(setup, predicted, labels)
+
+
+@broken.caught_by("laws", "that 0.[0-9]+ of 16 items are right")
+class SharesRight(Classify):
+    def loss(self, setup, model, batch):
+        loss, right = super().loss(setup, model, batch)
+        return loss, right / batch.items
+
+
+@broken.caught_by("laws", "label_smoothing changes nothing")
+class NeverSmooth(Classify):
+    def loss(self, setup, model, batch):
+        smooth = setup.training.model_copy(update={"label_smoothing": 0.0})
+        return super().loss(dataclasses.replace(setup, training=smooth), model, batch)
+
+
+@broken.caught_by("laws", "with causal, which `needs` must name")
+class NeedsTooLittle(LanguageModelling):
+    needs: ClassVar = {"attention": {"rotate"}}
 
 
 @broken.caught_by("laws", "in another order the scores are")
