@@ -35,15 +35,7 @@ from zoo.registry import KINDS
 @plugin_option
 @click.option("--only", metavar="CHECK", multiple=True, help="Run this check; may be given again.")
 @click.option("--seed", type=SEED, default=0, show_default=True)
-@click.option(
-    "--compile",
-    "backend",
-    type=click.Choice(["eager", "aot_eager", "inductor"]),
-    default="eager",
-    show_default=True,
-    help="Back end of torch.compile; 'inductor' is thorough and slow.",
-)
-@click.option("--thorough", is_flag=True, help="Draw more sizes.")
+@click.option("--thorough", is_flag=True, help="Draw more sizes; compile for this machine.")
 @click.option("--list", "listing", is_flag=True, help="List the checks and their claims.")
 @json_option
 def check(
@@ -51,7 +43,6 @@ def check(
     plugins: tuple[str, ...],
     only: tuple[str, ...],
     seed: int,
-    backend: str,
     thorough: bool,
     listing: bool,
     as_json: bool,
@@ -72,7 +63,7 @@ def check(
         return _list(as_json)
     zoo = load_zoo(plugins)
     chosen = select_choices(zoo, components, files=not components)
-    settings = CheckSettings(seed, backend, thorough)
+    settings = CheckSettings(seed, thorough)
     results = run_checks(chosen, _announce, only=only, files=plugins, settings=settings)
     done = list(results) if as_json else _print(results)
     totals = counts(done)

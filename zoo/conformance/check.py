@@ -197,8 +197,6 @@ class ComponentCheck:
         words += [word for file in self.files for word in ("--plugin", file)]
         if self.settings.seed:
             words += ["--seed", str(self.settings.seed)]
-        if self.settings.compile_backend != CheckSettings().compile_backend:
-            words += ["--compile", self.settings.compile_backend]
         words += ["--thorough"] * self.settings.thorough
         return shlex.join(words)
 

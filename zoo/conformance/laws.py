@@ -349,11 +349,18 @@ class _TinyRun:
         weights = [torch.cat([p.flatten() for p in m.parameters()]) for m in models]
         alike = [torch.equal(weights[0], other) for other in weights[1:]]
         must(alike == [True, False], "its initial weights do not follow from the seed")
+        small = self.sizes
+        for name in ("dim", "layers", "ffn_dim"):
+            self.sizes = small.model_copy(update={name: 2 * getattr(small, name)})
+            count = sum(p.numel() for p in self.build().parameters())
+            _acts(self.made, name, count != len(weights[0]))
+        self.sizes = small
         (train, scored), setup, model = self.splits(), self.setup(), self.build()
         _loss_of_each(self.made, setup, model, train)
         if self.made.no_pretraining(self.options) is None:
-            texts, scored_texts = self.made.texts_to_pretrain(setup), self.data.corpus().test.texts
-            both = {*texts} & {t if isinstance(t, str) else " ".join(t) for t in scored_texts}
+            texts = self.data.corpus().splits[self.made.scored_split].texts
+            known = {text if isinstance(text, str) else " ".join(text) for text in texts}
+            both = known & {*self.made.texts_to_pretrain(setup)}
             must(not both, f"{len(both)} texts of --init pretrain are scored")
         loss = functools.partial(self.made.loss, setup)
         trainer = Trainer(model, train, loss, setup.training, self.runtime, 0)
@@ -369,16 +376,17 @@ class _TinyRun:
             f"{what}, and the scores of what it is trained on from {before} to {after}",
         )
         model = self.build(dropout=0.5)
+        pair = [loss(model.train(), train.batch(np.arange(2)))[0] for _ in range(2)]
+        _acts(self.made, "dropout", not torch.equal(*pair))
         perturb(model, 0.5)  # so that its answers are of all kinds
         expected = self.scores(model.eval(), scored)
+        moved = wrong = self.wrong
         outcomes = {"in training mode, with dropout,": self.scores(model.train(), scored)}
         if hasattr(scored, "subset"):
             rows = np.arange(len(scored))
             shuffled = np.random.default_rng(0).permutation(rows)
-            wrong = self.wrong
             outcomes["in another order"] = self.scores(model, scored.subset(shuffled))
-            same = {int(shuffled[row]) for row in self.wrong} == wrong
-            must(same, "in another order of the texts, `errors` has rows of other texts")
+            moved = {int(shuffled[row]) for row in self.wrong}
             halves = np.array_split(rows, 2)
             parts = [self.scores(model, scored.subset(half)) for half in halves]
             mean = np.average(parts, axis=0, weights=list(map(len, halves)))
@@ -387,6 +395,12 @@ class _TinyRun:
         for how, other in outcomes.items():
             what = f"{how} the scores are {other.tolist()}, not {expected.tolist()}"
             must(np.allclose(other, expected), what)
+        must(moved == wrong, "in another order of the texts, `errors` has rows of other texts")
+
+
+def _acts(made: Any, option: str, differs: bool) -> None:
+    what = f"{option} changes nothing: use it, or name it in `unused`"
+    must(differs or option in made.unused, what)
 
 
 def _loss_of_each(made: Any, setup: Any, model: Any, train: Any) -> None:
@@ -424,8 +438,7 @@ def _loss_of_each(made: Any, setup: Any, model: Any, train: Any) -> None:
     both, again, *apart = losses
     if both != again or items[0] != items[1] or items[0] == 0:
         return  # what is predicted is drawn anew
-    acts = "label_smoothing" in made.unused or float(smooth) != both
-    must(acts, "label_smoothing changes nothing: use it, or name it in `unused`")
+    _acts(made, "label_smoothing", float(smooth) != both)
     # The mean over items, or over texts.
     means = np.average(apart, weights=items[2:]), np.mean(apart)
     must(

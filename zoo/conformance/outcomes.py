@@ -19,10 +19,9 @@ class CheckSkipped(Exception):  # noqa: N818 - the name of an outcome
 
 @dataclass(frozen=True)
 class CheckSettings:
-    """Options of a run: the seed, torch.compile's back end, and whether more sizes are drawn."""
+    """Options of a run: the seed, and whether more is tried, which takes longer."""
 
     seed: int = 0
-    compile_backend: str = "eager"
     thorough: bool = False
 
 
