@@ -241,8 +241,7 @@ def task(part: Part) -> None:
     fields = made.options.model_fields.items()
     bare = [name for name, field in fields if not field.description]
     must(not bare, f"options without a description: {', '.join(bare)}")
-    kinds = {**dict(made.needs), "data": made.reads}
-    kinds["baseline"] = (*made.baselines, *made.estimators)
+    kinds = {**dict(made.needs), "data": made.reads, "baseline": made.baselines}
     for kind, names in kinds.items():
         must(kind in CAPABILITIES, f"needs names {kind!r}, which is no axis")
         unknown = sorted(set(names) - set(CAPABILITIES[kind]))

@@ -24,21 +24,6 @@ def corpus(train=TRAIN, test=TEST, test_labels=(1, 0) * 4) -> Corpus:
     return Corpus("tiny", splits, ["left", "right"])
 
 
-@broken.caught_by("data", "gives a builtins.dict, not a zoo.data.Corpus")
-def dictionary():
-    return {"train": [], "test": []}
-
-
-@broken.caught_by("data", "declares none of text-labels, token-labels", only=())
-def declares_nothing():
-    return corpus()
-
-
-@broken.caught_by("data", "declares text-labels and text of", also=("text",))
-def declares_two():
-    return corpus()
-
-
 @broken.caught_by("data", "no test document is 'B'", only=("token-labels",))
 def tag_without_test():
     texts = [["one", "two"], ["three", "four"]]
@@ -46,44 +31,42 @@ def tag_without_test():
     return TaggedCorpus("tiny", splits, ["A", "B"])
 
 
-@broken.caught_by("data", "no test document is 'right'")
-def class_without_test():
-    return corpus(test_labels=[0] * 8)
-
-
-@broken.caught_by("data", "loaded again, it gives other documents")
-def shuffled_anew():
-    return corpus(random.sample(TRAIN, len(TRAIN)))
-
-
-@broken.caught_by("data", "8 of 8 test documents")
-def test_in_train():
-    return corpus(test=TRAIN[:8])
-
-
-@broken.caught_by("data", "load other data")
-def ordered_by_hash():
-    words = {f"word{number}" for number in range(12)}
-    return corpus(list(words))
-
-
-@broken.caught_by("data", "load other data")
-def names_its_folder():
-    return corpus([f"{text} of {os.getcwd()}" for text in TRAIN])
-
-
-@broken.caught_by("data", "load other data")
-def of_this_year():
-    year = datetime.date.today().year
-    return corpus([f"{text} in {year}" for text in TRAIN])
-
-
 _DRAWN = random.random()
+# What a function gives, what is said of that, and how it differs in what it declares.
+GIVEN = {
+    "dictionary": (dict, "gives a builtins.dict, not a zoo.data.Corpus", {}),
+    "declares_nothing": (corpus, "declares none of text-labels, token-labels", {"only": ()}),
+    "declares_two": (corpus, "declares text-labels and text of", {"also": ("text",)}),
+    "class_without_test": (
+        lambda: corpus(test_labels=[0] * 8),
+        "no test document is 'right'",
+        {},
+    ),
+    "shuffled_anew": (
+        lambda: corpus(random.sample(TRAIN, len(TRAIN))),
+        "loaded again, it gives other documents",
+        {},
+    ),
+    "test_in_train": (lambda: corpus(test=TRAIN[:8]), "8 of 8 test documents", {}),
+    "ordered_by_hash": (lambda: corpus([*{f"word{n}" for n in range(12)}]), "load other data", {}),
+    "names_its_folder": (lambda: marked(os.getcwd()), "load other data", {}),
+    "of_this_year": (lambda: marked(datetime.date.today().year), "load other data", {}),
+    "drawn_when_imported": (lambda: marked(_DRAWN), "load other data", {}),
+}
 
 
-@broken.caught_by("data", "load other data")
-def drawn_when_imported():
-    return corpus([f"{text} {_DRAWN}" for text in TRAIN])
+def marked(mark):
+    return corpus([f"{text} {mark}" for text in TRAIN])
+
+
+def give(what):
+    return what()
+
+
+for _name, (_what, _says, _declares) in GIVEN.items():
+    _factory = functools.partial(give, _what)
+    _factory.__name__, _factory.__module__ = _name, __name__
+    broken.caught_by("data", _says, parameters={}, **_declares)(_factory)
 
 
 @broken.caught_by("data", "'seed' changes nothing", parameters={"seed": 0})
@@ -141,7 +124,7 @@ def given_away(change):
 
 for _name, (_change, _says) in GIVEN_AWAY.items():
     _factory = functools.partial(given_away, _change)
-    _factory.__name__ = _name
+    _factory.__name__, _factory.__module__ = _name, __name__
     broken.caught_by("data", _says, parameters={})(_factory)
 
 
