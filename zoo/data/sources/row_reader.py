@@ -205,16 +205,14 @@ class RowReader(Reading, Division):
                     bad.setdefault(str(error), []).append(place)
                     continue
                 rows.append(row)
-                label = values[getattr(self, self.target)] if self.target else row.label
-                for raw, own in zip(_listed(label), _listed(row.label), strict=True):
-                    if isinstance(raw, str) and own not in (raw.strip(), None):
-                        plain.append(f"{raw!a} ({place}) as '{own}'")
+                written = values[getattr(self, self.target)] if self.target else row.label
+                for raw, label in zip(_listed(written), _listed(row.label), strict=True):
+                    if isinstance(raw, str) and label not in (raw.strip(), None):
+                        plain.append(f"{raw!a} ({place}) as '{label}'")
             count, dropped = len(table.rows), sum(map(len, bad.values()))
             if plain:
-                notices.append(
-                    f"{table.source}: {counted(len(plain), 'label')} read in plain form, such as "
-                    f"{plain[0]}"
-                )
+                number = counted(len(plain), "label")
+                notices.append(f"{table.source}: {number} read in plain form, such as {plain[0]}")
             lines = [
                 f"{table.source}, {listed(places, EXAMPLES)}: {what}"
                 + (f" ({len(places)} of {count} rows)" if len(places) > 1 else "")
