@@ -9,15 +9,14 @@ and raises ZooError where they cannot be loaded.
 
 from __future__ import annotations
 
-import importlib
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from zoo.data.sources.corpus import Corpus, Examples, Pairs, TaggedCorpus, Texts
 from zoo.registry.declarations import hookimpl
 
 if TYPE_CHECKING:
-    from zoo.data.sources.corpus import Corpus, Examples, Pairs, TaggedCorpus, Texts
     from zoo.registry import Register
 
 __all__ = ["Corpus", "Examples", "Pairs", "TaggedCorpus", "Texts", "zoo_register"]
@@ -37,9 +36,3 @@ def zoo_register(register: Register) -> None:
             capabilities=(described["holds"],),
             parameters=described.get("parameters", {}),
         )
-
-
-def __getattr__(name: str) -> Any:
-    if name in __all__:  # imported at first use
-        return getattr(importlib.import_module("zoo.data.sources.corpus"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -114,11 +114,11 @@ def load_texts(
     if choice is not None and choice.can("text"):
         return build_registered(choice, Texts), []
     corpus, notices = load_corpus(registry, spec, reader)
-    train, how = corpus.train.texts, "every tenth training text"
+    train = corpus.train.texts
     if VALIDATION in corpus.splits:
         validation, how = corpus.splits[VALIDATION].texts, "the validation split"
     else:
-        validation = train[TENTH - 1 :: TENTH]
+        validation, how = train[TENTH - 1 :: TENTH], "every tenth training text"
         train = [text for number, text in enumerate(train, start=1) if number % TENTH]
     if not validation:
         raise ZooError(f"{corpus.name}: {len(train)} training texts; at least {TENTH} are needed")
