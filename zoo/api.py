@@ -107,22 +107,12 @@ def _bench(
     been recorded also where the run is interrupted or fails. name: of a run on several data sets,
     used for its directory under ``runs``.
     """
-    from zoo.report.profile import read_profile, the_profile
+    from zoo.report.profile import read_profile
     from zoo.report.run_report import RunReport
-    from zoo.report.write import BenchResult, scores_text, write_tables
+    from zoo.report.write import BenchResult, write_tables
 
     metric, several = requests[0].metric, len(requests) > 1
     reports: dict[Path, RunReport] = {}
-
-    def report() -> RunReport:
-        """The tables of what the open run has recorded."""
-        reports[place] = RunReport(run.records, metric=metric)
-        write_tables(reports[place], place)
-        return reports[place]
-
-    def trained() -> None:
-        """The scores, before their costs."""
-        progress.notice(scores_text(report()))
 
     with open_executor(zoo, on) as executor:
         prepared = [prepare_run(r, zoo, executor, progress) for r in requests]
@@ -138,16 +128,17 @@ def _bench(
                     progress.notice(f"data set {number} of {len(prepared)}: {data}")
                 with each.open(place) as run:
                     try:
-                        measure_rows(run, run.train_rows(), before=trained)
+                        measure_rows(run, run.train_rows())
                     finally:
                         if run.records:
-                            report()
+                            reports[place] = RunReport(run.records, metric=metric)
+                            write_tables(reports[place], place)
         finally:
-            if several and (profile := read_profile(directory, metric, reports)):
+            profile = read_profile(directory, metric, reports) if several else None
+            if profile:
                 write_tables(profile, directory)
-    if several:
-        return BenchResult(the_profile(directory, metric), directory)
-    return BenchResult(reports.get(directory) or RunReport([], metric=metric), directory)
+    report = profile or reports.get(directory) or RunReport([], metric=metric)
+    return BenchResult(report, directory)
 
 
 @with_options(without=COMPARING)

@@ -72,7 +72,7 @@ LENGTHS = [128 * 2**n for n in range(7)]
 SCALED = {"pe": "rope", "norm": "layer", "ffn": "gelu", "block": "pre", "pool": "mean"}
 
 
-def scale_record(attention: str, value: int, status: Status = "ok", over: str = "length") -> Record:
+def scale_record(attention: str, value: int, status: Status = "ok") -> Record:
     """What is recorded of one length of one cell."""
     power = 2 if attention == "naive" else 1
     cost = 3e-6 * value**power
@@ -92,7 +92,6 @@ def scale_record(attention: str, value: int, status: Status = "ok", over: str = 
         config={
             "task": "classify",
             "task_options": {},
-            "over": over,
             "value": value,
             "base": {"dim": 64, "batch": 1},
         },

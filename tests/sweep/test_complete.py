@@ -39,7 +39,6 @@ def test_a_whole_run_is_read(tmp_path):
             "data.fingerprint: of other",
         ),
         (0, lambda v: v["config"].pop("task"), "config.task: is missing"),
-        (0, lambda v: v["config"].update(training="abc"), "config.training: it is no table"),
         (0, lambda v: v["metrics"].update(accuracy="x"), "metrics.accuracy: 'x' is no possible"),
         (0, lambda v: v["metrics"].update(accuracy=float("nan")), "metrics.accuracy: nan is no"),
         (0, lambda v: v["metrics"].update(accuracy=17.5), "metrics.accuracy: 17.5 is no possible"),

@@ -15,8 +15,7 @@ import zoo
 from zoo.execution.base import Ended
 from zoo.registry.loading import load
 from zoo.sweep.make_request import make_requests
-from zoo.sweep.prepare import directory_names
-from zoo.sweep.records import RecordFile
+from zoo.sweep.records import RecordFile, directory_names
 
 ORDER = "order(train=60,test=12,max_distance=1)"
 RECALL = "recall(pairs=4,values=2,train=60,test=12)"

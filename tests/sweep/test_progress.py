@@ -19,7 +19,7 @@ from zoo.execution.base import (
     Step,
     TrainJob,
 )
-from zoo.sweep.progress import Shown, for_stream
+from zoo.sweep.progress import Shown
 from zoo.tasks.metrics import accuracy, macro_f1
 
 SETUP = JobSetup("classify", {}, Sizes(), Training(), Execution())
@@ -34,7 +34,7 @@ class Terminal(io.StringIO):
 
 def test_a_terminal_gets_bars_and_a_pipe_plain_lines():
     for stream in (Terminal(), io.StringIO()):
-        shown = for_stream(stream)
+        shown = Shown(stream)
         shown.phase("train", 1)
         shown.event(Started(JOB))
         shown.event(Progress(JOB, Step(1, 30, 0.5)), METRICS)

@@ -76,7 +76,7 @@ def bench(
     """
     from zoo import api
     from zoo.report.write import answer_text, report_data, report_text, write_report
-    from zoo.sweep.progress import Progress, for_stream
+    from zoo.sweep.progress import Progress, Shown
     from zoo.sweep.records import REUSABLE
 
     if seed and options["seeds"] is not None:
@@ -91,7 +91,7 @@ def bench(
         if track or len(requests) > 1:
             raise ZooError("several --max-length: one task, and no --track")
         return _measure_lengths(requests[0], zoo, on, Path(out or "runs/lengths"), as_json)
-    progress = Progress() if quiet else for_stream(sys.stderr)
+    progress = Progress() if quiet else Shown(sys.stderr)
     result = api.bench(**options, on=on, out=out, track=track, progress=progress)
     report = result.report
     if as_json:
@@ -149,11 +149,11 @@ def train(**options: Any) -> int:
     """
     from zoo import api
     from zoo.inference.train import TrainingFailedError
-    from zoo.sweep.progress import for_stream
+    from zoo.sweep.progress import Shown
 
     load_zoo()  # what is wrong with a plug-in is said
     try:
-        card = api.train(**options, progress=for_stream(sys.stderr)).card
+        card = api.train(**options, progress=Shown(sys.stderr)).card
     except TrainingFailedError as error:
         print_traceback("training", error.traceback)
         click.echo(f"zoo train: {error}", err=True)
@@ -184,10 +184,10 @@ def _measure_lengths(request: Request, zoo: Zoo, on: str, directory: Path, as_js
     from zoo.report.tables.scaling_table import as_text, scale_table
     from zoo.report.write import write_scale
     from zoo.sweep.cost import measure_lengths
-    from zoo.sweep.progress import for_stream
+    from zoo.sweep.progress import Shown
 
     refuse_unwritable(directory)
-    with contextlib.closing(for_stream(sys.stderr)) as progress:
+    with contextlib.closing(Shown(sys.stderr)) as progress:
         records = measure_lengths(request, zoo, progress, directory=directory, on=on)
     write_scale(records, directory)
     if as_json:

@@ -32,8 +32,6 @@ Z = statistics.NormalDist().inv_cdf(0.975)
 Logs = NDArray[np.float64]
 Work = Callable[[int], object]  # a step on the batch of this number
 Pair = tuple[float, float]  # seconds of a step: wall, CPU
-# Phase to clock (wall or cpu) to the seconds of a step: of each process, in each of its blocks.
-Turns = Mapping[str, Mapping[str, Sequence[Sequence[float]]]]
 
 
 def block(

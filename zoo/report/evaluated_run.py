@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -160,7 +160,3 @@ class EvaluatedRun:
         """A row's choices on the axes that vary, or the first two, cut to ``most`` characters."""
         axes = self.axes or self.axis_names[:2]
         return plain(row.baseline or "+".join(row.cell[axis] for axis in axes), most)
-
-    def short_names(self, rows: Iterable[Row]) -> list[str]:
-        """The same of several rows."""
-        return [self.short_name(row) for row in rows]

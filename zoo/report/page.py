@@ -67,7 +67,7 @@ def _title(run: RunReport) -> str:
     """What was compared: ``fused and naive × rope and sin on bbc-news``."""
     name = run.typical.config["data"]["name"]
     axes = " × ".join(listed(choices, NAMED) for choices in run.axes.values())
-    return f"{axes} on {name}" if axes else _on(run.short_names(run.rows), name)
+    return f"{axes} on {name}" if axes else _on(map(run.short_name, run.rows), name)
 
 
 def _on(rows: Iterable[str], data: str) -> str:

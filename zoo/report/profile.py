@@ -16,7 +16,7 @@ from zoo.errors import ZooError, counted, listed, nearest
 from zoo.report.rows import varying_axes
 from zoo.report.run_report import RunReport
 from zoo.report.tables.text import plain, tabulated
-from zoo.sweep.records import FILE, read_run
+from zoo.sweep.records import FILE, directory_names, read_run
 
 NAMED = 4  # rows or data sets that a sentence names
 Line = dict[str, Any]  # what is known of a row on a data set, by the columns of profile.csv
@@ -254,7 +254,8 @@ def read_profile(
 
     metric: the one that ranks rows, on the data sets that have it; empty for each task's first.
     evaluated: reports that there are already, by the data set's directory; the others are made.
-    Raises ZooError where records are damaged, and for a metric that no data set has.
+    Raises ZooError where records are damaged, for a metric that no data set has, and for a folder
+    of several runs.
     """
     if (directory / FILE).exists() or not directory.is_dir():
         return None
@@ -262,14 +263,20 @@ def read_profile(
     runs = {p: evaluated[p].records if p in evaluated else read_run(p) for p in places}
     if not runs:
         return None
+    # In the order in which they were asked for.
+    places.sort(key=lambda place: min(record.started for record in runs[place]))
+    names = [runs[place][0].config["data"]["name"] for place in places]
+    if {place.name for place in places} != set(directory_names(names)):
+        raise ZooError(
+            f"{directory} is no run on several data sets, which has a directory named after each: "
+            f"it holds {counted(len(places), 'run')}; name one or more, such as {places[0]}"
+        )
     known = {
         p: {m.name for r in records for m in r.metric_descriptions} for p, records in runs.items()
     }
     if metric and not any(metric in there for there in known.values()):
         every = set().union(*known.values())
         raise ZooError(f"--metric {metric}: no such metric{nearest(metric, every)}")
-    places.sort(key=lambda place: runs[place][0].started)  # the order in which they were asked for
-    names = [runs[place][0].config["data"]["name"] for place in places]
     data_sets = []
     for name, place in zip(names, places, strict=True):
         report = evaluated.get(place)
@@ -278,10 +285,3 @@ def read_profile(
         unique = name if names.count(name) == 1 else place.name
         data_sets.append(DataSet(unique, place.name, report))
     return Profile(data_sets)
-
-
-def the_profile(directory: Path, metric: str = "") -> Profile:
-    """The profile in a directory; ZooError where there is none."""
-    if (profile := read_profile(directory, metric)) is None:
-        raise ZooError(f"{directory}: no directories of data sets with {FILE} there")
-    return profile

@@ -27,7 +27,8 @@ class Row:
     metrics: descriptions of the task's metrics; the first one ranks rows. trained: seed to its
     latest record, of those with status ok; a deterministic fit is there with every seed of the
     run. failed: training records with another status. trials: of the settings that were chosen for
-    each row. cost_records: all cost measurements, the latest last.
+    each row; where all have failed, so has the row. cost_records: all cost measurements, the latest
+    last.
     """
 
     name: str
@@ -178,6 +179,8 @@ def make_rows(records: Sequence[Record], metric: str = "") -> list[Row]:
             rows[name].failed.append(record)
     seeds = sorted({seed for row in rows.values() for seed in row.trained})
     for row in rows.values():
+        if not row.trained and all(trial.status != "ok" for trial in row.trials):
+            row.failed.extend(row.trials)  # no settings could be chosen to train it with
         if row.deterministic:  # other seeds would give the same, so it pairs with those of all rows
             latest_fit = list(row.trained.values())[-1]
             row.trained.update({seed: row.trained.get(seed, latest_fit) for seed in seeds})

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import html
-import shutil
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,16 +73,6 @@ def report_text(report: Report, width: int | None = None) -> str:
     return f"{report.text(width=width)}\n\n{answer_text(report)}"
 
 
-def scores_text(report: RunReport) -> str:
-    """What is shown while costs are measured: the scores and what they say.
-
-    Columns are left out where stderr, where it is shown, is a terminal without room for them.
-    """
-    is_terminal = sys.stderr is not None and sys.stderr.isatty()
-    table = report.text(width=shutil.get_terminal_size().columns if is_terminal else None)
-    return "\n".join(["", table, "", *report.answer[:2], "Speed and memory follow.", ""])
-
-
 def answer_text(report: Report) -> str:
     """The answer, and at most two remarks on the data; of a profile the notes."""
     if isinstance(report, Profile):
@@ -93,12 +81,13 @@ def answer_text(report: Report) -> str:
 
 
 def report_data(report: Report, directory: Path) -> dict[str, Any]:
-    """The report as plain values, for JSON: the answer and the rows of ``table.csv``.
+    """The report as plain values, for JSON: answer, notes and the rows of ``table.csv``.
 
     Of a run on several data sets: a line for each row on each of them.
     """
     lines = "scores" if isinstance(report, Profile) else "rows"
-    return {"directory": str(directory), "answer": report.answer, lines: report.lines}
+    data = {"directory": str(directory), "answer": report.answer, "notes": report.notes}
+    return data | {lines: report.lines}
 
 
 def write_report(report: Report, directory: Path, name: str = "", *, inner: bool = True) -> Path:

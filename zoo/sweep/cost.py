@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,14 +23,11 @@ from zoo.sweep.records import REUSABLE, Record
 from zoo.sweep.run import Run, prepare_run
 
 
-def measure_rows(
-    run: Run, chosen: Mapping[str, Training], before: Callable[[], None] = lambda: None
-) -> None:
+def measure_rows(run: Run, chosen: Mapping[str, Training]) -> None:
     """Measure the cost of every row that is trained in steps, where it is not known.
 
     Where the request has no such phase, nothing is measured, and what is there is taken over.
-    chosen: row name to its training settings; by default those of the request. before: called
-    before the first measurement, where one of this run's trainings has a score.
+    chosen: row name to its training settings; by default those of the request.
     """
     prepared = run.prepared
     request, plan = prepared.request, prepared.plan
@@ -52,9 +49,6 @@ def measure_rows(
             keys[name] = key
     jobs = _cost_jobs(run, [rows[name] for name in keys], trainings)
     run.measured = len(keys)
-    scored = any(record.kind == "train" and record.status == "ok" for record in run.records)
-    if jobs and scored and "train" in request.phases:
-        before()
 
     def ended(job: Job, result: Result) -> None:
         assert isinstance(job, CostJob)
@@ -69,8 +63,9 @@ def measure_rows(
 
 def _failed_everywhere(run: Run, row: Row) -> bool:
     """Whether the row was trained in this run, and every training of it failed."""
-    trained = [r.status for r in run.records if r.kind == "train" and r.name == row.name]
-    return bool(trained) and "ok" not in trained
+    own = [r for r in run.records if r.name == row.name and r.kind in ("tune", "train")]
+    # Where all trials of settings fail, nothing is trained with them.
+    return bool(own) and not any(r.status == "ok" for r in own if r.kind == own[-1].kind)
 
 
 def _cost_jobs(run: Run, rows: Sequence[Row], trainings: Mapping[str, Training]) -> list[CostJob]:

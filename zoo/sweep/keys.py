@@ -11,7 +11,6 @@ import functools
 import hashlib
 import importlib.metadata
 import json
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -160,8 +159,3 @@ def result_key(
     libraries = [environment.get(name) for name in VERSIONS]
     machine = () if kind == "train" else machine_of(environment)
     return digest([kind, model, config, code, libraries, machine, *more])
-
-
-def slug(name: str) -> str:
-    """A name as part of a file's name: ``recall(pairs=32)`` as ``recall-pairs-32``."""
-    return re.sub(r"[^\w.]+", "-", name).strip("-.") or "data"

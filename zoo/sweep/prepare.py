@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,10 +16,10 @@ from zoo.files import scratch_directory
 from zoo.registry import Choice
 from zoo.registry.code_hash import plugin_code, zoo_code
 from zoo.registry.loading import Zoo
-from zoo.sweep.keys import JOB_CODE, digest, slug
+from zoo.sweep.keys import JOB_CODE, digest
 from zoo.sweep.plan import TUNING_SHARE, Plan
 from zoo.sweep.progress import Progress
-from zoo.sweep.records import FILE
+from zoo.sweep.records import FILE, directory_names, slug
 from zoo.tasks.base import Loaded
 
 
@@ -51,7 +50,7 @@ def recorded_config(request: Request, loaded: Loaded | None) -> dict[str, Any]:
     if loaded is None:
         del sizes["max_length"]
         base = {**sizes, "batch": training["batch_size"]}
-        return config | {"over": "length", "base": base, "training": training}
+        return config | {"base": base, "training": training}
     config |= {"data": loaded.description, "sizes": sizes, "training": training}
     if request.tuned:
         config["tuning"] = {
@@ -146,12 +145,3 @@ def places_of(
 def _data_sets_in(directory: Path) -> list[str]:
     """The directories of data sets beneath a run's."""
     return [file.parent.name for file in sorted(directory.glob(f"*/{FILE}"))]
-
-
-def directory_names(names: Sequence[str]) -> list[str]:
-    """A directory's name for each data set, all different: equal ones are numbered."""
-    different = list[str]()
-    for name in map(slug, names):
-        numbered = (f"{name}-{number}" for number in itertools.count(2))
-        different.append(next(n for n in itertools.chain([name], numbered) if n not in different))
-    return different

@@ -39,19 +39,21 @@ class Progress:
 class Shown(Progress):
     """Notices, and for each phase a line for each job that ended, and a bar where there are bars.
 
-    bars: whether there is a bar: jobs done, the time left, and how far the last job has come.
-    clock: seconds. The time left is known once two jobs of a phase have ended.
+    bars: whether there is a bar: jobs done, the time left, and how far the last job has come; by
+    default on a terminal. clock: seconds. The time left is known once two jobs of a phase have
+    ended.
     """
 
     def __init__(
         self,
         stream: TextIO | None = None,
         *,
-        bars: bool = False,
+        bars: bool | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.stream, self.clock = stream or sys.stderr, clock
-        self.make: Any = _tqdm() if bars else None
+        has_bars = self.stream.isatty() if bars is None else bars
+        self.make: Any = _tqdm() if has_bars else None
         self.bar: Any = None
         self.name, self.total, self.ended, self.started = "", 0, 0, clock()
         self.shares: dict[str, float] = {}  # job name to the share of it that is done
@@ -119,11 +121,6 @@ def _tqdm() -> Any:
         warnings.simplefilter("ignore", TqdmWarning)
         from tqdm.auto import tqdm
     return tqdm
-
-
-def for_stream(stream: TextIO) -> Progress:
-    """A bar on a terminal, plain lines elsewhere."""
-    return Shown(stream, bars=stream.isatty())
 
 
 def for_python(progress: bool | Progress | None) -> Progress:

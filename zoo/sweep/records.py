@@ -5,23 +5,26 @@ Who reads them for a report gets a whole run (``read_run``), or one line that sa
 
 from __future__ import annotations
 
+import codecs
 import contextlib
+import itertools
 import json
 import math
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 import filelock
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from zoo.config.metric_description import MetricDescription
 from zoo.config.reading import Division, Reading
 from zoo.config.request import PARTS, Seed
 from zoo.errors import WriteError, ZooError
 from zoo.execution.base import Status
-from zoo.files import FULL, write_error, writing
+from zoo.files import replacing, writing
 
 SCHEMA_VERSION: Final = 2
 FILE, SCALE_FILE = "records.jsonl", "scale.jsonl"  # the second: costs at several lengths
@@ -31,7 +34,6 @@ TABLES = ("table.csv", "table.md", "table.tex", "report.html", "scale.csv", "sca
 Kind = Literal["train", "tune", "cost", "scale"]
 # Options that only decide which data are read: their fingerprint says what came of them.
 DATA_OPTIONS = frozenset({*Reading.model_fields, *Division.model_fields, "group_column"})
-GONE = ("model",)  # fields of earlier versions
 REUSABLE = ("ok", "skipped")  # work that ended otherwise is done again
 
 
@@ -50,11 +52,11 @@ class Record(BaseModel):
     rows. curve: one entry per epoch. samples: raw timings. environment: versions and hardware of
     the machine that ran the work. plugins: distribution to version and hash. code: module to hash,
     of what the numbers depend on (``keys.code_of``); empty in a record of an earlier zoo. command:
-    repeats this record. traceback: of a job that failed. Fields of earlier versions that are gone
-    are ignored.
+    repeats this record. traceback: of a job that failed. Fields that are not here, as of earlier
+    versions, are ignored.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(frozen=True)
 
     schema_version: Literal[2] = SCHEMA_VERSION
     kind: Kind
@@ -78,13 +80,6 @@ class Record(BaseModel):
     started: str = ""
     traceback: str = ""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _without_gone(cls, fields: Any) -> Any:
-        if not isinstance(fields, dict):
-            return fields
-        return {name: value for name, value in fields.items() if name not in GONE}
-
     @property
     def task(self) -> str:
         """The name of the task."""
@@ -97,7 +92,10 @@ class Record(BaseModel):
 
 
 class RecordFile:
-    """``records.jsonl`` of one output directory; one process at a time may write to it."""
+    """``records.jsonl`` of one output directory; one process at a time may write to it.
+
+    It has one line for each job: one that is done again, as after a failure, replaces the earlier.
+    """
 
     def __init__(self, directory: Path, name: str = FILE) -> None:
         self.directory = directory
@@ -115,19 +113,18 @@ class RecordFile:
                 f"{self.directory} has a {own[0]} and no {self.path.name}, so it is not of a run: "
                 "choose another --out"
             )
+        lock_file = filelock.FileLock(self.directory / ".lock")
         try:
-            self.directory.mkdir(parents=True, exist_ok=True)
-            lock_file = filelock.FileLock(self.directory / ".lock")
-            lock_file.acquire(timeout=0)
+            with writing(self.directory):
+                self.directory.mkdir(parents=True, exist_ok=True)
+                lock_file.acquire(timeout=0)
         except filelock.Timeout:
             raise ZooError(
                 f"another zoo is writing to {self.directory}; wait for it or choose another --out"
             ) from None
-        except OSError as error:
-            kind = WriteError if error.errno in FULL else ZooError
-            raise kind(str(write_error(self.directory, error))) from error
         try:
             yield self._repair()
+            self._drop_replaced()
         finally:
             lock_file.release()
 
@@ -169,6 +166,25 @@ class RecordFile:
         os.truncate(self.path, whole)
         return f"{self.path}: removed an unfinished last line ({len(content) - whole} bytes)"
 
+    def _drop_replaced(self) -> None:
+        """Leave the last line of each job, where its first one was.
+
+        A kill before that leaves both, of which reports take the last.
+        """
+        if not self.path.exists():
+            return
+        lines = self.path.read_bytes().splitlines(keepends=True)
+        last = {json.loads(line)["key"]: line for line in lines}
+        if len(last) < len(lines):
+            with (
+                contextlib.suppress(WriteError),
+                replacing(self.path) as unfinished,
+                unfinished.open("wb") as file,
+            ):
+                file.writelines(last.values())
+                file.flush()
+                os.fsync(file.fileno())
+
 
 def read_run(directory: Path) -> list[Record]:
     """The records of a run, of which there is at least one.
@@ -195,14 +211,12 @@ def refuse_incomplete(records: Sequence[Record], directory: Path) -> None:
 
 def _problem(record: Record, first: Record) -> str | None:
     """What is wrong with a record; None where nothing is."""
-    for part in (*PARTS, "task_options", "data"):
-        if not isinstance(record.config.get(part, {}), dict):
-            return f"config.{part}: it is no table"
-    if not {"name", "fingerprint"} <= record.config.get("data", {}).keys():
+    data = record.config.get("data")
+    if not isinstance(data, dict) or not {"name", "fingerprint"} <= data.keys():
         return "config.data: it lacks a name or a fingerprint"
     if "task" not in record.config:
         return "config.task: is missing"
-    if record.config["data"]["fingerprint"] != first.config["data"]["fingerprint"]:
+    if data["fingerprint"] != first.config["data"]["fingerprint"]:
         return "config.data.fingerprint: of other data than line 1"
     if record.status != "ok" or record.kind not in ("train", "tune"):
         return None
@@ -217,9 +231,8 @@ def _problem(record: Record, first: Record) -> str | None:
 
 def _is_within(score: Any, lowest: float | None, highest: float | None) -> bool:
     """Whether it is a finite number between these, of which each may be missing."""
-    if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
-        return False
-    return (lowest is None or score >= lowest) and (highest is None or score <= highest)
+    finite = isinstance(score, int | float) and math.isfinite(score)
+    return finite and (lowest is None or score >= lowest) and (highest is None or score <= highest)
 
 
 def refuse_other_settings(
@@ -227,54 +240,39 @@ def refuse_other_settings(
     config: Mapping[str, Any],
     parts: Sequence[str],
     directory: Path,
-    defaults: Mapping[str, Mapping[str, Any]],
+    options: Mapping[str, Any],
 ) -> None:
     """ZooError where a record in the directory differs in one of these parts of the config.
 
-    A directory may hold more cells and seeds, but not other data or settings. defaults: as for
-    ``differing``.
+    A directory may hold more cells and seeds, but not other data or settings. options: the defaults
+    of the task's; a record that lacks one was made with its default.
     """
-    for record in existing:
-        if what := differing(record.config, config, parts, defaults):
+    defaults = {"task_options": shared_part({"task_options": options}, "task_options")}
+    for record, part in itertools.product(existing, parts):
+        there, here = shared_part(record.config, part), shared_part(config, part)
+        what = f"{part} {there!r}, not {here!r}"
+        if isinstance(there, dict) and isinstance(here, dict):
+            there = {**defaults.get(part, {}), **there}
+            what = ", ".join(
+                f"{name}={there.get(name)!r}, not {here.get(name)!r}"
+                for name in {**here, **there}
+                if there.get(name) != here.get(name)
+            )
+        if there != here:
             raise ZooError(f"--out {directory} holds records of {what}; choose another directory")
 
 
-def differing(
-    there: Mapping[str, Any],
-    here: Mapping[str, Any],
-    parts: Sequence[str],
-    defaults: Mapping[str, Mapping[str, Any]] = {},
-) -> str:
-    """The first of these parts in which two configs differ, in words; empty where none does.
-
-    defaults: of parts whose settings are not known here; a record that lacks one was made with it.
-    """
-    for part in parts:
-        one, other = shared_part(there, part), shared_part(here, part)
-        if part == "data":  # the fingerprint tells; an older record may say less about them
-            one = {**other, **one}
-        elif part in defaults:
-            one = shared_part({part: {**defaults[part], **one}}, part)
-        if one == other:
-            continue
-        if part == "data" and one["fingerprint"] != other["fingerprint"]:
-            one, other = (f"{data['name']} ({data['fingerprint'][:12]})" for data in (one, other))
-        if not isinstance(one, dict) or not isinstance(other, dict):
-            return f"{part} {one!r}, not {other!r}"
-        return ", ".join(
-            f"{name}={one.get(name)!r}, not {other.get(name)!r}"
-            for name in {**other, **one}
-            if one.get(name) != other.get(name)
-        )
-    return ""
-
-
 def shared_part(config: Mapping[str, Any], part: str) -> Any:
-    """A part of a record's config without what is chosen for each row: see ``tuning``."""
+    """A part of a record's config, without what is chosen for each row: see ``tuning``.
+
+    Data are their name and their fingerprint, which says all of them.
+    """
     value = config.get(part, {})
-    if part == "task_options" and isinstance(value, dict):
-        value = {name: setting for name, setting in value.items() if name not in DATA_OPTIONS}
-    if part in PARTS and isinstance(value, dict):
+    if part == "data":
+        return f"{value['name']} ({value['fingerprint'][:12]})"
+    if part == "task_options":
+        return {name: setting for name, setting in value.items() if name not in DATA_OPTIONS}
+    if part in PARTS:
         # A record is older than a setting that it lacks: it was made with what is now the default.
         value = {**PARTS[part]().model_dump(), **value}
     if part == "training" and "tuning" in config:
@@ -284,27 +282,27 @@ def shared_part(config: Mapping[str, Any], part: str) -> Any:
 
 
 def _parse(line: bytes, where: str) -> Record:
+    """The record of a line; ZooError with the first thing that is wrong with it."""
     try:
-        value = json.loads(line.decode("utf-8-sig"))  # of bytes it would guess the encoding
-        if rb"\ud" in line.lower():  # half of a surrogate pair is JSON, but no text
-            json.dumps(value, ensure_ascii=False).encode()
-        version = value.get("schema_version") if isinstance(value, dict) else None
-        if isinstance(version, int) and version != SCHEMA_VERSION:
-            raise ZooError(
-                f"{where}: written by another zoo (schema {version}; this one reads "
-                f"{SCHEMA_VERSION}): use that one, or another directory"
-            )
-        return Record.model_validate(value)
+        return Record.model_validate_json(line.removeprefix(codecs.BOM_UTF8))
     except ValidationError as error:
-        reason = _first(error)
-    except RecursionError:
-        reason = "nested too deeply"
-    except ValueError as error:
-        reason = str(error)
-    raise ZooError(f"{where}: not a valid record: {reason}")
+        first = error.errors()[0]
+    place = ".".join(map(str, first["loc"])) or "record"
+    if place == "schema_version":
+        reason = f"written by another zoo (this one reads schema {SCHEMA_VERSION}): use that one"
+        raise ZooError(f"{where}: {reason}, or another directory")
+    raise ZooError(f"{where}: not a valid record: {place}: {first['msg']}")
 
 
-def _first(error: ValidationError) -> str:
-    """The first thing that pydantic found wrong, and where."""
-    first = error.errors()[0]
-    return f"{'.'.join(map(str, first['loc'])) or 'record'}: {first['msg']}"
+def slug(name: str) -> str:
+    """A name as part of a file's name: ``recall(pairs=32)`` as ``recall-pairs-32``."""
+    return re.sub(r"[^\w.]+", "-", name).strip("-.") or "data"
+
+
+def directory_names(names: Sequence[str]) -> list[str]:
+    """A directory's name for each data set, all different: equal ones are numbered."""
+    different = list[str]()
+    for name in map(slug, names):
+        numbered = (f"{name}-{number}" for number in itertools.count(2))
+        different.append(next(n for n in itertools.chain([name], numbered) if n not in different))
+    return different

@@ -46,7 +46,7 @@ from zoo.tasks.base import Loaded
 
 # What all records of one directory share, so that their rows can be in one table.
 SHARED = ("task", "task_options", "data", "sizes", "training", "tuning", "execution", "pretraining")
-SCALE_SHARED = ("task", "task_options", "over", "base", "training", "execution")
+SCALE_SHARED = ("task", "task_options", "base", "training", "execution")
 
 
 def prepare_run(request: Request, zoo: Zoo, executor: Executor, progress: Progress) -> PreparedRun:
@@ -139,11 +139,10 @@ class PreparedRun:
             if repaired is not None:
                 self.progress.notice(repaired)
             existing = file.read()
-            defaults = {"task_options": self.plan.task.options().model_dump()}
-            shared = SCALE_SHARED if at_lengths else SHARED
-            refuse_other_settings(existing, self.config, shared, directory, defaults)
             if not at_lengths:
                 refuse_incomplete(existing, directory)
+            shared, options = SCALE_SHARED if at_lengths else SHARED, self.plan.task.options()
+            refuse_other_settings(existing, self.config, shared, directory, options.model_dump())
             yield Run(self, file, {r.key: r for r in existing if r.status in REUSABLE})
 
     def config_of(self, training: Training) -> dict[str, Any]:
@@ -225,8 +224,6 @@ class Run:
         if request.tuned:
             self._train("tune", tuning_trainings(request, plan))
         chosen = chosen_settings(request, plan, self.records, self.prepared.metrics[0])
-        if "train" in request.phases:
-            self._without_settings(chosen)
         self._train("train", seed_trainings(request, plan, chosen))
         return chosen
 
@@ -241,21 +238,6 @@ class Run:
             if not self.reuse(key):
                 result = Result("skipped", row.skip_reason)
                 self.record("train", row, key, prepared.request.training, result)
-
-    def _without_settings(self, chosen: Mapping[str, Training]) -> None:
-        """A record for every row none of whose tuning ended well: nothing to train it with."""
-        request = self.prepared.request
-        last = {record.name: record for record in self.records if record.kind == "tune"}
-        for row in self.prepared.plan.runnable:
-            if row.name in last and row.name not in chosen:
-                failed = last[row.name]
-                reason = f"no {' and '.join(request.tuned)} could be chosen: {failed.reason}"
-                result = Result(
-                    failed.status, reason, failed.traceback, environment=failed.environment
-                )
-                for seed in request.seeds:
-                    key = digest(["without settings", failed.key, seed])
-                    self.record("train", row, key, request.training, result, seed)
 
     def _train(
         self, kind: Literal["tune", "train"], trainings: Iterable[tuple[Row, int, Training]]

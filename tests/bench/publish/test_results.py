@@ -17,7 +17,7 @@ from bench.publish.page import CURRENT, NOT_CURRENT, PAGE
 from bench.publish.published import load_published, published_pages
 from bench.results import suite_command
 from zoo.cli import main
-from zoo.report.profile import read_profile, the_profile
+from zoo.report.profile import read_profile
 from zoo.report.run_report import RunReport
 from zoo.report.write import write_tables
 from zoo.sweep.records import read_run
@@ -99,7 +99,7 @@ def test_all_published_tables_are_made_again_byte_for_byte(tmp_path):
         (tmp_path / place).mkdir(parents=True)
         write_tables(RunReport(read_run(run), *wanted), tmp_path / place)
     for place in filter(lambda place: read_profile(RESULTS / place), pages):
-        write_tables(the_profile(RESULTS / place), tmp_path / place)
+        write_tables(read_profile(RESULTS / place), tmp_path / place)
     made = [path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()]
     assert len(made) > 3 * len(RUNS)
     for path in made:

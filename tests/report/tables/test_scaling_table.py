@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from example import LENGTHS, scale_record, scale_sweep
-from refused import refused
 from scipy import stats
 
 from zoo.report.tables.scaling_table import as_text, fit, powers, scale_table
@@ -44,8 +43,6 @@ def test_a_failure_is_a_row_of_the_table_and_not_a_point_of_the_curve():
 def test_the_last_record_of_a_point_counts():
     early = scale_record("fused", 128, "timeout")
     assert list(scale_table([early, scale_record("fused", 128)]).status) == ["ok"]
-    mixed = [scale_record("fused", 128), scale_record("fused", 2, over="layers")]
-    refused("one axis, got layers, length", scale_table, mixed)
 
 
 def test_records_of_several_machines_and_states_of_the_code_are_told():

@@ -14,7 +14,7 @@ from zoo.report.plots import plot
 from zoo.report.plots.plot import Plot
 from zoo.report.rows import Row
 from zoo.report.run_report import RunReport
-from zoo.report.tables.scaling_table import COSTS, axis, scale_table
+from zoo.report.tables.scaling_table import COSTS, LENGTH, scale_table
 from zoo.sweep.records import Record
 
 HEIGHT = 2.1  # inches of a panel
@@ -70,8 +70,7 @@ def epochs_of(row: Row) -> Curve:
 
 def scale_plot(records: Sequence[Record]) -> Plot:
     """Time and memory of a step by length: a line for each cell."""
-    over, frame = axis(records), scale_table(records)
-    lengths = sorted(frame[over].unique())
+    frame = scale_table(records)
     with plot.styled():
         figure = Figure(figsize=(6.4, 5.0), layout="constrained")
         panels = figure.subplots(2, 2).ravel()
@@ -81,9 +80,9 @@ def scale_plot(records: Sequence[Record]) -> Plot:
             cells = frame.groupby("cell", sort=False)
             for (name, points), (hue, marker) in zip(cells, styles, strict=False):
                 costs, look = factor * points[metric], {"color": hue, "marker": marker}
-                axes.plot(points[over], costs, markersize=4, label=name, **look)
+                axes.plot(points[LENGTH], costs, markersize=4, label=name, **look)
             axes.set(xscale="log", title=title, ylabel=head.split()[-1])
-            axes.xaxis.set_major_locator(FixedLocator(lengths))
+            axes.xaxis.set_major_locator(FixedLocator(sorted(frame[LENGTH].unique())))
             axes.xaxis.set_minor_locator(NullLocator())
             axes.tick_params(axis="x", labelrotation=45)
             if frame[metric].gt(0).any():
@@ -91,11 +90,11 @@ def scale_plot(records: Sequence[Record]) -> Plot:
                 axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
             for of_axes in (axes.xaxis, axes.yaxis):
                 of_axes.set_major_formatter(StrMethodFormatter("{x:,g}"))
-        figure.supxlabel(f"{over}, tokens", fontsize="medium")
+        figure.supxlabel("length, tokens", fontsize="medium")
         plot.add_legend(figure)
         about = (
-            f"Cost of one step of one batch against {over}. Both scales are logarithmic: a "
+            "Cost of one step of one batch against length. Both scales are logarithmic: a "
             "straight line is a power, and its slope the exponent. A line ends where a cell ran "
             "out of memory or time."
         )
-        return plot.finish("scale", f"How cost grows with {over}", about, figure)
+        return plot.finish("scale", "How cost grows with length", about, figure)

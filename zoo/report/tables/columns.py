@@ -109,7 +109,7 @@ class Table:
                 break
             columns.remove(least)
         left_out = len(self.readable) - len(columns)
-        return text + (f"\n({counted(left_out, 'column')} more: --wide)" if left_out else "")
+        return text + (f"\n({counted(left_out, 'more column')} in table.csv)" if left_out else "")
 
 
 def make_table(run: EvaluatedRun) -> Table:

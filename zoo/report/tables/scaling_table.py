@@ -8,14 +8,13 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from zoo.errors import ZooError
 from zoo.report.rows import varying
 from zoo.report.stats.intervals import Interval, symmetric
 from zoo.report.tables.notes import machine_summary, mixed
-from zoo.report.tables.text import bullets, tabulated
+from zoo.report.tables.text import bullets, line, plain, tabulated
 from zoo.sweep.records import Record
 
-FEWEST = 3
+FEWEST, LENGTH = 3, "length"
 # Metric to the head of its column and the factor from the metric's unit to the shown one.
 COSTS = {
     "train_seconds": ("train ms", 1000.0),
@@ -39,17 +38,9 @@ def fit(values: Sequence[int], costs: Sequence[float]) -> Interval | None:
     if len(upper) < FEWEST:
         return None
     logs = np.log(np.array(upper, dtype=float))
-    line = stats.linregress(logs[:, 0], logs[:, 1])
-    error = np.nan_to_num(line.stderr)  # of constant costs SciPy knows none
-    return symmetric(float(line.slope), float(stats.t.ppf(0.975, len(upper) - 2) * error))
-
-
-def axis(records: Sequence[Record]) -> str:
-    """What was varied, such as length. Raises ZooError where records are of several axes."""
-    axes = {str(record.config["over"]) for record in records}
-    if len(axes) != 1:
-        raise ZooError(f"expected records of one axis, got {', '.join(sorted(axes))}")
-    return axes.pop()
+    fitted = stats.linregress(logs[:, 0], logs[:, 1])
+    error = np.nan_to_num(fitted.stderr)  # of constant costs SciPy knows none
+    return symmetric(float(fitted.slope), float(stats.t.ppf(0.975, len(upper) - 2) * error))
 
 
 def scale_table(records: Sequence[Record]) -> pd.DataFrame:
@@ -57,11 +48,11 @@ def scale_table(records: Sequence[Record]) -> pd.DataFrame:
 
     Cells have the choices that differ as names, and stand in the order in which they were recorded.
     """
-    over, cells = axis(records), {record.name: record.cell for record in records}
+    cells = {record.name: record.cell for record in records}
     last = {(record.name, record.config["value"]): record for record in records}
     differing = varying(list(cells.values())) or list(records[0].cell)[:1]
     points = [
-        {"cell": "+".join(record.cell[axis] for axis in differing), over: value}
+        {"cell": "+".join(record.cell[axis] for axis in differing), LENGTH: value}
         | {cost: record.metrics.get(cost) for cost in COSTS}
         | {"status": record.status, "reason": record.reason}
         for name in cells
@@ -80,20 +71,20 @@ def powers(records: Sequence[Record]) -> dict[str, dict[str, str]]:
     for name, frame in scale_table(records).groupby("cell", sort=False):
         for cost in COSTS:
             known = frame.dropna(subset=[cost])
-            exponent = fit(known[axis(records)].tolist(), known[cost].tolist())
+            exponent = fit(known[LENGTH].tolist(), known[cost].tolist())
             found.setdefault(str(name), {})[cost] = exponent.text(2) if exponent else ""
     return found
 
 
 def as_text(records: Sequence[Record], style: str = "simple") -> str:
     """The table of points, the table of exponents, and notes on both."""
-    frame, over = scale_table(records), axis(records)
+    frame = scale_table(records)
     frame["status"] = frame["status"].replace("ok", "")
     for cost, (_, factor) in COSTS.items():
         shown = (frame[cost] * factor).map(lambda x: f"{x:{',.0f' if x >= 100 else '.3g'}}")
         frame[cost] = shown.where(frame[cost].notna(), "")
     frame = frame.rename(columns={cost: head for cost, (head, _) in COSTS.items()})
-    frame[over] = frame[over].map("{:,}".format)
+    frame[LENGTH] = frame[LENGTH].map("{:,}".format)
     exponents = [[name, *of_cell.values()] for name, of_cell in powers(records).items()]
     heads = ["cell", "train time", "infer time", "train memory", "infer memory"]
     ways = dict.fromkeys(str(r.metrics["memory_how"]) for r in records if r.metrics)
@@ -112,8 +103,8 @@ def as_text(records: Sequence[Record], style: str = "simple") -> str:
     align = ["left", *["right"] * (1 + len(COSTS)), "left", "left"]
     parts = [
         tabulated(frame.to_numpy().tolist(), frame.columns.tolist(), style, align),
-        f"Grows with {over} to the power of:",
+        "Grows with length to the power of:",
         tabulated(exponents, heads, style),
-        bullets(notes),
+        bullets(map(line if style == "github" else plain, notes)),
     ]
     return "\n\n".join(parts)
