@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import factory
@@ -48,6 +49,15 @@ def test_every_mean_is_in_the_table_and_in_how_many_seeds_each_task_is_solved(pr
         assert text in printed
     notes = {data.name: " ".join(data.run.notes) for data in profile.data_sets}
     assert "Chance level of accuracy: 0.500. " in notes["alpha"]
+
+
+def test_a_folder_of_runs_is_no_run_on_several_data_sets(directory, tmp_path, refused_command):
+    """Of other settings or machines, say; and nothing in it is written."""
+    for name, place in (("alpha", "classify-alpha-1a2b3c4d"), ("beta", "beta")):
+        shutil.copytree(directory / name, tmp_path / place)
+    line = refused_command("report", tmp_path)
+    assert "is no run on several data sets, which has a directory named after each" in line
+    assert [file.name for file in tmp_path.rglob("*.*")] == ["records.jsonl"] * 2
 
 
 def test_ties_are_those_of_each_data_sets_own_report(profile):

@@ -42,6 +42,7 @@ def test_json_has_the_answer_and_all_rows(directory):
     assert found["directory"] == str(directory)
     assert [row["rank"] for row in found["rows"]] == [1, 2, 2, 4]
     assert found["answer"] == RunReport(run()).answer
+    assert found["notes"] == RunReport(run()).notes
 
 
 def test_several_directories_are_reported_one_after_another(directory, tmp_path):

@@ -86,6 +86,9 @@ def test_the_bar_of_a_run_is_full_when_its_jobs_have_ended():
     assert "some 1/4 loss 0.500" in shown.bar.postfix
     shown.event(Progress(JOB, Step(1, 4, 0.5)))  # again, on another node
     assert shown.bar.n == pytest.approx(0.25)
+    for done in (4, 1):  # all blocks, and the first of a model that is measured once more
+        shown.event(Progress(JOB, Step(done, 4)))
+        assert shown.bar.n == pytest.approx(0.9), "it is not over"
     shown.event(Ended(JOB, Result()))
     other = TrainJob(SETUP, "other", "other", model=cell())
     shown.event(Ended(other, Result("crashed", "no such luck")))

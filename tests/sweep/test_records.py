@@ -7,6 +7,7 @@ import errno
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,26 @@ def record(seed: int = 0, **rest: object) -> Record:
         "metrics": {"accuracy": 0.5},
     }
     return Record.model_validate({**fields, **rest})
+
+
+def test_a_line_replaces_the_one_of_the_same_job_and_a_full_disk_loses_neither(
+    tmp_path, monkeypatch
+):
+    file = RecordFile(tmp_path)
+    failed, other, done = record(0, status="oom"), record(1), record(0)
+    for full, expected in ((True, [failed, other, done]), (False, [done, other])):
+        with monkeypatch.context() as patch, file.lock():
+            for one in (failed, other, done) if full else ():
+                file.append(one)
+            if full:
+                patch.setattr("zoo.sweep.records.replacing", no_space)
+        assert file.read() == expected
+
+
+@contextlib.contextmanager
+def no_space(file: Path) -> Iterator[Path]:
+    raise WriteError(f"cannot write {file}")
+    yield file
 
 
 @settings(max_examples=10, deadline=None, derandomize=True, database=None)

@@ -13,6 +13,8 @@ from zoo.config.metric_description import MetricDescription
 from zoo.execution.base import Ended, Event, Notice, Result
 from zoo.execution.base import Progress as JobProgress
 
+MOST_SHARE = 0.9  # of a job that has not ended
+
 
 class Progress:
     """What a run reports as it goes; this shows nothing."""
@@ -83,7 +85,9 @@ class Shown(Progress):
         said, left = event.job.name, ""
         if isinstance(event, JobProgress):
             step = event.step
-            self.shares[said] = step.done / step.total
+            # Less than 1 until it has ended, and no less than before: it may begin a further part.
+            share = min(step.done / step.total, MOST_SHARE)
+            self.shares[said] = max(share, self.shares.get(said, 0.0))
             loss = "" if step.loss is None else f" loss {step.loss:.3f}"
             said = f"{said} {step.done:g}/{step.total}{loss}"
         elif isinstance(event, Ended):

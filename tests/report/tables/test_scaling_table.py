@@ -1,5 +1,7 @@
 """Known exponents are found, and tables and plot are the same bytes every time."""
 
+import re
+
 import numpy as np
 import pytest
 from example import LENGTHS, scale_record, scale_sweep
@@ -38,6 +40,16 @@ def test_a_failure_is_a_row_of_the_table_and_not_a_point_of_the_curve():
     assert "skipped, for a reason" in text
     assert len(frame) == len(LENGTHS) * 2
     assert frame[frame.status == "oom"].train_seconds.isna().all()
+
+
+def test_what_a_table_in_markdown_holds_is_no_markup():
+    failed = scale_record("fused", 256, "oom").model_copy(update={"reason": "a | b"})
+    environment = {"device_name": "A | B"}
+    first = scale_record("fused", 128).model_copy(update={"environment": environment})
+    text = as_text([first, failed], "github")
+    rows = [re.sub(r"\\\|", "", line) for line in text.splitlines() if line.startswith("|")]
+    assert {row.count("|") for row in rows} == {9, 6}
+    assert "Machine: A \\| B." in text
 
 
 def test_the_last_record_of_a_point_counts():
