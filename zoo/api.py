@@ -19,7 +19,7 @@ from zoo.sweep.make_request import make_requests
 from zoo.sweep.options import with_options
 from zoo.sweep.prepare import open_executor, place_of, places_of
 from zoo.sweep.progress import Progress, for_python
-from zoo.sweep.run import prepare_run
+from zoo.sweep.run import PreparedRun
 from zoo.tracking import TrackedProgress
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _bench(
     reports: dict[Path, RunReport] = {}
 
     with open_executor(zoo, on) as executor:
-        prepared = [prepare_run(r, zoo, executor, progress) for r in requests]
+        prepared = [PreparedRun(r, zoo, executor, progress) for r in requests]
         if several:
             directory, places = places_of([each.config for each in prepared], name, out)
         else:

@@ -28,7 +28,7 @@ from zoo.sweep.make_request import make_request
 from zoo.sweep.prepare import open_executor, place_of
 from zoo.sweep.progress import Progress
 from zoo.sweep.records import Record
-from zoo.sweep.run import PreparedRun, Run, prepare_run
+from zoo.sweep.run import PreparedRun, Run
 
 SIZES = {"dim": 16, "heads": 2, "ffn_dim": 32, "layers": 1, "threads": 1, "device": "cpu"}
 CLASSIFY = {
@@ -119,7 +119,7 @@ def bench(
         {"seeds": 1, **options, "plugins": tuple(map(str, plugins))}, loaded.registry
     )
     with open_executor(loaded, on) as executor:
-        ready = prepare_run(request, loaded, executor, progress or Progress())
+        ready = PreparedRun(request, loaded, executor, progress or Progress())
         with ready.open(place_of(ready.config, out)) as run:
             measure_rows(run, run.train_rows())
     return run
@@ -154,7 +154,7 @@ def prepared(options: Mapping[str, Any], plugins: tuple[Path, ...] = ()) -> Prep
     loaded = load(plugins)
     request = make_request(options, loaded.registry)
     with open_executor(loaded, "inline") as executor:
-        return prepare_run(request, loaded, executor, Progress())
+        return PreparedRun(request, loaded, executor, Progress())
 
 
 def cell(**choices: str) -> ModelParts:

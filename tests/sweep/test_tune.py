@@ -11,6 +11,7 @@ from refused import refused
 from small_runs import CLASSIFY, bench
 
 from zoo.config.metric_description import MetricDescription
+from zoo.report.run_report import RunReport
 from zoo.sweep.make_request import make_request
 from zoo.sweep.plan import chosen_settings, make_plan
 from zoo.sweep.records import Record
@@ -145,9 +146,10 @@ def test_a_row_none_of_whose_trials_ends_well_says_so(corpus, tmp_path):
             "max_grad_norm": 0,
         },
     )
-    trained = [r for r in outcome.records if r.kind == "train" and r.cell]
-    assert [r.status for r in trained] == ["diverged"]
-    assert "no lr could be chosen" in trained[0].reason
+    report = RunReport(outcome.records)
+    assert [row.status for row in report.rows] == ["ok", "diverged"]
+    assert "the loss became" in report.table.frame["reason"][1]
+    assert [r.kind for r in outcome.failed] == ["tune", "tune"]
 
 
 @pytest.mark.parametrize(

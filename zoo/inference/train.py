@@ -35,7 +35,7 @@ from zoo.sweep.plan import make_plan
 from zoo.sweep.prepare import open_executor
 from zoo.sweep.progress import Progress
 from zoo.sweep.records import Record, read_run
-from zoo.sweep.run import PreparedRun, prepare_run
+from zoo.sweep.run import PreparedRun
 from zoo.tasks.base import find_task
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def train(
         )
     refuse_taken(save)
     with open_executor(zoo, on) as executor, scratch_directory() as scratch:
-        prepared = prepare_run(request, zoo, executor, progress)
+        prepared = PreparedRun(request, zoo, executor, progress)
         (row,) = prepared.plan.rows
         data = prepared.config["data"]
         if fingerprint and data["fingerprint"] != fingerprint:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -32,7 +32,7 @@ def report_page(report: RunReport | Profile, plots: Sequence[Plot], name: str = 
     shared = {"report": report, "plots": list(zip(plots, svgs, strict=True))}
     if isinstance(report, Profile):
         data = counted(len(report.data_sets), "data set")
-        title = name or _on(report.names.values(), data)
+        title = name or f"{listed(report.names.values(), NAMED)} on {data}"
         return _templates().get_template("profile.html").render(title=title, **shared)
     best = next(iter(report.verdicts.tied()), "")
     return (
@@ -65,14 +65,9 @@ def _templates() -> Environment:
 
 def _title(run: RunReport) -> str:
     """What was compared: ``fused and naive × rope and sin on bbc-news``."""
-    name = run.typical.config["data"]["name"]
     axes = " × ".join(listed(choices, NAMED) for choices in run.axes.values())
-    return f"{axes} on {name}" if axes else _on(map(run.short_name, run.rows), name)
-
-
-def _on(rows: Iterable[str], data: str) -> str:
-    """``fused, naive, linear and 2 more on 5 data sets``."""
-    return f"{listed(rows, NAMED)} on {data}"
+    rows = axes or listed(map(run.short_name, run.rows), NAMED)
+    return f"{rows} on {run.typical.config['data']['name']}"
 
 
 def run_text(run: RunReport) -> str:

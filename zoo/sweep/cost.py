@@ -20,7 +20,7 @@ from zoo.sweep.plan import Row, cost_groups
 from zoo.sweep.prepare import open_executor
 from zoo.sweep.progress import Progress
 from zoo.sweep.records import REUSABLE, Record
-from zoo.sweep.run import Run, prepare_run
+from zoo.sweep.run import PreparedRun, Run
 
 
 def measure_rows(run: Run, chosen: Mapping[str, Training]) -> None:
@@ -106,7 +106,7 @@ def measure_lengths(
     skipped at the larger ones. Raises ZooError for what cannot be had.
     """
     with open_executor(zoo, on) as executor:
-        prepared = prepare_run(request, zoo, executor, progress)
+        prepared = PreparedRun(request, zoo, executor, progress)
         with prepared.open(directory) as run:
             stopped: dict[str, str] = {}
             for length in request.lengths:

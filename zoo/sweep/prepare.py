@@ -34,12 +34,6 @@ def open_executor(zoo: Zoo, on: str | Choice) -> contextlib.closing[Executor]:
     return contextlib.closing(executor)
 
 
-def load_data(request: Request, plan: Plan, zoo: Zoo) -> Loaded:
-    """The data of a request, encoded. Raises ZooError where they cannot be had."""
-    options = plan.task.options.model_validate(request.task_options)
-    return plan.task.load(request.data, options, request.sizes, zoo.registry)
-
-
 def recorded_config(request: Request, loaded: Loaded | None) -> dict[str, Any]:
     """The part of the config of a request's records that depends on no machine.
 

@@ -15,14 +15,13 @@ from zoo.config.metric_description import MetricDescription, ranked_by
 from zoo.config.request import Request
 from zoo.config.settings import Training
 from zoo.errors import counted
-from zoo.execution.base import Ended, Executor, Job, JobSetup, Limits, Result, TrainJob
+from zoo.execution.base import Ended, Executor, Job, Limits, Result, TrainJob
 from zoo.registry.cell import ModelParts
 from zoo.registry.code_hash import plugin_modules
 from zoo.registry.loading import Zoo
 from zoo.sweep.keys import code_of, digest, result_key
 from zoo.sweep.make_request import repeat_command
 from zoo.sweep.plan import (
-    Plan,
     Row,
     all_trainings,
     chosen_settings,
@@ -30,7 +29,7 @@ from zoo.sweep.plan import (
     seed_trainings,
     tuning_trainings,
 )
-from zoo.sweep.prepare import inspect, job_setup, load_data, recorded_config
+from zoo.sweep.prepare import inspect, job_setup, recorded_config
 from zoo.sweep.progress import Progress
 from zoo.sweep.records import (
     FILE,
@@ -49,82 +48,52 @@ SHARED = ("task", "task_options", "data", "sizes", "training", "tuning", "execut
 SCALE_SHARED = ("task", "task_options", "base", "training", "execution")
 
 
-def prepare_run(request: Request, zoo: Zoo, executor: Executor, progress: Progress) -> PreparedRun:
-    """Plan a request, load its data, and inspect the machine.
-
-    Raises ZooError for anything asked for that cannot be had.
-    """
-    at_lengths = bool(request.lengths)
-    if at_lengths:  # on made-up texts, which no baseline reads
-        request = request.model_copy(update={"baseline": "none", "jobs": None})
-    plan = make_plan(request, zoo.registry)
-    alone = _limits(request, executor)  # before the data: it may refuse what was asked for
-    loaded = None if at_lengths else load_data(request, plan, zoo)
-    if loaded is not None:  # the report says the remarks
-        remarks = loaded.description.get("remarks", [])
-        if notices := [n for n in dict.fromkeys(loaded.notices) if n not in remarks]:
-            progress.notice("; ".join(notices))
-    setup = job_setup(request, plan, zoo, loaded)
-    environment, setup = inspect(executor, setup, alone.threads, progress)
-    limits = cost_limits = alone
-    if setup.execution.device == "cpu":
-        # Trainings share the cores; a baseline that is fitted in seconds is none.
-        trainings = sum(row.trainable for row, _, _ in all_trainings(request, plan))
-        limits = _limits(request, executor, trainings)
-        cost_limits = replace(alone, threads=request.threads or 1)
-    config = recorded_config(request, loaded)
-    config["execution"] = setup.execution.model_dump(exclude={"device"})
-    if setup.pretraining.init:
-        config["pretraining"] = setup.pretraining.model_dump()
-    metrics: tuple[MetricDescription, ...] = ()
-    if loaded is not None:
-        plan = plan.with_data(loaded.conditions)
-        task_metrics = plan.task.metrics_from(zoo.registry, loaded.encoded.label_names)
-        metrics = ranked_by([metric.description for metric in task_metrics], request.metric)
-    return PreparedRun(
-        request=request,
-        zoo=zoo,
-        plan=plan,
-        executor=executor,
-        progress=progress,
-        setup=setup,
-        limits=limits,
-        cost_limits=cost_limits,
-        config=config,
-        environment=environment,
-        metrics=metrics,
-        loaded=loaded,
-    )
-
-
-def _limits(request: Request, executor: Executor, trainings: int = 1) -> Limits:
-    """What jobs may use; what is not asked for is as the executor has it."""
-    asked = Limits(jobs=request.jobs or 0, threads=request.threads, timeout=request.timeout)
-    return executor.default_limits(asked, trainings)
-
-
-@dataclass(frozen=True, kw_only=True)
 class PreparedRun:
-    """A request that can be carried out.
+    """A request that can be carried out: its plan is made, and its data are loaded.
 
-    limits: of trainings; cost_limits: of measurements, which are alone. config: task, data, sizes,
-    training and execution as resolved, for records. environment: of the machine that was inspected.
-    metrics: of the task, the one that ranks rows first. loaded: None where costs are measured at
-    several lengths, on made-up texts.
+    setup: of all jobs. limits: of trainings; cost_limits: of measurements, which are alone. config:
+    task, data, sizes, training and execution as resolved, for records. environment: of the machine
+    that was inspected. metrics: of the task, the one that ranks rows first. loaded: None where
+    costs are measured at several lengths, on made-up texts. Raises ZooError for anything asked for
+    that cannot be had.
     """
 
-    request: Request
-    zoo: Zoo
-    plan: Plan
-    executor: Executor
-    progress: Progress
-    setup: JobSetup
-    limits: Limits
-    cost_limits: Limits
-    config: Mapping[str, Any]
-    environment: Mapping[str, Any]
-    metrics: tuple[MetricDescription, ...] = ()
-    loaded: Loaded | None = None
+    def __init__(self, request: Request, zoo: Zoo, executor: Executor, progress: Progress) -> None:
+        at_lengths = bool(request.lengths)
+        if at_lengths:  # on made-up texts, which no baseline reads
+            request = request.model_copy(update={"baseline": "none", "jobs": None})
+        self.request, self.zoo, self.executor, self.progress = request, zoo, executor, progress
+        self.plan = plan = make_plan(request, zoo.registry)
+        alone = self._limits()  # before the data: it may refuse what was asked for
+        self.loaded: Loaded | None = None
+        self.metrics: tuple[MetricDescription, ...] = ()
+        if not at_lengths:
+            options = plan.task.options.model_validate(request.task_options)
+            loaded = plan.task.load(request.data, options, request.sizes, zoo.registry)
+            remarks = loaded.description.get("remarks", [])  # the report says them
+            if notices := [n for n in dict.fromkeys(loaded.notices) if n not in remarks]:
+                progress.notice("; ".join(notices))
+            self.loaded, self.plan = loaded, plan.with_data(loaded.conditions)
+            task_metrics = plan.task.metrics_from(zoo.registry, loaded.encoded.label_names)
+            self.metrics = ranked_by([m.description for m in task_metrics], request.metric)
+        setup = job_setup(request, plan, zoo, self.loaded)
+        self.environment, self.setup = inspect(executor, setup, alone.threads, progress)
+        self.limits = self.cost_limits = alone
+        if self.setup.execution.device == "cpu":
+            # Trainings share the cores; a baseline that is fitted in seconds is none.
+            trainings = sum(row.trainable for row, _, _ in all_trainings(request, plan))
+            self.limits = self._limits(trainings)
+            self.cost_limits = replace(alone, threads=request.threads or 1)
+        self.config = recorded_config(request, self.loaded)
+        self.config["execution"] = self.setup.execution.model_dump(exclude={"device"})
+        if setup.pretraining.init:
+            self.config["pretraining"] = setup.pretraining.model_dump()
+
+    def _limits(self, trainings: int = 1) -> Limits:
+        """What jobs may use; what is not asked for is as the executor has it."""
+        request = self.request
+        asked = Limits(jobs=request.jobs or 0, threads=request.threads, timeout=request.timeout)
+        return self.executor.default_limits(asked, trainings)
 
     @contextlib.contextmanager
     def open(self, directory: Path) -> Iterator[Run]:
@@ -186,8 +155,7 @@ class PreparedRun:
         It trains one model, which would by default have more threads, and with them other bits.
         """
         request = self.request
-        alone = _limits(request, self.executor).threads
-        if seed is not None and self.limits.threads != alone:
+        if seed is not None and self.limits.threads != self._limits().threads:
             request = request.model_copy(update={"threads": self.limits.threads})
         return repeat_command(request, self.plan.task, model, training, seed)
 

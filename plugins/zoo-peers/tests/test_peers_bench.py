@@ -12,7 +12,7 @@ from zoo.registry.loading import load
 from zoo.sweep.make_request import make_request
 from zoo.sweep.prepare import open_executor
 from zoo.sweep.progress import Progress
-from zoo.sweep.run import prepare_run
+from zoo.sweep.run import PreparedRun
 
 PEERS = ("torch-encoder", "x-transformers", "hf-bert")
 LIBRARIES = ("transformers", "x_transformers")
@@ -43,7 +43,7 @@ def test_the_cost_of_every_peer_can_be_measured(
     options |= {"layers": 2, "max_length": 16, "vocab_size": 120, "batch_size": 8, "device": "cpu"}
     request = make_request(options, loaded.registry)
     with open_executor(loaded, "inline") as executor:
-        setup = prepare_run(request, loaded, executor, Progress()).setup
+        setup = PreparedRun(request, loaded, executor, Progress()).setup
     for name in PEERS:
         member = CostMember({"baseline": (PartSpec(name, {}),)})
         known = cost_steps.prepare(setup, 0, member)
