@@ -10,8 +10,8 @@ cannot be tested: a fixed tolerance decides.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -35,7 +35,7 @@ from zoo.report.stats.ratios import (
 )
 from zoo.report.stats.scores import scores_of
 from zoo.report.tables.text import plain, ratio_text, tabulated
-from zoo.sweep.records import Record
+from zoo.sweep.records import Record, shared_part
 
 SPEEDS = {"train": "train speed", "infer": "inference speed"}  # by phase
 MEMORY, PEAK = "memory", "peak_memory_mib"
@@ -112,11 +112,8 @@ def compare(before: RunReport, after: RunReport) -> Comparison:
     if not pairs:
         sides = listed(rows, NAMED), listed(rows_now, NAMED)
         raise ZooError(f"no row in common: one run has {sides[0]}, the other {sides[1]}")
-    settings: dict[str, list[tuple[Any, Any]]] = {}
-    for twins in (twins for pair in pairs for twins in _twins(*pair)):
-        for name, values in changed_settings(*twins).items():
-            if values not in (known := settings.setdefault(name, [])):
-                known.append(values)
+    twins = (twins for pair in pairs for twins in _twins(*pair))
+    settings = _differing([_settings(record) for record in pair] for pair in twins)
     reference = base_of([new for _, new in pairs])
     # With other settings the reference is another one too: ratios to it would hide the change.
     if settings or reference not in {new.name for old, new in pairs if old.measured}:
@@ -195,7 +192,7 @@ def _why_untested(old: Row, new: Row) -> str:
         return "a seed failed, and the others are those that went well"
     if not (twins := [(old.trained[s], new.trained[s]) for s in old.values if s in new.values]):
         return "no seed in common"
-    return next(filter(None, (why_not_comparable(*pair) for pair in twins)), "")
+    return next(filter(None, (_why_not_comparable(*pair) for pair in twins)), "")
 
 
 def _score_changes(pairs: Sequence[Pair]) -> dict[str, Change]:
@@ -230,7 +227,7 @@ def _cost_changes(
     if not old.measured or not new.measured:
         lost = old.measured or new.measured
         return {MEMORY: Change(why="not measured in both")} if lost else {}
-    if why := why_not_comparable(old.measured, new.measured):
+    if why := _why_not_comparable(old.measured, new.measured):
         return {MEMORY: Change(why=why)}
     changes = {}
     for phase, quantity in SPEEDS.items() if reference not in ("", new.name) else ():
@@ -289,33 +286,36 @@ def _failed_alone(row: Row, beside: Row) -> str | None:
     return f"{bad.status}: {bad.reason}" if well else None
 
 
-def changed_settings(one: Record, other: Record) -> dict[str, tuple[Any, Any]]:
-    """Settings that differ between two records, without those of how a job is executed.
-
-    Under their names in ``zoo bench``, such as epochs, with both values.
-    """
-    before, after = settings_of(one.config), settings_of(other.config)
-    return {
-        name.partition(".")[2]: (before.get(name), after.get(name))
-        for name in dict.fromkeys([*before, *after])
-        if not name.startswith("execution.") and before.get(name) != after.get(name)
-    }
+def _settings(record: Record) -> dict[str, Any]:
+    """Its settings under their names in ``zoo bench``, without those of how a job is executed."""
+    settings = settings_of(record.config).items()
+    return {n.partition(".")[2]: v for n, v in settings if not n.startswith("execution.")}
 
 
-def why_not_comparable(one: Record, other: Record) -> str | None:
+def _differing(pairs: Iterable[Sequence[Mapping[str, Any]]]) -> dict[str, list[tuple[Any, Any]]]:
+    """The names whose values differ between the two of any pair, with both values."""
+    differing: dict[str, list[tuple[Any, Any]]] = defaultdict(list)
+    for old, new in pairs:
+        for name in {**old, **new}:
+            values = old.get(name), new.get(name)
+            if values[0] != values[1] and values not in differing[name]:
+                differing[name].append(values)
+    return dict(differing)
+
+
+def _why_not_comparable(one: Record, other: Record) -> str | None:
     """Why two records cannot be compared: other data, or another split; None where they can."""
-    before, after = (
+    sides = [
         {
-            "data": f"{data['name']} ({data['fingerprint'][:12]})",
+            "data": shared_part(record.config, "data"),
             "validation share": record.config.get("training", {}).get("validation", 0.0),
-            "training split": data.get("train"),
-            "test split": data.get("test"),
+            "training split": record.config["data"].get("train"),
+            "test split": record.config["data"].get("test"),
         }
         for record in (one, other)
-        for data in [record.config["data"]]
-    )
-    differing = (what for what in before if before[what] != after[what])
-    return next((f"other {w}: {before[w]} against {after[w]}" for w in differing), None)
+    ]
+    differing = _differing([sides]).items()
+    return next((f"other {what}: {old} against {new}" for what, [(old, new)] in differing), None)
 
 
 def _texts(row: ComparedRow, metric: MetricDescription) -> dict[str, str]:
@@ -355,9 +355,7 @@ def _notes(
             else "Speeds are not compared: the runs have no reference cell with equal settings."
         )
         notes.append(f"{compared} Memory is not tested: within {MEMORY_TIE:.0%} it is a tie.")
-    left, right = environment_of(before.records), environment_of(after.records)
-    both = {name: [(left.get(name, ""), right.get(name, ""))] for name in [*left, *right]}
-    differing = {name: values for name, values in both.items() if values[0][0] != values[0][1]}
+    differing = _differing([[environment_of(run.records) for run in (before, after)]])
     return [*notes, *([f"Versions and machine: {_arrows(differing)}."] if differing else [])]
 
 

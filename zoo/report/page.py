@@ -43,7 +43,7 @@ def report_page(report: RunReport | Profile, plots: Sequence[Plot], name: str = 
             about=run_text(report),
             effects=[sentence(effect) for effect in report.effects.main] if report.effects else [],
             tints=[report.verdicts.verdict(row.name, best) for row in report.rows],
-            details=[details_of(report, report.rows[number]) for number in report.drawn],
+            details=[details_of(report, row) for row in report.rows],
             environment=environment_of(report.records),
             **shared,
         )

@@ -10,7 +10,6 @@ from zoo.report.tables.columns import Table, make_table
 from zoo.report.tables.notes import answer_of, notes_of
 
 CAUTIONS = 2  # remarks on the data under the answer
-MOST_DRAWN = 200  # rows of the table on the page and in plots
 
 
 class RunReport(EvaluatedRun):
@@ -29,18 +28,6 @@ class RunReport(EvaluatedRun):
     def lines(self) -> list[dict[str, Any]]:
         """The values of the table."""
         return self.table.lines
-
-    @property
-    def drawn(self) -> range:
-        """The places in the table of the rows that page and plots show: of very many the first."""
-        return range(min(len(self.rows), MOST_DRAWN))
-
-    @property
-    def drawn_note(self) -> str:
-        """That these are not all rows; empty where they are."""
-        if len(self.drawn) == len(self.rows):
-            return ""
-        return f"The first {MOST_DRAWN} of {len(self.rows):,} rows are shown; table.csv has all."
 
     @cached_property
     def notes(self) -> list[str]:

@@ -175,11 +175,6 @@ class Run:
     trained: int = 0
     measured: int = 0
 
-    @property
-    def failed(self) -> list[Record]:
-        """Records of what should have run and did not end well."""
-        return [r for r in self.records if r.status not in REUSABLE]
-
     def train_rows(self) -> dict[str, Training]:
         """Train every row that is not known; row name to the settings chosen for it.
 

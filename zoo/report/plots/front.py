@@ -47,7 +47,7 @@ def _front_plot(run: RunReport, name: str, cost: str, label: str, better: int) -
     )
     figure = Figure(figsize=(plot.WIDTH, 3.8), layout="constrained")
     axes = figure.subplots()
-    for n in [*(n for n in run.drawn if n in cells and n not in looks), *looks]:
+    for n in [*(n for n in cells if n not in looks), *looks]:
         line, (hue, marker) = cells[n], looks.get(n, (plot.MUTED, "o"))
         axes.errorbar(
             line[cost],
@@ -80,9 +80,7 @@ def _front_plot(run: RunReport, name: str, cost: str, label: str, better: int) -
     if baselines := _baselines(run, axes):
         about += f" Dotted, where they are near the cells: {', '.join(baselines)}."
     title = f"{metric.label} against {'training speed' if better > 0 else 'memory'}"
-    return plot.finish(
-        name, title[:1].upper() + title[1:], f"{about} {run.drawn_note}".rstrip(), figure
-    )
+    return plot.finish(name, title[:1].upper() + title[1:], about, figure)
 
 
 def _baselines(run: RunReport, axes: Any) -> list[str]:

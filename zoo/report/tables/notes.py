@@ -248,7 +248,7 @@ def made_on(record: Record, metric: MetricDescription) -> str:
         if duplicates := data.get("duplicates"):
             kept = config.get("task_options", {}).get("keep_duplicates", True)
             size += f", {duplicates} in both{'' if kept else ' (dropped from training)'}"
-    about = f"{data['name']} ({data['fingerprint'][:12]}){f', {size}' if size else ''}"
+    about = f"{shared_part(config, 'data')}{f', {size}' if size else ''}"
     # The score of a trial is in no table.
     if record.kind != "tune" and (share := training.get("validation", 0.0)):
         part = "the validation split" if data.get("validation") else f"{share:.0%} of the training"
