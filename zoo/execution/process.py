@@ -107,21 +107,18 @@ class Worker(contextlib.AbstractContextManager["Worker"]):
         seconds: time limit, after which the process is killed. Raises JobError.
         """
         self.send(function, *arguments)
-        *_, returned = self._messages(seconds)
-        return returned.value
+        return self._message(seconds).value
 
     def items(self, seconds: float | None = None) -> Iterator[Any]:
         """What the generator that was sent yields. seconds: time limit of each item."""
-        return (item for item in self._messages(seconds) if not isinstance(item, Returned))
+        while not isinstance(item := self._message(seconds), Returned):
+            yield item
 
-    def _messages(self, seconds: float | None) -> Iterator[Any]:
-        message = None
-        while not isinstance(message, Returned):
-            if seconds is not None and not self._pipe.poll(seconds):
-                self.stop()
-                raise timeout(seconds)
-            message = self.receive()
-            yield message
+    def _message(self, seconds: float | None) -> Any:
+        if seconds is not None and not self._pipe.poll(seconds):
+            self.stop()
+            raise timeout(seconds)
+        return self.receive()
 
     def stop(self) -> None:
         """End the process, whatever it is doing."""
