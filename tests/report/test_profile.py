@@ -60,6 +60,14 @@ def test_a_folder_of_runs_is_no_run_on_several_data_sets(directory, tmp_path, re
     assert [file.name for file in tmp_path.rglob("*.*")] == ["records.jsonl"] * 2
 
 
+def test_data_sets_of_several_machines_are_told(profile):
+    eta = records_of("eta", ACCURACIES["alpha"])
+    other = [one.model_copy(update={"environment": {"torch": "3"}}) for one in eta]
+    told = Profile([*profile.data_sets, DataSet("eta", "eta", RunReport(other))]).notes[-1]
+    assert told.startswith("Made on several machines: ")
+    assert "torch 3" in told
+
+
 def test_ties_are_those_of_each_data_sets_own_report(profile):
     for data in profile.data_sets:
         ranks = dict(

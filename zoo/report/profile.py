@@ -15,6 +15,7 @@ from zoo.config.metric_description import MetricDescription
 from zoo.errors import ZooError, counted, listed, nearest
 from zoo.report.rows import varying_axes
 from zoo.report.run_report import RunReport
+from zoo.report.tables.notes import mixed
 from zoo.report.tables.text import plain, tabulated
 from zoo.sweep.records import FILE, directory_names, read_run
 
@@ -237,7 +238,8 @@ class Profile:
                 "Smallest differences between two rows that would have shown in 4 of 5 such runs: "
                 f"{listed(known, NAMED)}."
             )
-        return notes
+        rows = (row for data in self.data_sets for row in data.run.recorded_rows)
+        return notes + mixed((), [record for row in rows for record in row.used])
 
 
 def brief(value: float) -> str:
