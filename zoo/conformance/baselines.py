@@ -197,8 +197,6 @@ def _alone(model: Any, sort: str, inputs: Sequence[Any], answers: list[Any]) -> 
 
 def _texts(part: Part, model: Any) -> None:
     inputs, answers = SAMPLES["texts"].inputs, _answers(model, "texts")
-    unknown = sorted(set(answers) - set(LABELS))
-    must(not unknown, f"predicts labels that it never saw: {unknown[:3]}")
     wrong = sum(p != label for p, label in zip(answers, LABELS, strict=False))
     if part.can("constant"):
         must(len(set(answers)) == 1, f"predicts several classes: {sorted(set(answers))}")
