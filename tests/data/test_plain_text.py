@@ -14,7 +14,7 @@ from zoo.data.batches import Blocks
 from zoo.data.encoding import END_OF_TEXT, STREAM_SPECIALS, encode_stream
 from zoo.data.sources.corpus import Examples, Texts
 from zoo.data.sources.load_data import load_texts, read_plain_text
-from zoo.data.tokenizer import byte_lengths, train_byte_level
+from zoo.data.tokenizer import piece_bytes, train_byte_level
 
 quick = settings(max_examples=60, deadline=None, derandomize=True, database=None)
 
@@ -29,7 +29,7 @@ def tokenizer() -> Tokenizer:
 def test_every_text_comes_back_and_its_tokens_hold_its_bytes(tokenizer, text):
     ids = tokenizer.encode(text).ids
     assert tokenizer.decode(ids) == text
-    assert byte_lengths(tokenizer)[ids].sum() == len(text.encode())
+    assert piece_bytes(tokenizer)[ids].sum() == len(text.encode())
     assert END_OF_TEXT not in ids
 
 

@@ -32,13 +32,16 @@ BYTES = 256
 
 
 def piece_bytes(tokenizer: Tokenizer) -> npt.NDArray[np.int64]:
-    """How many bytes of normalised text each word piece or word stands for (vocab_size).
+    """How many bytes of text each entry stands for (vocab_size); special ones stand for none.
 
-    Special tokens stand for none.
+    Of word pieces and words they are those of normalised text.
     """
-    sizes = np.zeros(tokenizer.get_vocab_size(), dtype=np.int64)
-    for piece, number in tokenizer.get_vocab().items():
-        if number >= FIRST_PIECE:
+    sizes, vocabulary = np.zeros(tokenizer.get_vocab_size(), dtype=np.int64), tokenizer.get_vocab()
+    by_bytes = vocabulary.get(UNK) != SPECIALS.index(UNK)  # which needs no unknown token
+    for piece, number in vocabulary.items():
+        if by_bytes:  # a character of a piece is a byte
+            sizes[number] = 0 if " " in piece else len(piece)
+        elif number >= FIRST_PIECE:
             sizes[number] = len((piece.removeprefix(PREFIX) or piece).encode())
     return sizes
 
@@ -172,14 +175,3 @@ def train_byte_level(
     tokenizer.pre_tokenizer = splitter
     tokenizer.decoder = decoders.ByteLevel()
     return tokenizer
-
-
-def byte_lengths(tokenizer: Tokenizer) -> npt.NDArray[np.int64]:
-    """How many bytes of text every id of a byte-level tokenizer stands for (vocab_size).
-
-    Special ids stand for none.
-    """
-    lengths = np.zeros(tokenizer.get_vocab_size(), dtype=np.int64)
-    for piece, number in tokenizer.get_vocab().items():
-        lengths[number] = 0 if " " in piece else len(piece)  # a character of a piece is a byte
-    return lengths

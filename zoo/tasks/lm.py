@@ -25,7 +25,7 @@ from zoo.config.sizes import Sizes
 from zoo.data.encoding import encode_stream
 from zoo.data.sources.load_data import load_texts
 from zoo.data.sources.row_reader import LabelledTexts
-from zoo.data.tokenizer import byte_lengths
+from zoo.data.tokenizer import piece_bytes
 from zoo.errors import ZooError
 from zoo.registry import BUILT_IN, Choice, Registry
 from zoo.registry.declarations import part
@@ -107,7 +107,7 @@ class LanguageModelling(Task):
     def estimator(self, setup: TaskSetup, choice: Choice) -> Estimator | None:
         """A model of token sequences that is not a transformer, scored block by block too."""
         train, ids = (np.array(stream, dtype=np.int64) for stream in self._streams(setup))
-        length, sizes = setup.sizes.max_length, byte_lengths(setup.data.tokenizer())
+        length, sizes = setup.sizes.max_length, piece_bytes(setup.data.tokenizer())
         blocks = [ids[start : start + length + 1] for start in range(0, len(ids) - 1, length)]
 
         def score(model: Any) -> Evaluation:
@@ -147,7 +147,7 @@ class LanguageModelling(Task):
 
         from zoo.tasks.passes import scored_passes
 
-        sizes = torch.from_numpy(byte_lengths(setup.data.tokenizer())).to(runtime.device)
+        sizes = torch.from_numpy(piece_bytes(setup.data.tokenizer())).to(runtime.device)
         nats = torch.zeros((), dtype=torch.float64, device=runtime.device)
         size = torch.zeros((), dtype=torch.int64, device=runtime.device)
         tokens = 0
