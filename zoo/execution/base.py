@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal
 
 from zoo.config.settings import NO_PRETRAINING, Execution, Pretraining, Training
 from zoo.config.sizes import Sizes
-from zoo.execution.machine import default_jobs, default_threads
+from zoo.execution.machine import default_threads, own_cores
 from zoo.files import writing
 from zoo.registry.cell import ModelParts
 from zoo.registry.code_hash import CodeVersion
@@ -280,5 +280,6 @@ class Executor(ABC):
         what runs alone. By default each has its share of the cores, as far as ``OMP_NUM_THREADS``
         allows, and as many as fit run at once; one where threads were asked for.
         """
-        jobs = asked.jobs or (1 if asked.threads else default_jobs(trainings))
-        return replace(asked, jobs=jobs, threads=asked.threads or default_threads(trainings))
+        threads = default_threads(trainings)
+        fitting = 1 if asked.threads else max(1, min(trainings, own_cores() // threads))
+        return replace(asked, jobs=asked.jobs or fitting, threads=asked.threads or threads)

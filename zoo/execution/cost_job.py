@@ -93,9 +93,18 @@ def _speeds(
     """Measure the speeds of these in turns, in one process after another."""
     done = 0
     for process in range(PROCESSES):
-        for _ in _blocks(job, group, process, limits, log):
-            done += 1
-            yield Step(done, job.blocks or MOST_BLOCKS)
+        worker: Worker | None = None
+        start, number = monotonic(), 0
+        try:
+            while _goes_on(job, group, process, number, monotonic() - start):
+                if worker is None or not worker.alive:
+                    worker = _prepared(job, group, limits, log)
+                elif _block(worker, group, process, number, limits):
+                    number, done = number + 1, done + 1
+                    yield Step(done, job.blocks or MOST_BLOCKS)
+        finally:
+            if worker is not None:
+                worker.stop()
 
 
 def _measure_memory(
@@ -119,26 +128,6 @@ def _measure_memory(
                 measured[event.job.key].memory = event.result.samples["memory"]
             elif isinstance(event, Ended):
                 measured[event.job.key].failure = event.result
-
-
-def _blocks(
-    job: CostJob, group: Sequence[_Measured], process: int, limits: Limits, log: Path
-) -> Iterator[None]:
-    """Measure these together in a process, and yield after each block."""
-    worker: Worker | None = None
-    start, number = monotonic(), 0
-    try:
-        while _goes_on(job, group, process, number, monotonic() - start):
-            if worker is None or not worker.alive:
-                worker = _prepared(job, group, limits, log)
-                continue
-            turning = [each for each in group if not each.failure]
-            if _block(worker, group, turning, process, number, limits):
-                number += 1
-                yield
-    finally:
-        if worker is not None:
-            worker.stop()
 
 
 def _goes_on(
@@ -187,20 +176,15 @@ def _prepared(job: CostJob, group: Sequence[_Measured], limits: Limits, log: Pat
 
 
 def _block(
-    worker: Worker,
-    group: Sequence[_Measured],
-    turning: Sequence[_Measured],
-    process: int,
-    number: int,
-    limits: Limits,
+    worker: Worker, group: Sequence[_Measured], process: int, number: int, limits: Limits
 ) -> bool:
-    """Give each of these its turns in block ``number``. Return whether all had them.
+    """Give each that has not failed its turns in block ``number``. Return whether all had them.
 
     Where one fails, its failure is noted and the block counts for none.
     """
-    places = [place for place, each in enumerate(group) if each in turning]
+    places = [place for place, each in enumerate(group) if each.failure is None]
     pairs: list[tuple[_Measured, str, Pair]] = []
-    current = turning[0]
+    current = group[places[0]]
     worker.send(f"{STEPS}:block", process * HALF + number, places)
     try:
         for phase, place, pair in worker.items(limits.timeout):

@@ -85,8 +85,3 @@ def default_threads(trainings: int) -> int:
     share = cores // max(1, min(cores, trainings))
     asked = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
     return min(share, int(asked)) if asked.isdecimal() and int(asked) else share
-
-
-def default_jobs(trainings: int) -> int:
-    """How many of so many trainings run at once on the CPU: as many as their threads leave room."""
-    return max(1, min(trainings, own_cores() // default_threads(trainings)))

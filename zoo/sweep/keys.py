@@ -57,6 +57,7 @@ JOB_CODE = (
     *("config", "registry", "execution"),
 )
 VERSIONS = ("torch", "tokenizers")
+_version_here = functools.cache(importlib.metadata.version)  # imports none of them
 
 
 def code_of(
@@ -94,12 +95,6 @@ def short_hash(module: str, files: Mapping[str, Path] = {}) -> str:
     return "" if found == UNKNOWN else found[:8]
 
 
-@functools.cache
-def versions_here() -> dict[str, str]:
-    """The versions of the libraries here that numbers depend on. Imports none of them."""
-    return {name: importlib.metadata.version(name) for name in VERSIONS}
-
-
 def changes(record: Record, files: Mapping[str, Path] = {}) -> list[str]:
     """What a record depends on that is not the same here, in words; empty where it is current.
 
@@ -108,8 +103,9 @@ def changes(record: Record, files: Mapping[str, Path] = {}) -> list[str]:
     if not record.code:
         return ["made before the hashes of code were kept"]
     found = []
-    for name, here in versions_here().items():
-        if (there := record.environment.get(name)) != here:
+    for name in VERSIONS:
+        there, here = record.environment.get(name), _version_here(name)
+        if there != here:
             found.append(f"{name} {there}, here {here}")
     for module, code in record.code.items():
         if (here := short_hash(module, files)) != code:
