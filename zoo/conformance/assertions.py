@@ -51,23 +51,30 @@ def has_shape(actual: Tensor, shape: Sequence[int], what: str) -> None:
     must(own == tuple(shape), f"{what}: shape {own} instead of {tuple(shape)}")
 
 
-def close(actual: Tensor, expected: Tensor, what: str, *, tolerance: float = EXACT) -> None:
-    """Fail where an entry is off by more than tolerance · (1 + the largest expected entry)."""
+def close(
+    actual: Tensor, expected: Tensor, what: str, *, tolerance: float = EXACT, where: str = ""
+) -> None:
+    """Fail where an entry is off by more than tolerance · (1 + the largest expected entry).
+
+    where: what a message says after the token; without, it has the two numbers.
+    """
     has_shape(actual, expected.shape, what)
     if actual.numel() == 0:
         return
     finite(actual, what)
     actual, expected = actual.detach().double(), expected.detach().double()
     off = (actual - expected).abs()
-    allowed, worst = tolerance * (1 + largest(expected)), off.flatten().argmax()
-    if float(off.max()) > allowed:
-        place = tuple(int(i) for i in torch.unravel_index(worst, off.shape))
-        values = float(actual.flatten()[worst]), float(expected.flatten()[worst])
-        digits = 6 if f"{values[0]:.6g}" != f"{values[1]:.6g}" else 17
-        raise CheckFailed(
-            f"{what}: {values[0]:.{digits}g} instead of {values[1]:.{digits}g} at {place}, "
-            f"off by {float(off.max()):.3g} where {allowed:.3g} is allowed"
-        )
+    most, allowed = float(off.max()), tolerance * (1 + largest(expected))
+    if most <= allowed:
+        return
+    place = tuple(int(i) for i in torch.unravel_index(off.flatten().argmax(), off.shape))
+    if where:
+        token = f"token {place[0]} of " if off.dim() > 1 else ""
+        raise CheckFailed(f"{what} by {most:.3g}, where {allowed:.3g} is allowed ({token}{where})")
+    values = float(actual[place]), float(expected[place])
+    digits = 6 if f"{values[0]:.6g}" != f"{values[1]:.6g}" else 17
+    numbers = f"{values[0]:.{digits}g} instead of {values[1]:.{digits}g} at {place}"
+    raise CheckFailed(f"{what}: {numbers}, off by {most:.3g} where {allowed:.3g} is allowed")
 
 
 def same(actual: Tensor, expected: Tensor, what: str) -> None:

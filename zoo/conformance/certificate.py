@@ -53,12 +53,13 @@ def _numbers(choice: Choice) -> dict[str, Any]:
     from torch.utils.flop_counter import FlopCounterMode
 
     from zoo.components.tokens import Tokens
-    from zoo.conformance.parts import Call, ModulePart, part_of
+    from zoo.conformance.parts import Call, part_of
     from zoo.conformance.surroundings import caches
     from zoo.models.key_value_cache import KeyValues
+    from zoo.registry import AXES
 
     part = part_of(choice, CheckSettings())
-    if not isinstance(part, ModulePart) or part.kind == "baseline":
+    if part.kind not in AXES:
         return {}
     module, way = part.build(), part.shown_ways[0]
     calls = [Call(part.draw(n, texts=1), Tokens.whole(n), way) for n in LENGTHS]

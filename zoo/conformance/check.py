@@ -23,6 +23,8 @@ MECHANISMS = "declares surroundings values purity slopes baselines data laws com
 _CHECKS: dict[str, dict[str, Callable[[Any], None]]] = {kind: {} for kind in CAPABILITIES}
 STATUSES = ("passed", "failed", "skipped")
 WITHOUT_TORCH = ("task", "metric", "executor", "tracker")  # of which no other process is asked
+# The kinds of a mechanism that does not hold for modules of torch, and imports much.
+ONLY = {"baselines": ("baseline",), "data": ("data",), "laws": WITHOUT_TORCH}
 
 
 def checks_of(kind: str) -> dict[str, Callable[[Any], None]]:
@@ -31,10 +33,10 @@ def checks_of(kind: str) -> dict[str, Callable[[Any], None]]:
     The docstring of one, a line, is its claim. It takes a part's adaptor, and raises CheckFailed
     where the claim is false, or CheckSkipped where it says nothing of the part.
     """
-    for module in MECHANISMS:
-        importlib.import_module(f"zoo.conformance.{module}")
-    checks = _CHECKS[kind]
-    return {name: checks[name] for name in MECHANISMS if name in checks}
+    names = [name for name in MECHANISMS if kind in ONLY.get(name, KINDS)]
+    for name in names:
+        importlib.import_module(f"zoo.conformance.{name}")
+    return {name: _CHECKS[kind][name] for name in names if name in _CHECKS[kind]}
 
 
 def check(name: str, *kinds: str) -> Callable[[Body], Body]:

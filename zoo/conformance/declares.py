@@ -15,45 +15,15 @@ from torch import Tensor, nn
 
 from zoo.components.attention.split import Split
 from zoo.components.layer_context import LayerContext
-from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
-from zoo.conformance.assertions import (
-    EXACT,
-    close,
-    differ,
-    has_shape,
-    largest,
-    must,
-    refusal,
-    same,
-    trying,
-)
+from zoo.conformance import assertions, parts
+from zoo.conformance.assertions import EXACT, close, has_shape, largest, must, refusal, same, trying
 from zoo.conformance.check import check
 from zoo.conformance.models import any_model
 from zoo.conformance.outcomes import CheckSkipped
-from zoo.conformance.parts import (
-    DIM,
-    DROPOUT,
-    HEADS,
-    HIDDEN,
-    LAST,
-    MAX_LENGTH,
-    PLACE,
-    AttentionPart,
-    BlockPart,
-    Call,
-    EncodingPart,
-    ModulePart,
-    Part,
-    PlainFFN,
-    PoolPart,
-    Way,
-    forms,
-    normal,
-    parameters_act,
-)
+from zoo.conformance.parts import DIM, HEADS, MAX_LENGTH, PLACE, Call, Part, Way, forms, normal
 from zoo.conformance.reference import ContentBias, ReferenceEncoding
-from zoo.conformance.slopes import silent
+from zoo.conformance.slopes import silent, sublayers
 from zoo.models.key_value_cache import KeyValues
 from zoo.models.seeding import seeded
 from zoo.registry import AXES, KINDS
@@ -69,13 +39,12 @@ def declares(part: Part) -> None:
     parameters(part)
     if part.kind not in AXES:
         return
-    assert isinstance(part, ModulePart)
     _contract(part)
     if part.make() is None:
         return
     probes = {"pe": _encoding, "norm": _norm, "ffn": _ffn, "block": _block, "pool": _pool}
-    probes.get(part.kind, _attention)(part)  # type: ignore[operator]
-    parameters_act(part, part.choice.given, _differ)
+    probes.get(part.kind, _attention)(part)
+    parts.parameters_act(part, part.choice.given, _differ)
 
 
 def probe(part: Part, capability: str, shows: bool, absent: str, present: str) -> None:
@@ -93,33 +62,36 @@ def _limit(part: Part, use: Callable[[], Any], what: str) -> None:
 
 def parameters(part: Part) -> None:
     """The registered parameters are the factory's own, with the same plain defaults."""
-    component = part.choice.component
-    declared = dict(component.parameters)
-    taken = inspect.signature(component.resolve()).parameters.values()
+    taken = inspect.signature(part.choice.component.resolve()).parameters.values()
     rest = [p for p in taken if p.name not in part.passes]
     anything = any(p.kind is p.VAR_KEYWORD for p in rest)
     named = {p.name: p.default for p in rest if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)}
-    for name, default in declared.items():
-        what, plain, own = f"'{name}' is registered", None, named.get(name, default)
+    for name, default in part.choice.component.parameters.items():
+        what, plain, own = f"'{name}' is registered", None, named.pop(name, default)
         with contextlib.suppress(ValueError, SyntaxError):
             plain = ast.literal_eval(repr(default))
         written = type(plain) is type(default) and plain == default
         must(written, f"the default of '{name}' is no plain value: {default!r}")
         must(name not in part.passes, f"{what}, but the contract passes it already")
-        must(name in named or anything, f"{what}, but the factory does not take it")
+        taken_too = anything or any(p.name == name for p in rest)
+        must(taken_too, f"{what}, but the factory does not take it")
         equal = type(own) is type(default) and own == default
         own = "missing" if own is inspect.Parameter.empty else repr(own)
         must(equal, f"{what} with {default!r}, but the factory's default is {own}")
-    for name in named:
-        must(name in declared, f"the factory takes '{name}', which is not registered")
+    must(not named, f"the factory takes '{next(iter(named), '')}', which is not registered")
 
 
-def _contract(part: ModulePart) -> None:
+def _contract(part: Part) -> None:
     """The factory builds what its kind's contract says, a new one each time, with its defaults."""
     first, second = part.make(0.0), part.make(0.0)
     if not isinstance(first, part.contract):
         part.build()  # fails, and says why
     must(first is None or first is not second, "the factory gives the same object twice")
+    if part.kind == "attention":
+        heads, width = (1, DIM) if part.can("one-head") else (HEADS, DIM // HEADS)
+        what = f"{first.heads} heads of width {first.head_dim} instead of {heads} of {width}"
+        hint = "; one with a single head declares 'one-head'" if first.heads == 1 else ""
+        must((first.heads, first.head_dim) == (heads, width), what + hint)
     if first is not None and second is not None:
         shared = {id(p) for p in first.parameters()} & {id(p) for p in second.parameters()}
         must(not shared, f"two of them share {len(shared)} parameters")
@@ -129,17 +101,12 @@ def _contract(part: ModulePart) -> None:
             same(own, other, f"{call}: output with the defaults given")
 
 
-def _attention(part: AttentionPart) -> None:
+def _attention(part: Part) -> None:
     module, plain = part.build(), part.shown_ways[0]
 
-    def attend(x: Tensor, positions: Any = None, way: Way = plain, **how: Any) -> Any:
-        tokens = Tokens.whole(x.shape[1]) if positions is None else Tokens(None, positions)
-        return part.call(module, Call(x, tokens, way), **how)
+    def attend(x: Tensor, way: Way = plain, **more: Any) -> Any:
+        return part.call(module, Call(x, Tokens.whole(x.shape[1]), way, more=more))
 
-    heads, width = (1, DIM) if part.can("one-head") else (HEADS, DIM // HEADS)
-    what = f"{module.heads} heads of width {module.head_dim} instead of {heads} of {width}"
-    hint = "; one with a single head declares 'one-head'" if module.heads == 1 else ""
-    must((module.heads, module.head_dim) == (heads, width), what + hint)
     longer = part.draw(MAX_LENGTH + 1)[:1]
     with trying(f"{MAX_LENGTH} tokens"):
         attend(longer[:, 1:])
@@ -151,32 +118,35 @@ def _attention(part: AttentionPart) -> None:
         shows = off > (1e-6 if part.can("order") else EXACT)
         what = f"shuffling a text changes its output by {off:.3g}"
         probe(part, "order", shows, "is equivariant to permutation", what)
-    x = part.draw(6)
-    first = torch.cat([torch.randn_like(x[:, :1]), x[:, 1:]], dim=1)
-    for way in part.shown_ways:
-        if way.cross:
-            call = next(call for call in part.calls() if call.way.cross)
-            other = call.with_inputs(lambda t: t if t is call.x else torch.randn_like(t))  # noqa: B023
-            differ(part.run(module, other), part.run(module, call), "output for another context")
-            continue
-        others = {"after changing row 0": attend(first, way=way)}
+    for call in part.calls():
+        others, way = {}, call.way
+        if call.context is not None:
+            others["another context"] = replace(call, context=torch.randn_like(call.context))
+        else:
+            first = torch.cat([torch.randn_like(call.x[:, :1]), call.x[:, 1:]], dim=1)
+            others["another first row"] = replace(call, x=first)
         if way.encoded:
-            others["at positions three times apart"] = attend(x, 3 * torch.arange(6), way)
+            tripled = replace(call.tokens, positions=3 * call.tokens.positions)
+            others["positions three times apart"] = replace(call, tokens=tripled)
         if way.causal and not part.can("causal-only"):
-            others["in a call that is not causal"] = attend(x, way=replace(way, causal=False))
-        for what, rows in others.items():
-            differ(rows[:, 1:], attend(x, way=way)[:, 1:], f"{way.name}: the later rows {what}")
+            others["a call that is not causal"] = call.but(causal=False)
+        for what, other in others.items():
+            # The first text, which is the longest.
+            own, expected = (part.run(module, each)[0, 1:] for each in (other, call))
+            assertions.differ(own, expected, f"{way.name}: the later rows in {what}")
     encodings = {
         "rotate": ReferenceEncoding(rotates=True),
         "bias": ReferenceEncoding(biases=True, heads=module.heads),
         "content-bias": ContentBias(),
     }
+    x = part.draw(6)
     for slot in filter(part.can, encodings):
         out = attend(x, position=encodings[slot])
-        differ(out, attend(x), f"the output with and without an encoding's {slot}")
+        what = f"the output with and without an encoding's {slot}"
+        assertions.differ(out, attend(x), what)
         if slot == "rotate":
             turned = attend(x, position=ReferenceEncoding(rotates=True, keys=-1))
-            differ(turned, out, "the output where rotate_keys differs from rotate")
+            assertions.differ(turned, out, "the output where rotate_keys differs from rotate")
 
 
 def _shuffled(output: Callable[[Tensor], Tensor], x: Tensor, order: Any) -> float:
@@ -185,14 +155,13 @@ def _shuffled(output: Callable[[Tensor], Tensor], x: Tensor, order: Any) -> floa
     return largest(output(x[:, order]) - expected) / (1 + largest(expected))
 
 
-def _encoding(part: EncodingPart) -> None:
+def _encoding(part: Part) -> None:
     encoding, can = part.build().encoding, part.can
     length, generator = 6, part.generator()
     x, whole = normal(generator, 3, length, DIM), torch.arange(length)
     heads = normal(generator, 3, HEADS, length, DIM // HEADS)
-    zeros = heads.new_zeros(1, HEADS, length, length)
     bias = encoding.bias(whole, whole)
-    bias = zeros if bias is None else bias.expand(*bias.shape[:-3], HEADS, length, length)
+    bias = heads.new_zeros(length, length) if bias is None else bias
     content = encoding.content_bias(heads, heads.flip(1), whole, whole, None)
     turned = encoding.rotate(heads, whole), encoding.rotate_keys(heads, whole)
     acts = {
@@ -243,7 +212,7 @@ def _encoding(part: EncodingPart) -> None:
         wide.content_bias(q, q, whole, whole, None)
 
 
-def _order_of_encoding(part: EncodingPart, encoding: PositionalEncoding, x: Tensor) -> None:
+def _order_of_encoding(part: Part, encoding: Any, x: Tensor) -> None:
     """Exchanging two tokens changes an attention's output if `order` is declared, and only then."""
     with seeded(part.settings.seed, "checks/attention"):
         attention = Split(DIM, HEADS).double().eval()
@@ -267,36 +236,34 @@ def _order_of_encoding(part: EncodingPart, encoding: PositionalEncoding, x: Tens
         must(not alike, f"{what}; it was built for {MAX_LENGTH}, and declares 'fixed-length' if so")
 
 
-def _norm(part: ModulePart) -> None:
+def _norm(part: Part) -> None:
     part = part.given()  # a large epsilon, for one, is what the user wants
     module, x = part.build(), part.draw(4)
-    out = module(x)
-    if part.can("scale-invariant"):
-        for factor in (3.0, 1000.0):
-            what = f"output for {factor:g} times the input"
-            close(module(factor * x), out, what, tolerance=NEAR)
+    for factor in (3.0, 1000.0) if part.can("scale-invariant") else ():
+        what = f"output for {factor:g} times the input"
+        close(module(factor * x), module(x), what, tolerance=NEAR)
     out = part.build(jitter=0)(x)
-    mean, one = ("mean", out.mean(-1), 0.0), 1.0
+    mean = ("mean", out.mean(-1), 0.0)
     claims = {
-        "unit-rms": [("mean square", out.square().mean(-1), one)],
-        "unit-variance": [mean, ("variance over D", out.var(-1, correction=0), one)],
-        "unbiased": [mean, ("variance over D - 1", out.var(-1), one)],
+        "unit-rms": [("mean square", out.square().mean(-1), 1.0)],
+        "unit-variance": [mean, ("variance over D", out.var(-1, correction=0), 1.0)],
+        "unbiased": [mean, ("variance over D - 1", out.var(-1), 1.0)],
     }
     for what, numbers, value in (c for name in filter(part.can, claims) for c in claims[name]):
         close(numbers, torch.full_like(numbers, value), what, tolerance=NEAR)
 
 
-def _ffn(part: ModulePart) -> None:
-    def count(part: ModulePart) -> int:
+def _ffn(part: Part) -> None:
+    def count(part: Part) -> int:
         return sum(weight.numel() for weight in part.build().parameters())
 
-    few, many = count(part), count(part.at(DIM, HEADS, 3 * HIDDEN))
-    what = f"{few} weights with hidden={HIDDEN} and {many} with hidden={3 * HIDDEN}"
+    few, many = count(part), count(part.at(DIM, HEADS, 3 * parts.HIDDEN))
+    what = f"{few} weights with hidden={parts.HIDDEN} and {many} with hidden={3 * parts.HIDDEN}"
     must(few < many or not (few or many), f"{what}: use `hidden`")
     if part.can("gated"):
         # A parameter may make it wider, which is then what the user wants. There may be biases and
         # some weights more; a third matrix as wide is half as many again.
-        own, plain = count(part.given()), 2 * DIM * HIDDEN
+        own, plain = count(part.given()), 2 * DIM * parts.HIDDEN
         what = f"{own} parameters, where a plain one has {plain} without biases"
         must(abs(own - plain) <= plain // 4, f"{what} and {plain // 4} more or less are allowed")
     module, x, middle = part.build(), part.draw(6), torch.arange(6) == 3
@@ -307,7 +274,7 @@ def _ffn(part: ModulePart) -> None:
     probe(part, "neighbours", off > EXACT, "reads no other token", reads)
 
 
-def _pool(part: PoolPart) -> None:
+def _pool(part: Part) -> None:
     """It reads the rows that `reads` gives and no others; all rows where that is None."""
     pool, length = part.build(), 7
     # Many texts, so that for a max pool every row is the greatest in some.
@@ -330,12 +297,13 @@ def _pool(part: PoolPart) -> None:
     probe(part, "first", pool.reads == slice(0, 1), what, what)
 
 
-def _block(part: BlockPart) -> None:
-    call = part.calls()[0]
-    call = Call(part.draw(6), Tokens.whole(6), call.way)
+def _block(part: Part) -> None:
+    call = Call(part.draw(6), Tokens.whole(6), part.shown_ways[0])
     for form in forms(part):
-        assert isinstance(form, BlockPart)
         _sublayers(form)
+    alone = part.but(ffn=False)
+    with trying("without a feed-forward network"):
+        part.run(alone.build(), call)
     _norms(part, call)
     _residual(part, call)
     crossing = part.but(cross=True)
@@ -343,44 +311,43 @@ def _block(part: BlockPart) -> None:
     absent, present = f"refuses a cross-attention: {error}", "takes a cross-attention"
     probe(part, "cross", error is None, absent, present)
     if error is None:
-        block = crossing.build()
-        error = refusal(lambda: part.call(block, call), (ValueError,))
+        error = refusal(lambda: part.call(crossing.build(), call), (ValueError,))
         must(error is not None, "a block with cross-attention accepts a call without a memory")
 
 
-def _sublayers(part: BlockPart) -> None:
+def _sublayers(part: Part) -> None:
     """Each sub-layer is called, and is given the layer that it should be."""
-    block, seen = part.build(), list[tuple[nn.Module, LayerContext]]()
-    for module in block.modules():
-        if isinstance(module, Split | PlainFFN):
-            module.register_forward_pre_hook(lambda m, args: seen.append((m, args[1])))
-    call = part.calls()[0].but(cache=KeyValues(), losses=[], index=2, count=5)
+    block, call = part.build(), part.calls()[0].but(cache=KeyValues(), losses=[], index=2, count=5)
     call = call.but(memory_cache=KeyValues()) if part.cross else call
-    part.run(block, call)
     more, keys = call.more, call.context_tokens
+    common = {"losses": more["losses"], "index": 2, "count": 5}
     fields: dict[str, dict[str, Any]] = {
-        "attention": {"cache": more["cache"], "causal": call.way.causal},
-        "feed-forward network": {},
-        "cross-attention": {"cache": more.get("memory_cache"), "context_tokens": keys},
+        "attention": {"cache": more["cache"], "causal": call.way.causal, **common},
+        "feed-forward network": common,
+        "cross-attention": {"cache": more.get("memory_cache"), "context_tokens": keys, **common},
     }
-    layers: dict[str, list[LayerContext]] = {name: [] for name in fields}
-    for module, layer in seen:
+    called = set()
+
+    def look(module: nn.Module, args: Any) -> None:
+        layer = args[1]
         across = layer.context is not None and layer.context is call.context
         name = "cross-attention" if across else "attention"
-        layers["feed-forward network" if isinstance(module, PlainFFN) else name].append(layer)
+        name = "feed-forward network" if isinstance(module, parts.PlainFFN) else name
+        called.add(name)
+        for field, value in fields[name].items():
+            own = getattr(layer, field)
+            must(own is value, f"the {name} is not given `{field}` as it is ({value}): {own}")
+        encoded = layer.position.adds_bias or name != "attention"
+        must(encoded, "the attention is not given the encoding")
+
+    for module in sublayers(block):
+        module.register_forward_pre_hook(look)
+    part.run(block, call)
     for name in fields if part.cross else list(fields)[:2]:
-        must(bool(layers[name]), f"its {name} is not called{' with the memory' * (name[0] == 'c')}")
-        for layer in layers[name]:
-            place = layer.index, layer.count
-            must(place == (2, 5), f"the {name} is given layer {place} instead of (2, 5)")
-            for field, value in {"losses": more["losses"], **fields[name]}.items():
-                given = getattr(layer, field) is value
-                must(given, f"the {name} is not given `{field}` as it is")
-    for layer in layers["attention"]:
-        must(layer.position.adds_bias, "the attention is not given the encoding")
+        must(name in called, f"its {name} is not called{' with the memory' * (name[0] == 'c')}")
 
 
-def _norms(part: BlockPart, call: Call) -> None:
+def _norms(part: Part, call: Call) -> None:
     """No norm serves two inputs, or the block has none at all; what a norm gives is left alone."""
     for form in forms(part):
         made, seen = list[nn.Module](), list[tuple[Any, Tensor]]()
@@ -398,14 +365,14 @@ def _norms(part: BlockPart, call: Call) -> None:
             what = "a norm is called for 2 different inputs in one pass"
             must(one is not other or x.equal(y), f"{what}: norm() gives one for each")
     before = call.x.clone()
-    for place in (PLACE, LAST):
+    for place in (PLACE, parts.LAST):
         bare = part.but(place=place, norm=nn.Identity)
         with torch.no_grad():
             bare.run(bare.build(), call)
         same(call.x, before, "the input after a call of a block without norms")
 
 
-def _residual(part: BlockPart, call: Call) -> None:
+def _residual(part: Part, call: Call) -> None:
     """`residual`: its own input is added, and never dropped; `final_norm`: the output grows."""
     x, bare = call.x, part.but(norm=nn.Identity)
     out = part.run(silent(bare.build(jitter=0)), call).detach()
@@ -419,7 +386,7 @@ def _residual(part: BlockPart, call: Call) -> None:
         likeness = float(nn.functional.cosine_similarity(out.flatten(), x.flatten(), dim=0))
         what = f"the cosine of input and output is {likeness:.3g} where the sub-layers give zeros"
         must(likeness > 0.5, f"declares 'residual', yet the input does not pass: {what}")
-        dropping = silent(bare.build(jitter=0, dropout=DROPOUT)).train()
+        dropping = silent(bare.build(jitter=0, dropout=parts.DROPOUT)).train()
         share = float((part.run(dropping, call) == 0).double().mean())
         what = f"{share:.0%} of the output's entries are dropped where the sub-layers give zeros"
         must(share < 0.05, f"{what}: drop before adding x")
@@ -435,37 +402,37 @@ def _residual(part: BlockPart, call: Call) -> None:
     what, most = "a thousand times the input gives {:.3g} times the output", growth(block)
     must(most < 10 or block.final_norm, f"{what.format(most)}, and final_norm is False")
     # Some arrange first layers otherwise.
-    places = (PLACE, LAST) if part.can("residual") else ()
+    places = (PLACE, parts.LAST) if part.can("residual") else ()
     blocks = [silent(part.but(place=place).build(jitter=0)) for place in places]
     growths = [growth(block) for block in blocks if block.final_norm and block.normed]
     most = max(growths, default=100.0)
     must(most > 10, f"{what.format(most)}: add x itself, not norm(x)")
 
 
-def _differ(part: ModulePart, other: ModulePart) -> bool:
+def _differ(part: Part, other: Part) -> bool:
     """Whether anything that can be seen differs, in any layer; the last one is wider."""
     for index in range(PLACE["layer_count"]):
         place = {**PLACE, "layer_index": index}
         pair = [which.but(place=place) for which in (part, other)]
-        pair = [which.at(*WIDE) for which in pair] if place == LAST else pair
+        pair = [which.at(*WIDE) for which in pair] if place == parts.LAST else pair
         if not all(torch.equal(*both) for both in zip(*map(_seen, pair), strict=False)):
             return True
     return False
 
 
-def _seen(part: ModulePart) -> Iterator[Tensor]:
+def _seen(part: Part) -> Iterator[Tensor]:
     """Weights, and what every call gives: short, tiny, long and large, evaluated and trained."""
-    module = part.build(jitter=0, dropout=DROPOUT)
+    module = part.build(jitter=0, dropout=parts.DROPOUT)
     yield torch.tensor(sum(p.numel() for p in module.parameters()))
     yield from module.state_dict().values()
-    module = part.build(dropout=DROPOUT)
+    module = part.build(dropout=parts.DROPOUT)
     # Below the usual limits of a denominator, and above the usual ones of a gate.
     for length, scale in ((6, 1.0), (6, 1e-9), (6, 1e-13), (150, 1.0), (150, 100.0)):
         for training, call in itertools.product((False, True), part.calls(length=length)):
             torch.manual_seed(part.settings.seed)
             scaled = call.with_inputs(lambda x: scale * x)  # noqa: B023
             yield part.call(module.train(training), scaled).detach()
-    if isinstance(part, EncodingPart):
+    if part.kind == "pe":
         torch.manual_seed(part.settings.seed)
         yield torch.stack([module.encoding.place(torch.arange(150)) for _ in range(8)])
     with contextlib.suppress(CheckSkipped):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import reduce
 from typing import Any, ClassVar, Self
 
@@ -39,7 +39,6 @@ LAST = {**PLACE, "layer_index": PLACE["layer_count"] - 1}
 JITTER, DROPOUT = 0.1, 0.5
 VOCAB, CLASSES = 50, 4
 VOCABULARY = [*SPECIALS, *(f"word{i}" for i in range(VOCAB - len(SPECIALS)))]
-SLOTS = ("rotate", "bias", "content-bias")
 
 
 @dataclass(frozen=True)
@@ -55,6 +54,7 @@ class Way:
 
 
 PLAIN, PADDED = Way("plain"), Way("padded", padded=True)
+CAUSAL = Way("causal", encoded=True, padded=True, causal=True)
 
 
 @dataclass(frozen=True)
@@ -83,29 +83,19 @@ class Call:
         return {n: x for n, x in named.items() if x is not None and x.is_floating_point()}
 
     def map(self, change: Callable[[Tensor], Tensor]) -> Call:
-        """The same call with every tensor changed."""
+        """The same call with every tensor changed: inputs, masks and positions."""
 
-        def changed(tokens: Tokens) -> Tokens:
-            mask = None if tokens.attention_mask is None else change(tokens.attention_mask)
-            return replace(tokens, attention_mask=mask, positions=change(tokens.positions))
+        def changed(value: Any) -> Any:
+            if isinstance(value, Tokens):
+                mask, positions = map(changed, (value.attention_mask, value.positions))
+                return replace(value, attention_mask=mask, positions=positions)
+            return change(value) if isinstance(value, Tensor) else value
 
-        call = replace(self, x=change(self.x), tokens=changed(self.tokens))
-        if self.context is None or self.context_tokens is None:
-            return call
-        context, keys = change(self.context), changed(self.context_tokens)
-        return replace(call, context=context, context_tokens=keys)
-
-    @property
-    def tensors(self) -> list[Tensor]:
-        """Inputs, masks and positions."""
-        tensors: list[Tensor] = []
-        self.map(lambda tensor: tensors.append(tensor) or tensor)  # type: ignore[func-returns-value]
-        return tensors
+        return replace(self, **{f.name: changed(getattr(self, f.name)) for f in fields(self)})
 
     def with_inputs(self, change: Callable[[Tensor], Tensor]) -> Call:
         """The same call with changed inputs."""
-        changed: dict[str, Any] = {name: change(x) for name, x in self.inputs.items()}
-        return replace(self, **changed)
+        return self.map(lambda t: change(t) if t.is_floating_point() else t)
 
     def leaves(self) -> Call:
         """The same call with copies of the inputs, which require gradients."""
@@ -113,9 +103,7 @@ class Call:
 
     def columns(self, rows: slice, **more: Any) -> Call:
         """The call with these positions of L alone."""
-        return replace(
-            self, x=self.x[:, rows], tokens=self.tokens[rows], more={**self.more, **more}
-        )
+        return replace(self.but(**more), x=self.x[:, rows], tokens=self.tokens[rows])
 
     def but(self, **more: Any) -> Call:
         """The call with further fields of the layer's context."""
@@ -123,21 +111,25 @@ class Call:
 
 
 class Part:
-    """Builds one choice as its contract says.
+    """Builds one choice as the contract of its kind says, and calls it where it is a torch module.
 
-    contract: the type that the factory must give. files: the single-file plug-ins in use.
+    contract: the type that the factory must give. dim, heads, hidden, place: what it is built with.
+    ids: whether it takes token ids. per_text: whether it gives one output a text, not one a token.
+    cross: whether a block has a cross-attention. tolerance: of two ways of computing the same.
+    sides: where padding may stand. pads: whether padding never matters. files: the single-file
+    plug-ins in use.
     """
 
     contract: ClassVar[Any] = object
+    dim, heads, hidden, max_length = DIM, HEADS, HIDDEN, MAX_LENGTH
+    place: Mapping[str, int] = PLACE
+    ids, per_text, cross = False, False, False
+    tolerance = EXACT
 
     def __init__(self, choice: Choice, settings: CheckSettings, files: Sequence[str] = ()) -> None:
         self.choice, self.settings, self.files = choice, settings, files
         self.kind, self.can = choice.component.kind, choice.can
-
-    @property
-    def passes(self) -> tuple[str, ...]:
-        """The names of the arguments that the contract passes to the factory."""
-        return PASSED.get(self.kind, ())
+        self.passes = PASSED.get(self.kind, ())  # names of arguments
 
     def make(self, dropout: float = 0.0) -> Any:
         """Call the factory with the contract's arguments."""
@@ -154,21 +146,9 @@ class Part:
         choice = replace(self.choice, given=parameters)
         return self.but(choice=choice, can=choice.can)
 
-
-class ModulePart(Part):
-    """For the kinds whose parts are torch modules.
-
-    dim, heads, hidden, place: what they are built with. ids: whether they take token ids. per_text:
-    whether it gives one output a text, not one a token. tolerance: of two ways of computing the
-    same. sides: where padding may stand. pads: whether padding never matters.
-    """
-
-    dim, heads, hidden = DIM, HEADS, HIDDEN
-    place: Mapping[str, int] = PLACE
-    max_length = MAX_LENGTH
-    ids, per_text, pads = False, False, True
-    tolerance = EXACT
-    sides: tuple[str, ...] = ("right", "left", "inner")
+    def at(self, dim: int, heads: int, hidden: int = HIDDEN) -> Self:
+        """The same for parts of other sizes."""
+        return self.but(dim=dim, heads=heads, hidden=hidden)
 
     @property
     def ways(self) -> Sequence[Way]:
@@ -180,6 +160,36 @@ class ModulePart(Part):
         """The ways that differ in more than padding."""
         return list({(w.encoded, w.causal, w.cross): w for w in self.ways if not w.first}.values())
 
+    @property
+    def sides(self) -> tuple[str, ...]:
+        return ("right", "left", "inner")
+
+    @property
+    def pads(self) -> bool:
+        return True
+
+    @property
+    def quiet(self) -> bool:
+        """Whether training without dropout is deterministic."""
+        return not self.can("random")
+
+    @property
+    def out_dim(self) -> int:
+        """The width of an output."""
+        return self.dim
+
+    def encoding(self, gain: Tensor | float = 1.0) -> PositionalEncoding:
+        """What an encoded call has. gain: a factor of what it does."""
+        return NO_POSITIONS
+
+    def layer(self, call: Call) -> LayerContext:
+        """The context of a call in the layer at ``place``."""
+        across = "memory" if self.kind == "block" else "context"
+        fields: dict[str, Any] = {across: call.context, f"{across}_tokens": call.context_tokens}
+        fields |= {"index": self.place["layer_index"], "count": self.place["layer_count"]}
+        fields["position"] = self.encoding() if call.way.encoded else NO_POSITIONS
+        return LayerContext(call.tokens, **{"causal": call.way.causal, **fields, **call.more})
+
     def call(self, module: Any, call: Call) -> Any:
         """What it gives."""
         return module(call.x, self.layer(call))
@@ -188,37 +198,12 @@ class ModulePart(Part):
         """What it gives, of the contract's shape and finite, with zeros in rows of padding."""
         out: Tensor = self.call(module, call)
         must(isinstance(out, Tensor), f"{call}: gives a {type(out).__name__}, no tensor")
-        has_shape(out, self.shape(call), f"{call}: output")
+        read, (texts, length) = call.more.get("read") or slice(None), call.x.shape[:2]
+        rows = [] if self.per_text else [len(range(length)[read])]
+        has_shape(out, (texts, *rows, self.out_dim), f"{call}: output")
         finite(out, f"{call}: output")
         mask = call.tokens.attention_mask
-        if self.per_text or mask is None:
-            return out
-        return out.masked_fill(~mask[:, call.more.get("read") or slice(None), None], 0)
-
-    def shape(self, call: Call) -> tuple[int, ...]:
-        """The shape of what it gives."""
-        read = call.more.get("read")
-        rows = call.x.shape[1] if read is None else len(range(*read.indices(call.x.shape[1])))
-        return (len(call.x), self.out_dim) if self.per_text else (len(call.x), rows, self.out_dim)
-
-    @property
-    def out_dim(self) -> int:
-        """The width of an output."""
-        return self.dim
-
-    def at(self, dim: int, heads: int, hidden: int = HIDDEN) -> Self:
-        """The same for parts of other sizes."""
-        return self.but(dim=dim, heads=heads, hidden=hidden)
-
-    @property
-    def quiet(self) -> bool:
-        """Whether training without dropout is deterministic."""
-        return not self.can("random")
-
-    def layer(self, call: Call, position: PositionalEncoding = NO_POSITIONS) -> LayerContext:
-        """The context of a call in the layer at ``place``."""
-        place = {"index": self.place["layer_index"], "count": self.place["layer_count"]}
-        return LayerContext(call.tokens, position, causal=call.way.causal, **{**place, **call.more})
+        return out if self.per_text or mask is None else out.masked_fill(~mask[:, read, None], 0)
 
     def build(
         self,
@@ -241,12 +226,10 @@ class ModulePart(Part):
             if not isinstance(made, wanted):
                 named = (f"{kind.__module__}.{kind.__name__}" for kind in (type(made), wanted))
                 raise CheckFailed(f"the factory gives a {', no '.join(named)}")
-            module: nn.Module = made
             if isinstance(made, PositionalEncoding):
-                module = Probe(made, self.dim, self.heads)
-            if jitter:
-                perturb(module, jitter)
-        return module.to(dtype).eval()
+                made = Probe(made, self.dim, self.heads)
+            perturb(made, jitter)
+        return made.to(dtype).eval()
 
     def draw(self, length: int, *, seed: int = 0, texts: int = BATCH) -> Tensor:
         """Texts (B, L, D) in float64, or ids (B, L), the same first ones whatever their number."""
@@ -268,18 +251,20 @@ class ModulePart(Part):
 
         texts: which of the batch; each has the same values whichever are taken.
         """
+
+        def inputs(n: int, way: Way) -> tuple[Tensor, Tokens]:
+            counts = torch.tensor([n, (n + 1) // 2, 1])[texts]
+            mask = torch.arange(n) < counts[:, None] if way.padded else None
+            x = self.draw(n, seed=seed + n)[texts]
+            x = x.to(dtype) if x.is_floating_point() else x
+            return x, Tokens(mask, torch.arange(n), in_order=True)
+
         calls = []
         for way in self.ways:
-            given: list[Any] = []
-            for n in (length, length + 3) if way.cross else (length,):
-                counts = torch.tensor([n, (n + 1) // 2, 1])[texts]
-                mask = torch.arange(n) < counts[:, None] if way.padded else None
-                tokens = Tokens(mask, torch.arange(n), in_order=True)
-                given += [self.draw(n, seed=seed + n)[texts], tokens]
-            first = min(way.first, self.max_length - length)
-            given[1] = replace(given[1], positions=given[1].positions + first)
-            call = Call(given[0], given[1], way, *given[2:])
-            calls.append(call.with_inputs(lambda t: t.to(dtype)))
+            x, tokens = inputs(length, way)
+            positions = tokens.positions + min(way.first, self.max_length - length)
+            context = inputs(length + 3, way) if way.cross else (None, None)
+            calls.append(Call(x, replace(tokens, positions=positions), way, *context))
         return calls
 
     def generator(self, *seeds: int) -> torch.Generator:
@@ -288,7 +273,7 @@ class ModulePart(Part):
         return torch.Generator().manual_seed(number)
 
 
-class AttentionPart(ModulePart):
+class AttentionPart(Part):
     """Builds ``Attention(dim, heads, dropout=…)``."""
 
     contract = Attention
@@ -298,30 +283,23 @@ class AttentionPart(ModulePart):
         return self.choice.build(self.dim, self.heads, dropout=dropout, offered=self.place, **fixed)
 
     @property
-    def pads(self) -> bool:  # type: ignore[override]
-        """Whether it declares so."""
+    def pads(self) -> bool:
         return self.can("padding")
 
     @property
     def ways(self) -> Sequence[Way]:
         """Plain, then with each encoding that it can take, causal, and with a context."""
-        full = Way("encoded", any(map(self.can, SLOTS)), self.pads)
+        encoded = any(map(self.can, ("rotate", "bias", "content-bias")))
+        full = Way("encoded", encoded, self.pads)
         ways = [] if self.can("causal-only") else [PLAIN, full]
         if self.can("causal"):
             ways += [Way("plain causal", causal=True), replace(full, name="causal", causal=True)]
         return [*ways, replace(full, name="cross", cross=True)] if self.can("cross") else ways
 
-    def call(self, module: Any, call: Call, position: PositionalEncoding | None = None) -> Any:
-        """With the reference encoding where the way has one."""
-        if position is None and call.way.encoded:
-            position = self.encoding(module.heads)
-        layer = self.layer(call, position or NO_POSITIONS)
-        layer = replace(layer, context=call.context, context_tokens=call.context_tokens)
-        return module(call.x, layer)
-
-    def encoding(self, heads: int, gain: Tensor | float = 1.0) -> ReferenceEncoding:
+    def encoding(self, gain: Tensor | float = 1.0) -> PositionalEncoding:
         """The reference encoding with every declared slot."""
         kind = ContentBias if self.can("content-bias") else ReferenceEncoding
+        heads = 1 if self.can("one-head") else self.heads
         return kind(self.can("rotate"), self.can("bias"), heads=heads, gain=gain)
 
 
@@ -350,13 +328,13 @@ class Probe(nn.Module):
         return torch.cat([embedded, *(t.transpose(1, 2).flatten(2) for t in turned), out], dim=-1)
 
 
-class EncodingPart(ModulePart):
+class EncodingPart(Part):
     """Builds ``PositionalEncoding(dim=, heads=, head_dim=, max_length=)``; called in a Probe."""
 
     contract = PositionalEncoding
     ways = (
         Way("encoded", True, True),
-        Way("causal", True, True, causal=True),
+        CAUSAL,
         Way("far positions", True, first=MAX_LENGTH),
     )
 
@@ -369,7 +347,7 @@ class EncodingPart(ModulePart):
         return 4 * self.dim
 
 
-class NormPart(ModulePart):
+class NormPart(Part):
     """Builds ``Norm(dim)``, which takes each token by itself."""
 
     contract = nn.Module
@@ -388,20 +366,19 @@ class FFNPart(NormPart):
     """Builds ``FFN(dim, hidden, dropout)``; None is a layer without a feed-forward network."""
 
     contract = nn.Module | None
+    call = Part.call
 
     @property
     def ways(self) -> Sequence[Way]:
         """Plain, padded and, where it reads the past alone, causal."""
-        causal = Way("causal", padded=True, causal=True)
+        causal = replace(CAUSAL, encoded=False)
         return [PLAIN, PADDED, causal] if self.can("causal") else [PLAIN, PADDED]
 
     def make(self, dropout: float = 0.0) -> Any:
         return self.choice.build(self.dim, self.hidden, dropout, offered=self.place)
 
-    call = ModulePart.call
 
-
-class PoolPart(ModulePart):
+class PoolPart(Part):
     """Builds ``Pool(dim)`` and calls it with and without a mask."""
 
     contract = Pool
@@ -434,24 +411,22 @@ class PlainFFN(nn.Module):
         return self.layers(x)
 
 
-class BlockPart(ModulePart):
+class BlockPart(Part):
     """Builds ``Block(attention, ffn, norm, dropout=, cross=)`` from plain parts.
 
-    cross: with a cross-attention. ffn: with a feed-forward network. norm: makes its norms; None:
-    layer norm.
+    ffn: with a feed-forward network. norm: makes its norms; None: layer norm.
     """
 
     contract = Block
-    cross, ffn = False, True
+    ffn = True
     norm: Callable[[], nn.Module] | None = None
 
     @property
     def ways(self) -> Sequence[Way]:
         """Causal or not, with a memory where it has a cross-attention."""
-        causal = Way("causal", True, True, causal=True)
         if self.cross:
-            return [replace(causal, name="cross", cross=True)]
-        return [replace(causal, name="padded", causal=False), causal]
+            return [replace(CAUSAL, name="cross", cross=True)]
+        return [replace(CAUSAL, name="padded", causal=False), CAUSAL]
 
     def make(self, dropout: float = 0.0) -> Any:
         def make_ffn() -> PlainFFN | None:
@@ -471,15 +446,11 @@ class BlockPart(ModulePart):
         calls = super().calls(*args, **options)
         return [*calls, calls[-1].but(read=slice(1, 3))]
 
-    def call(self, module: Any, call: Call) -> Any:
-        """With an encoding that rotates and adds a bias."""
-        position = ReferenceEncoding(rotates=True, biases=True, heads=self.heads)
-        layer = self.layer(call, position)
-        layer = replace(layer, memory=call.context, memory_tokens=call.context_tokens)
-        return module(call.x, layer)
+    def encoding(self, gain: Tensor | float = 1.0) -> PositionalEncoding:
+        return ReferenceEncoding(rotates=True, biases=True, heads=self.heads, gain=gain)
 
 
-class BaselinePart(ModulePart):
+class BaselinePart(Part):
     """Builds ``Baseline(vocab_size=, classes=, sizes=, dropout=)``.
 
     One that learns from texts takes none of these, one that learns from token ids only
@@ -507,7 +478,7 @@ class BaselinePart(ModulePart):
         return module(call.x, call.tokens)
 
 
-PARTS = {
+PARTS: dict[str, type[Part]] = {
     "attention": AttentionPart,
     "pe": EncodingPart,
     "norm": NormPart,
@@ -523,25 +494,18 @@ def part_of(choice: Choice, settings: CheckSettings, files: Sequence[str] = ()) 
     return PARTS.get(choice.component.kind, Part)(choice, settings, files)
 
 
-def of_module(part: Part) -> ModulePart:
-    """The part, which is a torch module; CheckSkipped where it is a baseline that is fitted."""
+def forms(part: Part) -> list[Part]:
+    """The part, and a block also with a cross-attention; CheckSkipped for a fitted baseline."""
     if part.kind == "baseline" and not part.can("tokens"):
         raise CheckSkipped("it is no torch module: it does not declare 'tokens'")
-    assert isinstance(part, ModulePart)
-    return part
-
-
-def forms(part: ModulePart) -> Iterator[ModulePart]:
-    """The part, and a block also with a cross-attention."""
-    yield part
-    if part.kind == "block" and part.can("cross"):
-        yield part.but(cross=True)
+    crosses = part.kind == "block" and part.can("cross")
+    return [part, part.but(cross=True)] if crosses else [part]
 
 
 def perturb(module: nn.Module, size: float = JITTER) -> None:
     """Add noise to every parameter."""
     with torch.no_grad():
-        for parameter in module.parameters():
+        for parameter in module.parameters() if size else ():
             parameter.add_(size * torch.randn(parameter.shape))
 
 
@@ -582,7 +546,7 @@ def parameters_act(
 
 
 def gradients(
-    part: ModulePart, module: nn.Module, call: Call, run: Callable[..., Tensor] | None = None
+    part: Part, module: nn.Module, call: Call, run: Callable[..., Tensor] | None = None
 ) -> dict[str, Tensor]:
     """The output, and the gradients of all inputs and weights by name."""
     call = call.leaves()

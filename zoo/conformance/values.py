@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import traceback
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -15,8 +14,8 @@ from torch.autograd.functional import jacobian
 
 from zoo.components.attention.base import ProjectedAttention
 from zoo.components.attention.projections import CanonicalWeights
-from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import Tokens
+from zoo.conformance import reference
 from zoo.conformance.assertions import (
     close,
     finite,
@@ -29,19 +28,7 @@ from zoo.conformance.assertions import (
 )
 from zoo.conformance.check import check
 from zoo.conformance.models import models_of
-from zoo.conformance.parts import (
-    DIM,
-    HEADS,
-    MODULES,
-    AttentionPart,
-    Call,
-    ModulePart,
-    Part,
-    forms,
-    normal,
-    of_module,
-)
-from zoo.conformance.reference import attention, hidden
+from zoo.conformance.parts import DIM, HEADS, MODULES, Call, Part, forms, gradients, normal
 from zoo.conformance.surroundings import over_queries
 
 # The share of a gradient's norm by which bfloat16 may change it: rounding errors are some 2^-8 a
@@ -56,7 +43,15 @@ TYPES = (
     (torch.bfloat16, True, 2.0**-5),
     (torch.float32, True, GRADIENT_BOUND),
 )
-SCALES = (100.0, 1e-6, 0.0)
+# Inputs at which output and gradients must be finite.
+SCALES: dict[str, Callable[[Tensor], Tensor]] = {
+    "100 times the input": lambda x: 100 * x,
+    "-100 times the input": lambda x: -100 * x,
+    "1e-06 times the input": lambda x: 1e-6 * x,
+    "zeros": torch.zeros_like,
+    "a constant": lambda x: torch.full_like(x, 3.0),
+    "100 times the first token everywhere": lambda x: 100 * x[..., :1, :].expand_as(x),
+}
 OVERFLOWS = "subtract the largest score before exp, or use softmax"
 SHORT, HUNDREDS = 5, 140  # tokens
 # Widths and heads, with the lengths and the factors of the input that the formula is tried at.
@@ -76,28 +71,22 @@ LEAK = 2.0**-4  # sums may be rounded in another order
 @check("values", *MODULES)
 def values(part: Part) -> None:
     """In each type, size and scale it computes what float64 does; an exact part, the formula."""
-    module_part = of_module(part)
-    if isinstance(part, AttentionPart) and (part.can("exact") or part.can("map")):
-        _formula(part)
-    for form in forms(module_part):
+    for form in forms(part):
+        if part.kind == "attention" and (part.can("exact") or part.can("map")):
+            _formula(part)
         _types(form)
-        if part.kind not in ("pe", "baseline"):
-            module = form.build(torch.float32)
-            for scale, call in itertools.product(SCALES, form.calls(torch.float32)):
-                hint = OVERFLOWS if scale > 1 and part.kind == "attention" else ""
-                with hinting(hint):
-                    scaled = call.with_inputs(lambda x: scale * x)  # noqa: B023 - called at once
-                    _stays_finite(form, module, scaled, f"{scale:g} times the input")
-    for model in models_of(module_part) if part.kind != "baseline" else ():
+    for model in models_of(part) if part.kind != "baseline" else ():
         call = model.calls()[0]
         assert call.tokens.attention_mask is not None
         call.tokens.attention_mask[-1] = False
         module = model.build(torch.float32, dropout=0.1).train()
         _stays_finite(model, module, call, "a step of a model, with an empty text")
-    if isinstance(part, AttentionPart):
+    if part.kind == "attention":
         _long(part)
     if part.kind == "norm":
-        _norm(module_part)
+        x = (1000 + normal(part.generator(), 3, LONG, part.dim)).float()
+        actual, expected = part.build(torch.float32)(x), part.build()(x.double())
+        close(actual, expected, "output for numbers near 1000", tolerance=1e-2)
 
 
 def autocast(enabled: bool = True) -> torch.autocast:
@@ -106,7 +95,7 @@ def autocast(enabled: bool = True) -> torch.autocast:
 
 
 def _outcome(
-    part: ModulePart, module: torch.nn.Module, call: Call, *, mixed: bool = False
+    part: Part, module: torch.nn.Module, call: Call, *, mixed: bool = False
 ) -> tuple[Tensor, Tensor]:
     """The output, and its slopes along a direction by all inputs and weights, as one vector.
 
@@ -123,7 +112,7 @@ def _outcome(
     return out.detach(), torch.cat([slope.detach().double().flatten() for slope in slopes])
 
 
-def _types(part: ModulePart) -> None:
+def _types(part: Part) -> None:
     """Float32 and bfloat16 under autocast are near float64; nothing stays of autocast."""
     high, low = part.build(), part.build(torch.float32)
     # Give both the rounded weights, so that only arithmetic differs.
@@ -145,6 +134,9 @@ def _types(part: ModulePart) -> None:
                 finite(actual[1], f"{what}: gradients")
                 _near(actual[1], expected[1], f"{what}: gradients", GRADIENT_BOUND)
         same(part.run(low, call), plain, f"{call}: output without autocast, after a call under it")
+        for name, scale in SCALES.items() if part.kind not in ("pe", "baseline") else ():
+            with hinting(OVERFLOWS if name[:3] == "100" and part.kind == "attention" else ""):
+                _stays_finite(part, low, call.with_inputs(scale), name)
 
 
 def _near(actual: Tensor, expected: Tensor, what: str, bound: float) -> None:
@@ -154,7 +146,7 @@ def _near(actual: Tensor, expected: Tensor, what: str, bound: float) -> None:
     must(off <= bound, f"{what}: off by {off:.3g} of the norm, where {bound:.3g} is allowed")
 
 
-def _stays_finite(part: ModulePart, module: torch.nn.Module, call: Call, what: str) -> None:
+def _stays_finite(part: Part, module: torch.nn.Module, call: Call, what: str) -> None:
     """Output and gradients of a call are finite, under autocast too."""
     for mixed in (False, True):
         of = f"{what}{', under autocast' * mixed}"
@@ -174,36 +166,8 @@ def _torch_can() -> Iterator[None]:
             raise
 
 
-def _norm(part: ModulePart) -> None:
-    """Vectors of a constant, and in float32 a mean a thousand times the deviation."""
-    x = torch.full((1, 2, part.dim), 3.0, dtype=torch.float64)
-    _stays_finite(part, part.build(), Call(x, Tokens.whole(2)), "a constant vector")
-    x = (1000 + normal(part.generator(), 3, LONG, part.dim)).float()
-    actual, expected = part.build(torch.float32)(x), part.build()(x.double())
-    close(actual, expected, "output for numbers near 1000", tolerance=1e-2)
-
-
-def _cases(
-    part: AttentionPart, length: int, *, each: bool
-) -> Iterator[tuple[str, Tensor, LayerContext]]:
-    """Plain, all declared slots at once and, if wanted, each by itself: a name, x and its layer."""
-    slots = ("rotate", "bias", "content-bias", "padding", "causal", "cross")
-    able = set(filter(part.can, slots))
-    uses = {"plain": set(), **{c: {c} for c in sorted(able) if each}, "all slots": able - {"cross"}}
-    if "cross" in able:
-        uses["all slots, cross"] = able
-    for name, used in uses.items():
-        causal = "causal" in used or part.can("causal-only")
-        own = {*used, *(("causal",) if causal else ())}
-        user = part.but(can=own.__contains__)
-        call = user.calls(length=length, texts=slice(2))[-1].leaves()
-        call = replace(call, way=replace(call.way, causal=causal))
-        layer = user.layer(call, user.encoding(part.heads))
-        yield name, call.x, replace(layer, context=call.context, context_tokens=call.context_tokens)
-
-
-def _formula(part: AttentionPart) -> None:
-    """Output, gradients and map are those of softmax(QKᵀ/√d)V in float64, in each declared slot.
+def _formula(part: Part) -> None:
+    """Output, gradients and map are those of softmax(QKᵀ/√d)V in float64, in each way.
 
     The map of an attention that does not declare to be exact is what mixes its values.
     """
@@ -223,50 +187,40 @@ def _formula(part: AttentionPart) -> None:
         if exact:
             must(hasattr(module, "load_canonical"), "an exact attention needs load_canonical()")
             module.load_canonical(weights)
-        sized = sized.but(heads=module.heads)
-        for name, x, layer in _cases(sized, length, each=heads == HEADS):
+        for call in sized.calls(length=length, texts=slice(2)):
+            what = f"{call.way.name}, width {dim}, {heads} heads, {length} tokens"
             for scale in scales if exact else ():
-                what = f"{name}, width {dim}, {heads} heads, lengths {length} and {length + 3}"
-                with hinting(lambda: over_queries(part, module)):  # noqa: B023 - called at once
-                    _exact(module, weights, scale * x.detach(), layer, what)
+                scaled = call.with_inputs(lambda x: scale * x)  # noqa: B023 - called at once
+                with trying(what), hinting(lambda: over_queries(part, module)):  # noqa: B023
+                    _exact(sized, module, scaled, weights, what)
             if part.can("map") and dim == DIM:
-                _map(module, x, layer, weights if exact else None, name)
+                _map(sized, module, call, weights if exact else None)
 
 
-def _exact(
-    module: Any, weights: CanonicalWeights, x: Tensor, layer: LayerContext, what: str
-) -> None:
-    x = x.requires_grad_()
-    with trying(what):
-        out = module(x, layer)
-    expected, kept = attention(weights, module.heads, x, layer)[0], _kept(x, layer)
-    close(out[kept], expected[kept], f"{what}: output")
-    direction = torch.randn(expected[kept].shape, dtype=x.dtype)
-    inputs = {"x": x} if layer.context is None else {"x": x, "context": layer.context}
-    slopes = [
-        torch.autograd.grad(o[kept], list(inputs.values()), direction) for o in (out, expected)
-    ]
-    for of, own, exact in zip(inputs, *slopes, strict=True):
-        close(own, exact, f"{what}: gradient of {of}")
+def _exact(part: Part, module: Any, call: Call, weights: CanonicalWeights, what: str) -> None:
+    def formula(module: Any, call: Call) -> Tensor:
+        out = reference.attention(weights, module.heads, call.x, part.layer(call))[0]
+        mask = call.tokens.attention_mask
+        return out if mask is None else out.masked_fill(~mask[..., None], 0)
+
+    own = gradients(part, module, call)
+    for name, expected in gradients(part, module, call, formula).items():
+        if name.startswith(("output", "gradient of the input")):
+            close(own[name], expected, f"{what}: {name}")
 
 
-def _kept(x: Tensor, layer: LayerContext) -> Tensor:
-    """Which rows of x (B, L) count: those of padding may be anything."""
-    real = layer.tokens.attention_mask
-    return torch.ones(x.shape[:2], dtype=torch.bool) if real is None else real
-
-
-def _map(
-    module: Any, x: Tensor, layer: LayerContext, weights: CanonicalWeights | None, name: str
-) -> None:
+def _map(part: Part, module: Any, call: Call, weights: CanonicalWeights | None) -> None:
     """Hidden keys have none of it; with weights it is the exact one; it mixes the values."""
     must(hasattr(module, "weights"), "an attention with a map needs weights(x, layer)")
-    shown, unseen, kept = module.weights(x, layer), hidden(layer), _kept(x, layer)
+    x, layer, name = call.x, part.layer(call), call.way.name
+    shown, unseen = module.weights(x, layer), reference.hidden(layer)
+    kept = layer.tokens.attention_mask  # rows of padding may be anything
+    kept = torch.ones(x.shape[:2], dtype=torch.bool) if kept is None else kept
     has_shape(shown, (len(x), module.heads, *unseen.shape[2:]), f"{name}: map")
     stray = largest(shown.masked_fill(~(unseen & kept[:, None, :, None]), 0))
     must(stray == 0, f"{name}: a hidden key has a weight of {stray:.3g}")
     if weights is not None:
-        exact = attention(weights, module.heads, x, layer)[1]
+        exact = reference.attention(weights, module.heads, x, layer)[1]
         close(shown.transpose(1, 2)[kept], exact.transpose(1, 2)[kept], f"{name}: map")
     if type(module).forward is ProjectedAttention.forward:
         q, k, v, seen = module.queries_keys_values(x, layer)
@@ -278,7 +232,7 @@ def _map(
         close(mixed[kept], shares[kept], what, tolerance=1e-6)
 
 
-def _long(part: AttentionPart) -> None:
+def _long(part: Part) -> None:
     """Under autocast a long text gives what it does in float32, and what is hidden stays so."""
     module = part.build(torch.float32)
     length = part.max_length if part.can("fixed-length") else LONGER
