@@ -133,22 +133,21 @@ def _set_date(module: types.ModuleType, seconds: int) -> None:
     """Shift the clock, and the date in this module alone: libraries need the real classes."""
     time.time = lambda: _clock() + seconds
 
-    class LaterMoment(datetime.datetime):
-        @classmethod
-        def now(cls, tz: datetime.tzinfo | None = None) -> Any:
-            return datetime.datetime.fromtimestamp(time.time(), tz)
+    def later(kind: Any) -> Any:
+        class Later(kind):  # type: ignore[misc]
+            @classmethod
+            def now(cls, tz: datetime.tzinfo | None = None) -> Any:
+                return kind.fromtimestamp(time.time(), tz)
 
-        @classmethod
-        def today(cls) -> Any:
-            return datetime.datetime.fromtimestamp(time.time())
+            @classmethod
+            def today(cls) -> Any:
+                return kind.fromtimestamp(time.time())
 
-    class LaterDay(datetime.date):
-        @classmethod
-        def today(cls) -> Any:
-            return datetime.date.fromtimestamp(time.time())
+        return Later
 
-    later = types.SimpleNamespace(**{**vars(datetime), "datetime": LaterMoment, "date": LaterDay})
-    instead = {id(datetime): later, id(datetime.datetime): LaterMoment, id(datetime.date): LaterDay}
+    moment, day = later(datetime.datetime), later(datetime.date)
+    names = types.SimpleNamespace(**{**vars(datetime), "datetime": moment, "date": day})
+    instead = {id(datetime): names, id(datetime.datetime): moment, id(datetime.date): day}
     for name, value in list(vars(module).items()):
         if id(value) in instead:
             setattr(module, name, instead[id(value)])

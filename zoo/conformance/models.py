@@ -43,13 +43,12 @@ class ModelPart(Part):
     """A model with a part in all of its layers. pool: of a classifier."""
 
     ids, model, pool = True, CLASSIFIER, "mean"
-    sides: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, part: Part, model: str = CLASSIFIER, **attributes: Any) -> Self:
         """Of this part; CheckSkipped where planning, or the part, refuses the model."""
         own = cls(part.choice, part.settings, part.files).but(model=model, **attributes)
-        own = own.but(per_text=model == CLASSIFIER, sides=part.sides)
+        own.per_text = model == CLASSIFIER
         if reason := own.cell.refusal(SIZES, NEEDS[model]):
             raise CheckSkipped(f"planning allows no model with it: {reason}")
         neighbours = part.can("neighbours") and not part.can("causal")

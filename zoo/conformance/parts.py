@@ -125,6 +125,7 @@ class Part:
     place: Mapping[str, int] = PLACE
     ids, per_text, cross = False, False, False
     tolerance = EXACT
+    sides: tuple[str, ...] = ("right", "left", "inner")
 
     def __init__(self, choice: Choice, settings: CheckSettings, files: Sequence[str] = ()) -> None:
         self.choice, self.settings, self.files = choice, settings, files
@@ -159,10 +160,6 @@ class Part:
     def shown_ways(self) -> list[Way]:
         """The ways that differ in more than padding."""
         return list({(w.encoded, w.causal, w.cross): w for w in self.ways if not w.first}.values())
-
-    @property
-    def sides(self) -> tuple[str, ...]:
-        return ("right", "left", "inner")
 
     @property
     def pads(self) -> bool:

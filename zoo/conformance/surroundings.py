@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -424,18 +424,25 @@ def _few_rows_of_a_model(part: Part) -> None:
 
 def _other_sizes(part: Part) -> None:
     """A text gives the same alone as in a batch where lengths and numbers of texts equal sizes."""
-    for dim, heads, hidden in (*OTHER_SIZES, *drawn_sizes(part)):
-        other = part.at(dim, heads, hidden)
-        try:
-            module = other.build()
-        except ValueError:  # it refuses these sizes
-            continue
+    for other in resized(part, (*OTHER_SIZES, *drawn_sizes(part))):
         for way in other.shown_ways[-3:]:
-            with hinting(f"at width {dim} with {heads} heads"):
-                texts = Texts(other, module, way, (max(3, heads), dim // heads, 1))
-                texts.check(Row("a batch of as many texts as heads", order=(0,) * heads))
+            with hinting(f"at width {other.dim} with {other.heads} heads"):
+                lengths = max(3, other.heads), other.dim // other.heads, 1
+                texts = Texts(other, other.build(), way, lengths)
+                texts.check(Row("a batch of as many texts as heads", order=(0,) * other.heads))
                 if fits(RIGHT, other, way):
                     texts.check(RIGHT)
+
+
+def resized(part: Part, sizes: Iterable[tuple[int, int, int]]) -> Iterator[Part]:
+    """The part at each width, number of heads and hidden width that it does not refuse."""
+    for size in sizes:
+        other = part.at(*size)
+        try:
+            other.build()
+        except ValueError:
+            continue
+        yield other
 
 
 def drawn_sizes(part: Part) -> Iterator[tuple[int, int, int]]:

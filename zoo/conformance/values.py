@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -15,21 +15,12 @@ from torch.autograd.functional import jacobian
 from zoo.components.attention.base import ProjectedAttention
 from zoo.components.attention.projections import CanonicalWeights
 from zoo.components.tokens import Tokens
-from zoo.conformance import reference
-from zoo.conformance.assertions import (
-    close,
-    finite,
-    has_shape,
-    hinting,
-    largest,
-    must,
-    same,
-    trying,
-)
+from zoo.conformance import assertions, reference
+from zoo.conformance.assertions import close, finite, has_shape, hinting, largest, must, trying
 from zoo.conformance.check import check
 from zoo.conformance.models import models_of
 from zoo.conformance.parts import DIM, HEADS, MODULES, Call, Part, forms, gradients, normal
-from zoo.conformance.surroundings import over_queries
+from zoo.conformance.surroundings import drawn_sizes, over_queries, resized
 
 # The share of a gradient's norm by which bfloat16 may change it: rounding errors are some 2^-8 a
 # number, and differences of nearly equal ones lose more.
@@ -71,10 +62,14 @@ LEAK = 2.0**-4  # sums may be rounded in another order
 @check("values", *MODULES)
 def values(part: Part) -> None:
     """In each type, size and scale it computes what float64 does; an exact part, the formula."""
-    for form in forms(part):
-        if part.kind == "attention" and (part.can("exact") or part.can("map")):
-            _formula(part)
-        _types(form)
+    own = forms(part)
+    if part.kind == "attention" and (part.can("exact") or part.can("map")):
+        _formula(part)
+    sizes = drawn_sizes(part) if part.settings.thorough and part.kind != "baseline" else ()
+    for form in own:
+        _types(form, TYPES)
+    for form in resized(part, sizes):
+        _types(form, TYPES[:1])  # gradients of wide parts have few digits in bfloat16
     for model in models_of(part) if part.kind != "baseline" else ():
         call = model.calls()[0]
         assert call.tokens.attention_mask is not None
@@ -112,7 +107,7 @@ def _outcome(
     return out.detach(), torch.cat([slope.detach().double().flatten() for slope in slopes])
 
 
-def _types(part: Part) -> None:
+def _types(part: Part, types: Sequence[tuple[torch.dtype, bool, float]]) -> None:
     """Float32 and bfloat16 under autocast are near float64; nothing stays of autocast."""
     high, low = part.build(), part.build(torch.float32)
     # Give both the rounded weights, so that only arithmetic differs.
@@ -121,7 +116,7 @@ def _types(part: Part) -> None:
             weight.copy_(rounded)
     for call in part.calls(torch.float32):
         plain = part.run(low, call)
-        for dtype, mixed, bound in TYPES:
+        for dtype, mixed, bound in types:
             rounded_call = call.with_inputs(lambda x: x.to(dtype))  # noqa: B023 - called at once
             expected = _outcome(part, high, rounded_call.with_inputs(lambda x: x.double()))
             for out, own in ((plain, torch.float32), (expected[0], torch.float64)):
@@ -133,7 +128,8 @@ def _types(part: Part) -> None:
                 _near(actual[0], expected[0], f"{what}: output", bound)
                 finite(actual[1], f"{what}: gradients")
                 _near(actual[1], expected[1], f"{what}: gradients", GRADIENT_BOUND)
-        same(part.run(low, call), plain, f"{call}: output without autocast, after a call under it")
+        after = f"{call}: output without autocast, after a call under it"
+        assertions.same(part.run(low, call), plain, after)
         for name, scale in SCALES.items() if part.kind not in ("pe", "baseline") else ():
             with hinting(OVERFLOWS if name[:3] == "100" and part.kind == "attention" else ""):
                 _stays_finite(part, low, call.with_inputs(scale), name)
