@@ -24,6 +24,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+import pandas as pd
 import torch
 from torch import nn
 
@@ -45,7 +46,7 @@ Files = str | Path | Sequence[str | Path]
 
 def text() -> str:
     """The whole file, as ruff formats it."""
-    parts = [function(one) for one in (zoo.bench, zoo.build, zoo.load, zoo.train)]
+    parts = [function(one) for one in (zoo.bench, zoo.build, zoo.load, zoo.records, zoo.train)]
     return subprocess.run(
         [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(FILE), "-"],
         input="\n".join([HEAD, *parts]),
@@ -60,13 +61,14 @@ def function(one: Callable[..., Any]) -> str:
     signature = inspect.signature(one)
     lines, star = [], False
     for parameter in signature.parameters.values():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            continue  # a checker would take any misspelt option for one of a plug-in's task
         if parameter.kind is parameter.KEYWORD_ONLY and not star:
             lines.append("    *,")
             star = True
-        stars = "**" if parameter.kind is parameter.VAR_KEYWORD else ""
         given = parameter.default is not parameter.empty
         default = f" = {_literal(parameter.default)}" if given else ""
-        lines.append(f"    {stars}{parameter.name}: {_quoted(parameter.annotation)}{default},")
+        lines.append(f"    {parameter.name}: {_quoted(parameter.annotation)}{default},")
     about = textwrap.indent(inspect.getdoc(one) or "", "    ").strip()
     return "\n".join(
         [

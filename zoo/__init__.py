@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 __version__ = "0.2.0"
 
-if TYPE_CHECKING:
-    from zoo.api import bench, build, train
-    from zoo.errors import ZooError
-    from zoo.inference.saved_model import load
-    from zoo.registry.declarations import hookimpl, part
-
-__all__ = ["ZooError", "__version__", "bench", "build", "hookimpl", "load", "part", "train"]
-
 # Resolved on first use, so that `import zoo` costs nothing and a plug-in's import stays cheap.
+# What checkers and editors know of them is in __init__.pyi.
 _LAZY = {
     "ZooError": "zoo.errors",
     "bench": "zoo.api",
@@ -23,10 +16,11 @@ _LAZY = {
     "hookimpl": "zoo.registry.declarations",
     "load": "zoo.inference.saved_model",
     "part": "zoo.registry.declarations",
+    "records": "zoo.api",
     "train": "zoo.api",
 }
-
 _MODULES = ("sklearn",)  # modules that are offered, imported on first use too
+__all__ = ["__version__", *_LAZY]
 
 
 def __getattr__(name: str) -> Any:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+import pandas as pd
 import torch
 from torch import nn
 
@@ -90,11 +91,11 @@ def bench(
     text_column: str | None = None,
     label_column: str | None = None,
     token_deletion: float | None = None,
+    class_weight: str | None = None,
     masked: float | None = None,
     tokens_column: str | None = None,
     tags_column: str | None = None,
     causal: bool | None = None,
-    **options: Any,
 ) -> BenchResult:
     """Train and measure every combination: the table, the answer, and where everything is.
 
@@ -109,7 +110,7 @@ def bench(
 
     suite: a file of options, or one of the zoo's own; those given here win. seeds: how many, or
     which. on: a registered executor with its parameters, such as
-    ``ray(address='10.0.0.1:6379')``. out: the directory of records and tables, by default one under
+    ``ray(address='10.0.0.1:6379')``. out: the directory of records and report, by default one under
     ``runs``. track: a comma list of trackers, which show every training. plugins: single-file
     plug-ins. progress: True or False; by default bars in a notebook and on a terminal, and nothing
     elsewhere. An object of ``zoo.sweep.progress.Progress`` gets every event, and is closed at the
@@ -207,6 +208,8 @@ def bench(
         default: label]
     token_deletion: Share of tokens deleted from each text in training.  [classify only;
         default: 0.0]
+    class_weight: Weights of the classes in the loss, a comma list in the order of their
+        names; by default all are alike.  [classify only]
     masked: Share of the word pieces that are masked.  [mlm only; default: 0.3]
     tokens_column: Column of the lists of tokens, in files and Hub data; in a CoNLL file its
         number, the first by default.  [tag only; default: tokens]
@@ -241,7 +244,7 @@ def build(
 def load(
     directory: str | Path,
     *,
-    plugins: Sequence[str | Path] = (),
+    plugins: str | Path | Sequence[str | Path] = (),
     device: str | torch.device = "cpu",
     allow_changed: bool = False,
 ) -> TextModel:
@@ -251,6 +254,15 @@ def load(
     gives other outputs than when it was saved, because components have changed. Only code of
     registered components runs. Raises ZooError where the directory holds no intact model, or
     components are missing or have changed.
+    """
+
+def records(
+    directory: str | Path,
+) -> pd.DataFrame:
+    """The trainings that count in the directory of a run: what ``zoo.bench(...).runs`` holds.
+
+    ``records.jsonl`` also has what was tried before, failed and was done again. Raises ZooError
+    where there are no records that can be read.
     """
 
 def train(
@@ -317,11 +329,11 @@ def train(
     text_column: str | None = None,
     label_column: str | None = None,
     token_deletion: float | None = None,
+    class_weight: str | None = None,
     masked: float | None = None,
     tokens_column: str | None = None,
     tags_column: str | None = None,
     causal: bool | None = None,
-    **options: Any,
 ) -> TextModel:
     """Train one model as ``zoo.bench`` trains it, and return it, ready to predict or generate.
 
@@ -413,6 +425,8 @@ def train(
         default: label]
     token_deletion: Share of tokens deleted from each text in training.  [classify only;
         default: 0.0]
+    class_weight: Weights of the classes in the loss, a comma list in the order of their
+        names; by default all are alike.  [classify only]
     masked: Share of the word pieces that are masked.  [mlm only; default: 0.3]
     tokens_column: Column of the lists of tokens, in files and Hub data; in a CoNLL file its
         number, the first by default.  [tag only; default: tokens]

@@ -1,4 +1,4 @@
-"""What ``import zoo`` offers: ``zoo.bench``, ``zoo.train`` and ``zoo.build``."""
+"""What ``import zoo`` offers: ``zoo.bench``, ``zoo.train``, ``zoo.build`` and ``zoo.records``."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from zoo.sweep.run import PreparedRun
 from zoo.tracking import TrackedProgress
 
 if TYPE_CHECKING:
+    import pandas as pd
     from torch import nn
 
     from zoo.models.text_model import TextModel
@@ -63,7 +64,7 @@ def bench(
 
     suite: a file of options, or one of the zoo's own; those given here win. seeds: how many, or
     which. on: a registered executor with its parameters, such as
-    ``ray(address='10.0.0.1:6379')``. out: the directory of records and tables, by default one under
+    ``ray(address='10.0.0.1:6379')``. out: the directory of records and report, by default one under
     ``runs``. track: a comma list of trackers, which show every training. plugins: single-file
     plug-ins. progress: True or False; by default bars in a notebook and on a terminal, and nothing
     elsewhere. An object of ``zoo.sweep.progress.Progress`` gets every event, and is closed at the
@@ -101,19 +102,18 @@ def _bench(
     on: Choice,
     out: Path | None,
 ) -> BenchResult:
-    """Carry out requests that differ in their data, and write the tables.
+    """Carry out requests that differ in their data, and write the report.
 
-    All data are loaded and all plans made before the first training. Tables are written of what has
-    been recorded also where the run is interrupted or fails. name: of a run on several data sets,
+    All data are loaded and all plans made before the first training. Where the run is interrupted
+    or fails, tables are written of what has been recorded. name: of a run on several data sets,
     used for its directory under ``runs``.
     """
     from zoo.report.profile import read_profile
     from zoo.report.run_report import RunReport
-    from zoo.report.write import BenchResult, write_tables
+    from zoo.report.write import BenchResult, write_report, write_tables
 
     metric, several = requests[0].metric, len(requests) > 1
     reports: dict[Path, RunReport] = {}
-
     with open_executor(zoo, on) as executor:
         prepared = [PreparedRun(r, zoo, executor, progress) for r in requests]
         if several:
@@ -137,8 +137,9 @@ def _bench(
             profile = read_profile(directory, metric, reports) if several else None
             if profile:
                 write_tables(profile, directory)
-    report = profile or reports.get(directory) or RunReport([], metric=metric)
-    return BenchResult(report, directory)
+    details = profile or reports.get(directory) or RunReport([], metric=metric)
+    write_report(details, directory)
+    return BenchResult(details, directory)
 
 
 @with_options(without=COMPARING)
@@ -241,6 +242,17 @@ def build(
     return build_plain_encoder(
         _load(plugins).registry, cell, default, known, classes=classes, dropout=dropout, seed=seed
     )
+
+
+def records(directory: str | Path) -> pd.DataFrame:
+    """The trainings that count in the directory of a run: what ``zoo.bench(...).runs`` holds.
+
+    ``records.jsonl`` also has what was tried before, failed and was done again. Raises ZooError
+    where there are no records that can be read.
+    """
+    from zoo.report.write import read_result
+
+    return read_result(Path(directory)).runs
 
 
 def build_requests(

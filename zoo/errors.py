@@ -24,7 +24,7 @@ class DataError(ZooError):
 
 
 class StoppedError(ZooError):
-    """No work can go on here, whatever was asked for; what is finished is kept: exit status 1."""
+    """Work cannot go on, whatever was asked for; what is finished is kept: exit status 1."""
 
 
 class WriteError(StoppedError):

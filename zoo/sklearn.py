@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import pickle
+import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from zoo.data.sources.corpus import is_blank
 from zoo.data.sources.load_data import stored
-from zoo.errors import ZooError
+from zoo.errors import ZooError, listed
 from zoo.files import scratch_directory
 from zoo.inference.train import train
 from zoo.registry import loading
@@ -29,8 +34,9 @@ class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     X is a list, an array or a Series of texts, or has one column of them; y their classes. All of X
     is trained on. The parameters are the options of ``zoo bench`` of the same names; threads 0:
-    every core. plugins: single-file plug-ins. random_state: an int is the seed of ``zoo train``;
-    None draws one.
+    every core. plugins: single-file plug-ins. class_weight: as of scikit-learn's classifiers: None,
+    ``"balanced"`` or a weight for each class. random_state: an int is the seed of ``zoo train``;
+    None draws one. Fits in several threads wait for one another.
 
     classes_: the classes, sorted. model_: the trained ``TextClassifier``, as of ``zoo.load``.
     """
@@ -65,14 +71,15 @@ class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         device: str = "auto",
         precision: str = "auto",
         threads: int = 0,
-        plugins: Sequence[str] = (),
+        plugins: str | Sequence[str] = (),
+        class_weight: Any = None,
         random_state: Any = None,
     ) -> None:
         # Each parameter as it was given, as scikit-learn's get_params expects.
         self.__dict__.update({n: v for n, v in locals().items() if n not in ("self", "__class__")})
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Train on texts and their classes.
+        """Train on texts and their classes; empty texts are left out, with a warning.
 
         Raises InputError for what are no texts or classes, ZooError for parameters that do not fit,
         and ``TrainingFailedError`` where the training diverges or fails.
@@ -80,20 +87,29 @@ class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if y is None:
             raise InputError("ZooClassifier requires y to be passed, but the target y is None")
         y = column_or_1d(y, warn=True)
+        if pd.isna(y).any():
+            raise InputError(f"Input y contains NaN: class {pd.isna(y).argmax() + 1} is missing")
         check_classification_targets(y)
         texts = _texts(X)
         if len(texts) != len(y):
             raise InputError(f"X has {len(texts)} texts, and y {len(y)} classes")
+        empty = np.array([is_blank(text) for text in texts])
+        if empty.any():
+            names = listed(map(str, np.flatnonzero(empty) + 1), 5)
+            warnings.warn(f"left out of X, for it is empty: text {names}", stacklevel=2)
+            texts, y = [text for text in texts if not is_blank(text)], y[~empty]
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
-            raise InputError(
-                f"every text is of one class, {self.classes_[0]}: a classifier needs two classes"
-            )
+            of = f"of one class, {self.classes_[0]}" if len(texts) else "empty"
+            raise InputError(f"every text is {of}: a classifier needs two classes")
         options = self.get_params(deep=False)
         plugins, seed = options.pop("plugins"), options.pop("random_state")
         if not isinstance(seed, int | np.integer):
             seed = check_random_state(seed).randint(2**31)
-        loaded = loading.load(list(plugins))
+        if (weights := options.pop("class_weight")) is not None:
+            weights = compute_class_weight(weights, classes=self.classes_, y=y)
+            options["class_weight"] = ",".join(f"{weight:.17g}" for weight in weights)
+        loaded = loading.load(plugins)
         data = stored(_splits(texts, codes.tolist()), {})
         request = make_request({**options, "data": data, "keep_duplicates": True}, loaded.registry)
         with scratch_directory() as scratch:
@@ -122,6 +138,19 @@ class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         classes: np.ndarray = self.classes_[likeliest]
         return classes
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The model as bytes: its plug-in files must be loaded before its classes are known."""
+        state: dict[str, Any] = super().__getstate__()
+        if "model_" in state:
+            state = {**state, "model_": pickle.dumps(state["model_"])}
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if "model_" in state:
+            loading.load(state["plugins"])
+            state = {**state, "model_": pickle.loads(state["model_"])}
+        super().__setstate__(state)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.string = tags.input_tags.one_d_array = True
@@ -146,8 +175,6 @@ def _texts(X: Any) -> list[str]:
     for number, text in enumerate(texts, start=1):
         if not isinstance(text, str):
             raise InputError(f"text {number} of X is no text but a {type(text).__name__}")
-        if not text.strip():
-            raise InputError(f"text {number} of X is empty")
     return [str(text) for text in texts]
 
 

@@ -99,7 +99,7 @@ table = zoo.bench(
     on="inline",
     out=tempfile.mkdtemp(),
 ).table
-table[["attention", "accuracy_mean", "macro_f1_mean", "params"]].round(3)
+table[["attention", "score", "params"]].round(3)
 
 # %% [markdown]
 # The last row is the baseline, a bag of words. It is on every table, because on topics of news it

@@ -106,7 +106,7 @@ table = zoo.bench(
     on="inline",
     out=tempfile.mkdtemp(),
 ).table
-table[["attention", "pe", "accuracy_mean"]].round(3)
+table[["attention", "pe", "score"]].round(3)
 
 # %% [markdown]
 # Without positions the model guesses among six orders, like the bag of words in the last row. With

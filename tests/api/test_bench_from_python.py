@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from refused import refused
-from small_runs import FAILING, QUICK
+from small_runs import FAILING, MINE, QUICK
 
 import zoo
 from zoo.config.request import load_suite
@@ -31,13 +31,13 @@ def test_lists_become_comma_lists_and_the_table_is_a_data_frame(folder):
         ("naive", "rope"),
         ("naive", "sin"),
     ]
-    assert set(result.report.table.frame["status"]) == {"ok"}
+    assert set(table["status"]) == {"ok"}
     assert "Undecided: " in result.answer
     assert result.answer.endswith("run with --seeds 5.")
     assert result.directory == Path("out")
     assert {record.seed for record in RecordFile(folder / "out").read()} == {0, 3}
     written = pd.read_csv(folder / "out" / "table.csv")
-    assert sorted(written.columns) == sorted(result.report.table.frame.columns)
+    assert table["score"].tolist() == pytest.approx(written["accuracy_mean"].tolist())
     again = zoo.bench("fused,naive", "rope,sin", out=Path("out"), **{**RUN, "seeds": (0, 3)})
     pd.testing.assert_frame_equal(again.table, table)
     assert again.answer == result.answer
@@ -51,7 +51,7 @@ def test_another_task_and_a_suite_by_its_options(folder):
     )
     options = {"seeds": 1, "on": "inline", "device": "cpu", "threads": 1, "out": "out"}
     result = zoo.bench(suite="small.toml", **options)
-    assert "exact_match_mean" in result.table.columns
+    assert result.table["metric"].tolist() == ["exact_match"]
     (record,) = RecordFile(folder / "out").read()
     assert record.config["training"]["schedule"] == "cosine"
     again = zoo.bench(**load_suite("small.toml"), **options)
@@ -82,12 +82,27 @@ def test_a_failure_is_a_row_and_progress_is_told_of_every_job(plugins, folder):
     found = zoo.bench(["fused", "raises"], plugins=plugins, out="out", progress=progress, **RUN)
     status = dict(zip(found.table["attention"], found.table["status"], strict=True))
     assert status == {"fused": "ok", "raises": "crashed"}
-    assert "no such luck" in str(found.report.table.frame["reason"].tolist())
+    assert "no such luck" in str(found.table["reason"].tolist())
+    assert dict(zip(found.runs["row"], found.runs["status"], strict=True)) == {
+        name: row["status"] for name, row in found.table.iterrows()
+    }
     assert progress.phases[0] == ("train", 2)
     assert sum(isinstance(event, Started) for event in progress.events) == 2
     ended = [event.result.status for event in progress.events if isinstance(event, Ended)]
     assert ended == ["ok", "crashed"]
     assert progress.closed == 1
+
+
+def test_a_plug_in_file_that_was_edited_is_trained_again_in_the_same_process(folder):
+    options = {**RUN, "plugins": "mine.py", "out": "out"}
+    losses = []
+    for factor in (1, 2, 1):
+        Path("mine.py").write_text(MINE.format(factor=factor))
+        zoo.bench("mine", **options)
+        records = RecordFile(folder / "out").read()
+        losses.append(records[-1].curve[0]["loss"])
+    assert len(records) == 2, "the first is known"
+    assert losses[0] != losses[1]
 
 
 @pytest.mark.parametrize(

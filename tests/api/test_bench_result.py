@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import random
+import re
 import sys
-from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
+import torch
+from example import run
 from factory import cell, train_record
-from small_runs import CLASSIFY
+from refused import refused
+from small_runs import CLASSIFY, QUICK, Notices
 
 import zoo
 from zoo.report.run_report import RunReport
@@ -27,50 +31,61 @@ def result(tmp_path_factory, corpus) -> BenchResult:
     return zoo.bench(**{**CLASSIFY, **RUN, "data": str(corpus)}, out=out)
 
 
-class Page(HTMLParser):
-    """The texts of a page's cells; its tags must be closed in order."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.cells: list[str] = []
-        self.feed(text)
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: Any) -> None:
-        self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self.open and self.open[-1] in ("td", "th"):
-            self.cells.append(data)
-
-
-def test_the_table_has_what_readers_want_and_the_report_has_everything(result):
-    columns = list(result.table.columns)
-    assert columns[:5] == ["attention", "accuracy_mean", "macro_f1_mean", "seeds", "params"]
-    assert len(columns) <= 10
-    details = result.report.table.frame
+def test_the_table_has_the_same_columns_whatever_the_run(result, tmp_path):
     written = pd.read_csv(result.directory / "table.csv")
-    assert sorted(details.columns) == sorted(written.columns)
-    assert result.table.accuracy_mean.tolist() == pytest.approx(written.accuracy_mean.tolist())
-    # With two seeds there is no interval.
-    assert details[["accuracy_low", "accuracy_high"]].dtypes.tolist() == ["float64"] * 2
-    assert not details.map(lambda value: value is None).any(axis=None)
+    assert result.table.index.tolist() == written.name.tolist()
+    assert result.table.score.tolist() == pytest.approx(written.accuracy_mean.tolist())
+    # With two seeds there is no interval, and no costs were measured.
+    assert result.table[["low", "high", "latency_ms"]].dtypes.tolist() == ["float64"] * 3
+    assert not result.table.map(lambda value: value is None).any(axis=None)
+    data = ["order(train=30,test=6)", "copy(train=30,test=6,longest=4)"]
+    costs = {**QUICK, "phases": "train,cost", "blocks": 2, "on": "inline", "data": data[0]}
+    notices = Notices()
+    measured = zoo.bench(**costs, out=tmp_path / "costs", progress=notices)
+    assert "attention" not in "\n".join(notices.lines), "a notebook shows one table, the result"
+    options = {**QUICK, "on": "inline", "data": data, "vocab_size": 300}
+    several = zoo.bench(**options, out=tmp_path / "several")
+    for other in (measured, several):
+        assert other.table.columns.tolist() == result.table.columns.tolist()
+    assert measured.table.latency_ms.notna().all()
+    assert {*several.table.metric} == {"accuracy", "exact_match"}
+    assert set(several.table.index) == {several.best}
 
 
-def test_it_has_the_answer_and_the_directory(result):
-    report = RunReport(RecordFile(result.directory).read())
-    assert result.answer.splitlines() == report.answer
-    assert list(result.runs.values()) == [result.report]
-    assert result.report.best.cell["attention"] in result.answer
+def test_its_runs_are_the_trainings_that_count(result):
+    """One failed first, and was done again: the file has both, with one key."""
+    file = RecordFile(result.directory)
+    records = file.read()
+    assert len(result.runs) == len(records)
+    failed = records[0].model_copy(update={"status": "lost", "metrics": {}})
+    before = file.path.read_text()
+    file.path.write_text(f"{failed.model_dump_json()}\n{before}")
+    try:
+        pd.testing.assert_frame_equal(zoo.records(result.directory), result.runs)
+    finally:
+        file.path.write_text(before)
+    means = result.runs.groupby("row")[["accuracy", "macro_f1"]].mean()
+    assert means.accuracy.to_dict() == pytest.approx(result.table.score.to_dict())
+    assert sorted(result.runs.seed) == [0, 0, 0, 1, 1]  # the baseline's fit is deterministic
+    assert (result.runs.seconds > 0).all()
+
+
+def test_it_has_the_answer_the_page_and_the_front(result, tmp_path):
+    details = RunReport(RecordFile(result.directory).read())
+    assert result.answer.splitlines() == details.answer
+    assert result.best == details.best.name
+    assert "</html>" in result.report.read_text(encoding="utf-8")
+    assert result.plot("epochs").svg.startswith("<svg")
+    refused("no plot 'front'.*There is: epochs", result.plot, "front")
+    front = BenchResult(RunReport(run(seeds=1)), tmp_path).plot()
+    assert front.name == "pareto-speed"
+    assert front._repr_svg_() == front.svg
 
 
 def test_a_notebook_shows_the_table_the_answer_and_the_place(result):
     shown = result._repr_html_()
-    assert {"attention", "accuracy", "fused", "naive"} <= set(Page(shown).cells)
+    cells = set(re.findall(r"<t[dh]>(.*?)</t[dh]>", shown))
+    assert {"attention", "accuracy", "fused", "naive"} <= cells
     assert all(f"<p>{line}</p>" in shown for line in result.answer.splitlines())
     assert str(result.directory) in shown
     assert str(result.directory) in repr(result)
@@ -82,7 +97,6 @@ def test_names_are_escaped_in_html():
     shown = BenchResult(RunReport(records), Path("a&b"))._repr_html_()
     assert "<script>" not in shown
     assert "a&amp;b" in shown
-    Page(shown)
 
 
 def test_progress_is_drawn_where_it_can_be_read(monkeypatch):
@@ -96,7 +110,10 @@ def test_progress_is_drawn_where_it_can_be_read(monkeypatch):
 
 
 def test_bars_count_jobs_and_say_how_they_ended(small, tmp_path, capsys):
+    states = random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()
     zoo.bench(**{**small, **RUN, "seeds": 1, "epochs": 1}, progress=True, out=tmp_path / "out")
+    after = random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()
+    assert after == states, "the generators are the user's"
     said = capsys.readouterr().err
     assert "3.0/3" in said
     assert "fused+sin" in said

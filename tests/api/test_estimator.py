@@ -7,12 +7,15 @@ words.
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 from typing import Any
 
 import joblib
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from refused import refused
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -21,6 +24,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import estimator_checks_generator
 from sklearn.utils.validation import check_is_fitted, validate_data
+from small_runs import MINE
 
 import zoo
 from zoo.sklearn import ZooClassifier
@@ -104,7 +108,7 @@ def test_probabilities_are_in_the_order_of_the_classes(fitted, documents):
     assert list(fitted.classes_) == ["market", "music", "sport"]
     probabilities = fitted.predict_proba(list(test.text))
     assert probabilities.shape == (len(test), 3)
-    np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-5)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=0, atol=1e-15)
     predicted = [fitted.classes_[row] for row in probabilities.argmax(axis=1)]
     assert predicted == fitted.predict(test[["text"]]).tolist()  # a frame of one column
     assert fitted.score(test.text, test.label) > 0.6  # chance is 1/3
@@ -135,6 +139,61 @@ def test_copies_predict_the_same_and_a_clone_is_not_fitted(fitted, documents, tm
     assert not hasattr(fresh, "model_")
     with pytest.raises(NotFittedError):
         fresh.predict(test.text)
+
+
+def test_one_with_a_plug_in_file_is_opened_in_another_process(tmp_path):
+    plugin = tmp_path / "mine.py"
+    plugin.write_text(MINE.format(factor=2))
+    texts, labels = ["goal", "bank"] * 2, [1, 0] * 2
+    model = ZooClassifier("mine", plugins=str(plugin), **TINY).fit(texts, labels)
+    ZooClassifier("mine", plugins=[plugin], **TINY).fit(texts, labels)  # the same file again
+    (tmp_path / "model.pickle").write_bytes(pickle.dumps(model))
+    script = "import pickle; print(pickle.load(open('model.pickle', 'rb')).predict_proba(['goal']))"
+    process = [sys.executable, "-c", script]
+    shown = subprocess.run(process, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert shown.strip() == str(model.predict_proba(["goal"]))
+
+
+def test_fits_in_threads_are_those_of_their_random_states(documents):
+    train, test = documents
+
+    def fit(seed: int) -> np.ndarray:
+        model = ZooClassifier(**{**TINY, "random_state": seed}).fit(train.text, train.label)
+        return model.predict_proba(test.text)
+
+    torch.manual_seed(7)
+    state = torch.get_rng_state()
+    alone = [fit(seed) for seed in range(3)]
+    together = joblib.Parallel(n_jobs=3, backend="threading")(map(joblib.delayed(fit), range(3)))
+    for one, other in zip(alone, together, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_a_text_without_tokens_is_named_and_left_out_or_gets_the_shares_of_the_classes():
+    texts, labels = ["goal", "", "bank", "goal", "\u200b", "goal"], [1, 0, 0, 1, 0, 1]
+    with pytest.warns(UserWarning, match="empty: text 2 and 5$"):
+        model = ZooClassifier(**TINY).fit(texts, labels)
+    kept = [text for text in texts if text.strip("\u200b")]
+    same = ZooClassifier(**TINY).fit(kept, [1, 0, 1, 1])
+    np.testing.assert_array_equal(model.predict_proba(kept), same.predict_proba(kept))
+    with pytest.warns(UserWarning, match="no tokens in text 2 and 5"):
+        np.testing.assert_array_equal(model.predict_proba(texts)[[1, 4]], [[0.25, 0.75]] * 2)
+
+
+def test_classes_may_weigh_as_in_scikit_learn():
+    """A class of one text of nine weighs as much as that of the eight: as if it were eight."""
+    options = {**TINY, "dropout": 0.0, "epochs": 1, "batch_size": 16, "warmup": 0.0}
+    often, rare = "goal goal goal bank", "bank goal bank goal goal"
+    texts, labels = [often] * 8 + [rare], [1] * 8 + [0]
+    many = ZooClassifier(**options).fit(texts + [rare] * 7, labels + [0] * 7)
+    balanced = ZooClassifier(**options, class_weight="balanced").fit(texts, labels)
+    shares = balanced.predict_proba([often, rare])
+    np.testing.assert_allclose(shares, many.predict_proba([often, rare]), atol=1e-5)
+    by_name = ZooClassifier(**options, class_weight={0: 4.5, 1: 0.5625}).fit(texts, labels)
+    assert by_name.model_.logits(texts).tolist() == balanced.model_.logits(texts).tolist()
+    plain = ZooClassifier(**options).fit(texts, labels)
+    assert plain.predict_proba([rare])[0, 0] < shares[1, 0] - 0.01
 
 
 def test_it_is_the_model_that_zoo_train_gives(documents):
@@ -169,7 +228,9 @@ def test_cross_validation_grid_search_and_a_pipeline(documents):
     ("texts", "labels", "says"),
     [
         (["a b", "c d"], [1, 1], "one class, 1"),
-        (["a b", ""], [0, 1], "text 2 of X is empty"),
+        (["a b", "c d", "e"], np.array([0, np.nan, 1]), "class 2 is missing"),
+        (["a b", "c d", "e"], ["x", "y", None], "class 3 is missing"),
+        (pd.Series(["a b", "c d"]), pd.Series(["x", pd.NA], dtype="string"), "class 2 is missing"),
         (["a b", None], [0, 1], "text 2 of X is no text but a NoneType"),
         ("a b", [0], "one text"),
         ([], [], "no texts"),

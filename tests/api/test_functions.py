@@ -64,7 +64,9 @@ def test_a_function_takes_every_option_of_its_command_by_name(function, command,
 
 def test_the_stub_for_editors_is_up_to_date():
     assert stub.FILE.read_text(encoding="utf-8") == stub.text(), "run: make stub"
-    assert (stub.FILE.parent / "py.typed").exists()
+    root = stub.FILE.parents[1]
+    packages = [stub.FILE.parent, *root.glob("plugins/zoo-*/zoo_*")]
+    assert [package.name for package in packages if not (package / "py.typed").exists()] == []
 
 
 @pytest.mark.slow
@@ -77,15 +79,19 @@ def test_a_type_checker_knows_options_and_results(tmp_path):
         "result = zoo.bench('fused', pe=['rope', 'sin'], dim=32, seeds=3)\n"
         "reveal_type(result.table)\n"
         "zoo.bench(dim='wide')\n"
-        "zoo.train(from_=result, save='model').predict\n"
+        "zoo.train(epoch=3)\n"
+        "zoo.train(from_=result, save='model').predict(['a'])[0].label\n"
+        "zoo.load('model').generate(['a'])\n"
+        "zoo.records(result.directory).groupby('row')\n"
     )
     cache = Path(zoo.__file__).parents[1] / ".mypy_cache"
     # With the options of any other run of mypy, so that they use one another's cache.
-    out, _, _ = api.run([str(script), "--cache-dir", str(cache)])
-    shown, *_ = (line for line in out.splitlines() if script.name in line)
+    out, _, _ = api.run([str(script), "--strict", "--cache-dir", str(cache)])
+    shown, *errors = (line for line in out.splitlines() if script.name in line)
     assert "pandas" in shown
-    assert 'Argument "dim" to "bench" has incompatible type "str"' in out
-    assert "seeds" not in out
+    wrong, unknown = (line for line in errors if " error: " in line)
+    assert 'Argument "dim" to "bench" has incompatible type "str"' in wrong
+    assert 'Unexpected keyword argument "epoch" for "train"' in unknown
 
 
 SIZES = {"dim": 16, "heads": 2, "ffn_dim": 32, "layers": 2, "vocab_size": 50}

@@ -98,6 +98,10 @@ def test_version(said):
             "--help lists them; no option '--epoch'; did you mean --epochs?",
         ),
         (["bench", "--set", "dim=0,heads=x,lr=0"], "zoo bench: error: no option '--set lr'; it is"),
+        (
+            ["bench", "--max-length", "8,16", "--phases", "cost", "--quiet"],
+            "zoo bench: error: several --max-length: one task, and no --track, --quiet or --wide",
+        ),
     ],
 )
 def test_a_wrong_word_is_one_line_with_the_nearest_right_one(arguments, line, refused_command):

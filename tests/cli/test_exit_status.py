@@ -53,7 +53,7 @@ def test_a_failed_training_exits_1_and_debug_prints_its_traceback(folder, said):
     assert "Traceback" not in said(*words, status=1).err
     printed = said("--debug", *words, status=1).err
     assert 'raise RuntimeError("no such luck")' in printed
-    assert printed.splitlines()[-1].startswith("zoo train: crashed: ")
+    assert printed.splitlines()[-1].startswith("zoo train: error: crashed: ")
     assert not (folder / "model").exists()
 
 

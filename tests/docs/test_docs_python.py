@@ -37,7 +37,7 @@ def test_the_page_works_as_it_is_written(tmp_path, monkeypatch, capsys):
     said = capsys.readouterr().out
     assert names["result"].answer in said
     assert str(names["result"].directory) in said
-    assert names["final"].card.cell == names["result"].report.best.name
+    assert names["final"].card.cell == names["result"].best
     assert (tmp_path / "final" / "model.safetensors").is_file()
     assert names["vectors"].shape == (1, 3, 64)
     assert names["estimator"].predict(["goal"])[0] in WORDS

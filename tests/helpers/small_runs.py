@@ -81,6 +81,18 @@ QUICK = {
 }
 # Of a process, in which no plug-ins are but the zoo's own, installed or only on the path.
 ENV = os.environ | {"PYTHONPATH": str(Path(zoo_package.__file__).parents[1]), "ZOO_PLUGINS": ""}
+MINE = '''
+from zoo import part
+from zoo.components.attention.fused import Fused
+
+
+@part("attention", "mine")
+class Mine(Fused):
+    """Another name."""
+
+    def attend(self, q, k, v, mask, bias, **how):
+        return super().attend(q, k, {factor} * v, mask, bias, **how)
+'''
 FAILING = Path(__file__).with_name("failing.py")
 WORDS = {
     "sport": "goal match team coach league striker cup season".split(),

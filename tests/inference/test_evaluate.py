@@ -55,19 +55,6 @@ def test_an_evaluation_is_of_the_split_that_is_asked_for(trained, corpus, said):
         assert len(lines) == 5
 
 
-def test_the_texts_of_mistakes_are_cut_to_a_line_and_json_has_all_of_them(
-    trained, tmp_path, said, answer
-):
-    long = "goal match team " * 60
-    data = write_csv(tmp_path / "long.csv", [[long, "music"], [f"one {long}", "music"]])
-    command = ["evaluate", trained, "--data", data, "--split", "all"]
-    lines = said(*command).out.splitlines()
-    assert max(map(len, lines)) <= 100
-    assert [line[-1] for line in lines[-2:]] == ["…", "…"]
-    texts = [mistake["text"] for mistake in answer(*command)["mistakes"]]
-    assert sorted(text.strip() for text in texts) == [long.strip(), f"one {long}".strip()]
-
-
 def test_a_warning_says_where_a_model_was_trained_on_what_it_is_scored_on(
     trained, copied, corpus, said
 ):

@@ -97,6 +97,24 @@ def test_notes_say_which_texts_the_model_cannot_read_in_full(trained, said):
     ]
 
 
+@pytest.mark.parametrize("how", ["words", "file"])
+def test_an_empty_text_is_named_and_gets_the_shares_of_the_classes(how, trained, tmp_path, said):
+    """24 of 72 training texts are of each class."""
+    texts = ["a goal", "", "the bank", " \u200b", "a song"]
+    (tmp_path / "lines.txt").write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+    words = texts if how == "words" else ["--input", tmp_path / "lines.txt"]
+    printed = said("predict", trained, *words, "--json")
+    answers = [json.loads(line) for line in printed.out.splitlines()]
+    assert [answer["empty"] for answer in answers] == [False, True, False, True, False]
+    for answer in (answers[1], answers[3]):
+        assert list(answer["probabilities"].values()) == pytest.approx([1 / 3] * 3)
+    alone = said("predict", trained, *texts[::2], "--json").out.splitlines()
+    assert [answer["label"] for answer in answers[::2]] == [json.loads(a)["label"] for a in alone]
+    assert printed.err.splitlines() == [
+        "note: no tokens in text 2 and 4: the answer is how common each class was in training"
+    ]
+
+
 def test_tokens_beyond_the_models_length_change_nothing(model):
     words = ["goal"] * 23  # and [CLS]
     read, longer = model.predict([" ".join(words), " ".join([*words, "album", "song"])])
@@ -107,14 +125,10 @@ def test_tokens_beyond_the_models_length_change_nothing(model):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([""], "text 1 is empty"),
-        (["good", " \t"], "text 2 is empty"),
-        (["\u200b"], "text 1 is empty"),
         (["\udc80"], "is not UTF-8"),
         (["text", "--input", "lines.txt"], "use one of the two"),
         (["text", "--text-column", "x"], "or how it is read: use one of the two"),
         (["--input", "nowhere.txt"], "nowhere.txt cannot be read: No such file"),
-        (["--input", "."], "nothing.txt: 'text' is empty"),
         (["--input", "nothing.txt"], "nothing.txt is empty: it has no rows"),
         (["--input", "rows.csv", "--text-column", "boddy"], "did you mean 'body'?"),
         (["text", "--device", "tpu"], "'--device': 'tpu' is not one of"),

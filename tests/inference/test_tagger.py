@@ -73,8 +73,8 @@ def test_tokens_beyond_its_length_are_not_tagged(tagger):
     assert found.cut == 16
 
 
-@pytest.mark.parametrize("text", ["", "  ", [], ["Anna", ""], ["\ud800"], [3]])
-def test_what_has_no_tokens_is_refused(tagger, text):
+@pytest.mark.parametrize("text", [None, ["Anna", ""], ["\ud800"], [3]])
+def test_what_is_no_text_is_refused(tagger, text):
     refused(r"text 2\b", tagger.predict, ["Anna left", text])
 
 
@@ -184,6 +184,15 @@ def test_its_attention_map_has_a_row_for_each_token(tagger):
     assert found.weights.shape == (2, 2, 3, 3)
     assert found.weights.sum(axis=-1) == pytest.approx(1.0, abs=1e-5)
     assert (found.unknown, attention_map(tagger, "%").unknown) == (0, 1)
+
+
+def test_a_text_without_tokens_has_no_tags_and_is_named(tagger):
+    with pytest.warns(UserWarning, match="no tokens in text 2 and 3: there is no tag$"):
+        full, blank, none = tagger.predict(["Anna left", " ", []])
+    assert (blank.tokens, blank.tags, none.tags) == ([], [], [])
+    assert none.distribution.shape == (0, len(tagger.labels))
+    (alone,) = tagger.predict(["Anna left"])
+    assert alone.tags == full.tags
 
 
 def test_a_mistake_is_shown_among_its_neighbours(saved, tmp_path, answer):

@@ -110,7 +110,7 @@ def test_training_that_fails_ends_in_one_line_and_saves_nothing(tmp_path, corpus
     saved = ["--data", str(corpus), "--save", str(tmp_path / "model")]
     assert main(["train", *TINY, *arguments, *saved]) == 1
     last = capsys.readouterr().err.splitlines()[-1]
-    assert last.startswith("zoo train: diverged: ")
+    assert last.startswith("zoo train: error: diverged: ")
     assert not (tmp_path / "model").exists()
 
 

@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from zoo.cli.options import (
-    SEED,
-    load_zoo,
-    plugin_option,
-    print_json,
-    print_traceback,
-    terminal_width,
-)
+from zoo.cli.options import SEED, load_zoo, plugin_option, print_json, terminal_width
 from zoo.cli.request_options import ON, SUITE, TRACK, RequestCommand
 from zoo.config.request import COMPARING
 from zoo.errors import ZooError
@@ -75,7 +68,7 @@ def bench(
     zoo bench --task lm --data book.txt
     """
     from zoo import api
-    from zoo.report.write import answer_text, report_data, report_text, write_report
+    from zoo.report.write import answer_text, report_data, report_text
     from zoo.sweep.progress import Progress, Shown
     from zoo.sweep.records import REUSABLE
 
@@ -88,21 +81,21 @@ def bench(
         _print_plans(requests, zoo, as_json=as_json)
         return 0
     if requests[0].lengths:
-        if track or len(requests) > 1:
-            raise ZooError("several --max-length: one task, and no --track")
+        if track or quiet or wide or len(requests) > 1:
+            raise ZooError("several --max-length: one task, and no --track, --quiet or --wide")
         return _measure_lengths(requests[0], zoo, on, Path(out or "runs/lengths"), as_json)
     progress = Progress() if quiet else Shown(sys.stderr)
     result = api.bench(**options, on=on, out=out, track=track, progress=progress)
-    report = result.report
+    report = result.details
     if as_json:
         print_json(report_data(report, result.directory))
     elif quiet:
         click.echo(answer_text(report))
     else:
         click.echo(report_text(report, None if wide else terminal_width()))
-    records = [record for run in result.runs.values() for record in run.records]
+    records = [record for run in result.data_sets.values() for record in run.records]
     failed = _print_failed([r for r in records if r.status not in REUSABLE])
-    click.echo(f"Report: {write_report(report, result.directory)}", err=as_json)
+    click.echo(f"Report: {result.report}", err=as_json)
     return 1 if failed else 0
 
 
@@ -133,7 +126,7 @@ def bench(
     help="Train on every split, the one that would be scored included.",
 )
 @TRACK
-def train(**options: Any) -> int:
+def train(**options: Any) -> None:
     """Train one model and save it, with all that is needed to load it.
 
     \b
@@ -141,40 +134,32 @@ def train(**options: Any) -> int:
     zoo predict model "the striker scored twice"
     zoo train --task lm --data book.txt --save writer
     zoo generate writer --prompt "It was"
-    zoo train --init encoder --data newswire --save model
+    zoo train --init pretrain --data newswire --save model
     zoo train --from runs/classify-bbc-news-1a2b3c4d --save final
 
     It is the model that 'zoo bench' scores for the same options and seed. Options of a suite that
     are about comparing several models (seeds, baselines, costs) are ignored.
     """
     from zoo import api
-    from zoo.inference.train import TrainingFailedError
     from zoo.sweep.progress import Shown
 
     load_zoo()  # what is wrong with a plug-in is said
-    try:
-        card = api.train(**options, progress=Shown(sys.stderr)).card
-    except TrainingFailedError as error:
-        print_traceback("training", error.traceback)
-        click.echo(f"zoo train: {error}", err=True)
-        return 1
+    card = api.train(**options, progress=Shown(sys.stderr)).card
     score = f"trained on all the data of {card.data['name']}, nothing is left to score it"
     if card.metrics["scored"]:
         scores = (f"{m.label} {m.format(card.metrics[m.name])}" for m in card.metric_descriptions)
         score = f"{', '.join(scores)} on the {card.metrics['scored']} split of {card.data['name']}"
-    cost = (
-        f"{card.metrics['params']:,} parameters, trained in {card.metrics['train_seconds']:.1f} s"
-    )
+    cost = "{params:,} parameters, trained in {train_seconds:.1f} s".format(**card.metrics)
     click.echo(f"{card.cell}, seed {card.seed}: {score}; {cost}")
     click.echo(f"Model: {options['save']}")
-    return 0
 
 
 def _print_failed(records: Sequence[Record]) -> bool:
     """With ``zoo --debug``, print the tracebacks; whether there is a record that failed."""
-    for record in records:
+    debug = click.get_current_context().find_root().params.get("debug")
+    for record in records if debug else ():
         seed = "" if record.seed is None else f" seed {record.seed}"
-        print_traceback(f"{record.name}{seed}, {record.status}", record.traceback)
+        click.echo(f"\n{record.name}{seed}, {record.status}:\n{record.traceback}", err=True)
     return bool(records)
 
 
@@ -206,9 +191,7 @@ def _print_plans(requests: Sequence[Request], zoo: Zoo, *, as_json: bool) -> Non
 
     plans = [(request, make_plan(request, zoo.registry)) for request in requests]
     if as_json:
-        print_json(
-            [{"data": r.data, "task": r.task, "rows": _plan_rows(plan)} for r, plan in plans]
-        )
+        print_json([{"data": r.data, "task": r.task, "rows": _plan_rows(p)} for r, p in plans])
         return
     for request, plan in plans:
         rows = _plan_rows(plan)

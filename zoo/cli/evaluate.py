@@ -18,10 +18,8 @@ if TYPE_CHECKING:
     from zoo.inference.attention_map import AttentionMap
 
 WORST = 5  # mistakes that are printed; --json has all
-LINE = 100  # characters of a line of mistakes in a pipe; --json has the whole texts
 SCORES = ("precision", "recall", "f1")
-MATRIX = 12  # tokens; a wider matrix does not fit a terminal
-MOST = 3  # tokens named instead of a whole row
+MOST = 3  # tokens to which a token attends most, of those of a whole row
 
 
 @click.command(cls=RequestCommand, offers=lambda o: o.data and o.name != "keep_duplicates")
@@ -87,7 +85,7 @@ def evaluate(saved: SavedModel, data: str, split: str, as_json: bool, **reading:
         click.echo(f"\nThe worst of {counted(len(scores.mistakes), 'mistake')}\n")
         names = ("label", "predicted", "probability", "text")
         rows = [[f"{m[n]:.3f}" if n == "probability" else m[n] for n in names] for m in mistakes]
-        print_table(rows, ["true", "predicted", "p(true)", "text"], cut=3, piped=LINE)
+        print_table(rows, ["true", "predicted", "p(true)", "text"], cut=3)
     limits(scores.cut, scores.unknown, model.max_length)
 
 
@@ -103,9 +101,9 @@ def attend(saved: SavedModel, text: str, out: str | None, as_json: bool) -> None
     zoo attend model "can you can that"
     zoo attend model "can you can that" --out means.png
 
-    Rows are queries, columns are keys; rows sum to one. The predicted class stands above them.
-    Layers whose attention gives no weights are left out. --json has every head, all else the mean
-    over heads.
+    For each token, those that it attends to most, by the mean over heads; the predicted class
+    stands above them. The picture has all weights, --json those of every head. Layers whose
+    attention gives none are left out.
     """
     if out is not None:
         if Path(out).suffix.lower() != ".png":
@@ -133,16 +131,10 @@ def attend(saved: SavedModel, text: str, out: str | None, as_json: bool) -> None
 
 
 def _print_map(shown: AttentionMap) -> None:
-    tokens, wide = shown.tokens, len(shown.tokens) > MATRIX
     for layer, weights in shown.means.items():
         click.echo(f"\nlayer {layer}, mean over heads")
-        rows, header = [], ["", *tokens]
-        if wide:
-            header = ["token", f"attends most to ({MOST} of {len(tokens)})"]
-        for token, row in zip(tokens, weights, strict=True):
-            cells = [f"{weight:.2f}" for weight in row]
-            if wide:
-                most = row.argsort()[::-1][:MOST]
-                cells = [", ".join(f"{tokens[i]} {cells[i]}" for i in most)]
-            rows.append([token, *cells])
-        print_table(rows, header)
+        rows = []
+        for token, row in zip(shown.tokens, weights, strict=True):
+            most = row.argsort()[::-1][:MOST]
+            rows.append([token, ", ".join(f"{shown.tokens[i]} {row[i]:.2f}" for i in most)])
+        print_table(rows, ["token", f"attends most to ({MOST} of {len(rows)})"])

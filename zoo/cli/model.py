@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,8 @@ from zoo.cli.request_options import field_options
 from zoo.config.reading import Reading
 from zoo.errors import ZooError
 from zoo.registry import Registry
+
+Read = Callable[[Sequence[str]], list[Any]]  # the texts to read, of those on the command line
 
 
 @dataclass(frozen=True)
@@ -31,16 +33,15 @@ class SavedModel:
         """ZooError where the model's task does not offer this command, or cannot be had."""
         from zoo.inference.saved_model import read
 
-        directory = Path(self.directory)
-        card = read(directory)  # before torch is imported, which takes seconds
+        card = read(Path(self.directory))  # before torch is imported, which takes seconds
         try:
             task = card.find_task(self.registry)
         except ZooError as error:
-            raise ZooError(f"{directory}: {error}") from error
+            raise ZooError(f"{self.directory}: {error}") from error
         if command not in task.commands:
             offered = ", ".join(f"zoo {name}" for name in task.commands) or "Transformers (zoo-hf)"
             raise ZooError(
-                f"{directory} holds {task.model_name}, which zoo {command} does not take; "
+                f"{self.directory} holds {task.model_name}, which zoo {command} does not take; "
                 f"it is for {offered}"
             )
 
@@ -89,46 +90,12 @@ def model_options(command: Callable[..., Any]) -> Any:
     )(with_model)
 
 
-@dataclass(frozen=True)
-class Source:
-    """Where texts come from, as a command line gives it. what: the name of one text.
+def source_options(what: str, *, may_be_empty: bool = False) -> Callable[[Any], Any]:
+    """Add ``--input``, ``--text-column``, and how a file is read.
 
-    reading: options of how the file is read.
-    """
-
-    file: str | None
-    reading: Mapping[str, Any]
-    what: str
-
-    def texts(self, given: Sequence[str]) -> list[Any]:
-        """The texts given, or those of the file; stdin where it is a pipe and nothing is given.
-
-        Notices go to stderr. Raises ZooError for a file without any text, and one that cannot be
-        read.
-        """
-        from zoo.config.request import validated
-        from zoo.data.sources.row_reader import UnlabelledTexts
-        from zoo.data.sources.tables import PIPE
-
-        reader = validated(UnlabelledTexts, self.reading)
-        if given:
-            if self.file is not None or self.reading:
-                raise ZooError(
-                    f"{self.what}s on the command line and --input, or how it is read: use one of "
-                    "the two"
-                )
-            return list(given)
-        if self.file is None and sys.stdin.isatty():
-            raise ZooError(f"no {self.what}: give one, or --input FILE, or a pipe")
-        examples, notices = reader.examples(Path(self.file or PIPE).expanduser())
-        notes(notices)
-        return list(examples.texts)
-
-
-def source_options(what: str) -> Callable[[Any], Any]:
-    """Add ``--input``, ``--text-column``, and how a file is read; the command gets a ``Source``.
-
-    what: the name of one text.
+    what: the name of one text. The command gets ``read``: a function of the texts on the command
+    line, which gives them, or those of the file, or of stdin where it is a pipe. It says notices on
+    stderr, and raises ZooError for a file without any text or that cannot be read.
     """
 
     def add(command: Callable[..., Any]) -> Any:
@@ -136,7 +103,27 @@ def source_options(what: str) -> Callable[[Any], Any]:
         def with_source(source: str | None, **rest: Any) -> Any:
             values = {n: rest.pop(n) for n in (*Reading.model_fields, "text_column")}
             reading = {n: value for n, value in values.items() if value is not None}
-            return command(source=Source(source, reading, what), **rest)
+
+            def read(given: Sequence[str]) -> list[Any]:
+                from zoo.config.request import validated
+                from zoo.data.sources.row_reader import UnlabelledTexts
+                from zoo.data.sources.tables import PIPE
+
+                reader = validated(UnlabelledTexts, {**reading, "empty_texts": may_be_empty})
+                if given and (source is not None or reading):
+                    raise ZooError(
+                        f"{what}s on the command line and --input, or how it is read: use one of "
+                        "the two"
+                    )
+                if given:
+                    return list(given)
+                if source is None and sys.stdin.isatty():
+                    raise ZooError(f"no {what}: give one, or --input FILE, or a pipe")
+                examples, notices = reader.examples(Path(source or PIPE).expanduser())
+                notes(notices)
+                return list(examples.texts)
+
+            return command(read=read, **rest)
 
         return several(
             click.option(

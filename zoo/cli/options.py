@@ -59,13 +59,6 @@ def load_zoo(plugins: Sequence[str] = ()) -> Zoo:
     return loaded
 
 
-def print_traceback(name: str, traceback: str) -> None:
-    """With ``zoo --debug``, print the traceback of work that failed; name: which work."""
-    debug = click.get_current_context().find_root().params.get("debug")
-    if debug and traceback:
-        click.echo(f"\n{name}:\n{traceback.rstrip()}", err=True)
-
-
 def print_json(value: object, **settings: Any) -> None:
     """Print a value as JSON; settings: of json.dumps."""
     usual = {"indent": 2, "ensure_ascii": False, "allow_nan": False}
@@ -78,20 +71,15 @@ def terminal_width() -> int | None:
 
 
 def print_table(
-    rows: Sequence[Sequence[str]],
-    header: Sequence[str],
-    *,
-    cut: int | None = None,
-    piped: int | None = None,
+    rows: Sequence[Sequence[str]], header: Sequence[str], *, cut: int | None = None
 ) -> None:
     """Print rows under a header, one line each.
 
-    cut: the column that is cut on a terminal too narrow for the table. piped: characters of a line
-    in a pipe; None: nothing is cut there.
+    cut: the column that is cut on a terminal too narrow for the table.
     """
     table = [[printable(cell) for cell in row] for row in (header, *rows)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    if cut is not None and (columns := terminal_width() or piped):
+    if cut is not None and (columns := terminal_width()):
         spare = columns - sum(widths) - 2 * (len(widths) - 1)
         widths[cut] = max(len(header[cut]), widths[cut] + min(0, spare))
         for row in table:

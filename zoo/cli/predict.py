@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import click
 
-from zoo.cli.model import SavedModel, Source, limits, model_options, source_options
+from zoo.cli.model import Read, SavedModel, limits, model_options, notes, source_options
 from zoo.cli.options import SEED, json_option, print_json, print_table
 from zoo.errors import ZooError
 
 
 @click.command()
-@source_options("text")
+@source_options("text", may_be_empty=True)
 @model_options
 @click.argument("texts", metavar="[TEXT]...", nargs=-1)
 @click.option(
@@ -24,7 +24,7 @@ from zoo.errors import ZooError
     is_flag=True,
     help="Print a line of JSON for every text, with the probability of every class or tag.",
 )
-def predict(saved: SavedModel, texts: tuple[str, ...], source: Source, as_json: bool) -> None:
+def predict(saved: SavedModel, texts: tuple[str, ...], read: Read, as_json: bool) -> None:
     """Print what the model predicts for every text: the class, or a tag for each token.
 
     \b
@@ -34,20 +34,20 @@ def predict(saved: SavedModel, texts: tuple[str, ...], source: Source, as_json: 
     cat lines.txt | zoo predict model
     zoo predict tagger --input sentences.conll
 
-    A text that is longer than the model is cut, as in training, and words may be unknown to the
-    model: a note says so. For a tagger a file that ends in .conll holds a token in the first
-    column of every line (in .conllu the second), and a blank line between two texts.
+    A text that is longer than the model is cut, as in training, words may be unknown to the model,
+    and a text may be empty: notes say so. For a tagger a file that ends in .conll holds a token in
+    the first column of every line (in .conllu the second), and a blank line between two texts.
     """
-    from zoo.data.sources.tables import CONLL_ONLY, data_suffix
-
-    wanted = source.texts(texts)
+    wanted = read(texts)
     model = saved.open("predict")
 
     from zoo.models.text_model import TextTagger
 
-    if data_suffix(Path(source.file or "")) in CONLL_ONLY and not isinstance(model, TextTagger):
-        raise ZooError(f"--input {source.file}: CoNLL columns are for a model of tags")
-    answers = model.predict(wanted)
+    if isinstance(wanted[0], list) and not isinstance(model, TextTagger):
+        raise ZooError("--input: CoNLL columns are for a model of tags")
+    with warnings.catch_warnings(record=True) as caught:
+        answers = model.predict(wanted)
+    notes([str(warning.message) for warning in caught])
     if as_json:
         for answer in answers:
             about = {name: value for name, value in vars(answer).items() if name != "distribution"}
@@ -62,10 +62,8 @@ def predict(saved: SavedModel, texts: tuple[str, ...], source: Source, as_json: 
 
 def _print_labels(answers: Sequence[Any]) -> None:
     """A line for every text."""
-    rows = []
-    for answer in answers:
-        share = "" if answer.probability is None else f"{answer.probability:.3f}"
-        rows.append([answer.label, share, answer.text])
+    shares = ("" if a.probability is None else f"{a.probability:.3f}" for a in answers)
+    rows = [[a.label, share, a.text] for a, share in zip(answers, shares, strict=True)]
     print_table(rows, ["label", "probability", "text"])
 
 
@@ -114,7 +112,7 @@ def _print_tags(answers: Sequence[Any]) -> None:
 def generate(
     saved: SavedModel,
     prompts: tuple[str, ...],
-    source: Source,
+    read: Read,
     seed: int | None,
     as_json: bool,
     **options: Any,
@@ -131,7 +129,7 @@ def generate(
     """
     if seed is not None and options["temperature"] is None:
         raise ZooError("--seed is for sampling: give --temperature as well")
-    wanted = source.texts(prompts)
+    wanted = read(prompts)
     model = saved.open("generate")
     for text in list(model.generate(wanted, seed=seed or 0, **options)):
         if as_json:

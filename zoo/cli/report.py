@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -17,70 +17,38 @@ from zoo.cli.options import (
 )
 from zoo.errors import ZooError, counted
 
-if TYPE_CHECKING:
-    from zoo.report.profile import Profile
-    from zoo.report.run_report import RunReport
-
 
 @click.command()
-@click.argument(
-    "directories", metavar="DIR [DIR…]", nargs=-1, required=True, type=click.Path(path_type=Path)
-)
-@click.option(
-    "--reference", metavar="ROW", default="", help="The row others are compared with: fused+sin."
-)
+@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--reference", metavar="ROW", default="", help="Compare rows with this: fused+sin.")
 @metric_option
-@click.option(
-    "--tables", "tables_only", is_flag=True, help="Write only the tables: no plots, no page."
-)
-@click.option(
-    "--wide", is_flag=True, help="Print all columns, also those that do not fit the terminal."
-)
+@click.option("--tables", is_flag=True, help="Write only the tables: no plots, no page.")
+@click.option("--wide", is_flag=True, help="Print all columns.")
 @json_option
 def report(
-    directories: tuple[Path, ...],
-    reference: str,
-    metric: str,
-    tables_only: bool,
-    wide: bool,
-    as_json: bool,
+    directory: Path, reference: str, metric: str, tables: bool, wide: bool, as_json: bool
 ) -> None:
     """Make tables, plots and a page from the records in DIR, and print the table.
 
     Written into DIR: report.html, one page that needs no network; plots/ as PNG and SVG; and
-    table.md, table.csv and table.tex (booktabs). The same records give the same bytes. Each of
-    several DIRs gets its own report.
+    table.md, table.csv and table.tex (booktabs). The same records give the same bytes.
 
     \b
     zoo report runs/bbc-news-1a2b3c4d
-    zoo report runs/grid runs/tuned --tables
+    zoo report runs/grid --reference fused+sin --tables
     """
     from zoo.config.places import refuse_unwritable
-    from zoo.report.profile import read_profile
-    from zoo.report.run_report import RunReport
-    from zoo.report.write import report_data, report_text, write_report, write_tables
-    from zoo.sweep.records import read_run
+    from zoo.report import write
 
-    for place in filter(Path.is_dir, directories):
-        refuse_unwritable(place)
-    runs: list[tuple[Path, RunReport | Profile]] = [
-        (place, read_profile(place, metric) or RunReport(read_run(place), reference, metric))
-        for place in directories
-    ]
-    if reference and (profiles := [str(p) for p, run in runs if not isinstance(run, RunReport)]):
-        raise ZooError(f"--reference: for one run, and {profiles[0]} holds several data sets")
-    data: list[dict[str, Any]] = []
-    for number, (directory, run) in enumerate(runs):
-        written = write_tables(run, directory) if tables_only else write_report(run, directory)
-        if as_json:
-            data.append(report_data(run, directory))
-            continue
-        if len(runs) > 1:
-            click.echo(f"{'' if number == 0 else chr(10)}{directory}\n")
-        click.echo(report_text(run, None if wide else terminal_width()))
-        click.echo(f"Report: {written}")
+    if directory.is_dir():
+        refuse_unwritable(directory)
+    run = write.read_result(directory, reference, metric).details
+    written = (write.write_tables if tables else write.write_report)(run, directory)
     if as_json:
-        print_json(data)
+        print_json(write.report_data(run, directory))
+        return
+    click.echo(write.report_text(run, None if wide else terminal_width()))
+    click.echo(f"Report: {written}")
 
 
 @click.command()

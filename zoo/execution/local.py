@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import random
 import time
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -16,6 +17,8 @@ from dataclasses import dataclass, replace
 from multiprocessing import connection
 from pathlib import Path
 from typing import Any, cast
+
+import numpy as np
 
 from zoo.errors import StoppedError, ZooError
 from zoo.execution.base import (
@@ -73,13 +76,20 @@ class InlineExecutor(Executor):
                     continue
                 import torch
 
-                # The threads that a process of ``local`` would have, which decide the bits.
-                before = torch.get_num_threads()
-                try:
-                    with use_threads(limits.threads):
-                        yield from _run_here(job, limits, artifacts)
-                finally:
-                    torch.set_num_threads(before)
+                from zoo.models.seeding import GENERATOR
+
+                gpus = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()
+                with GENERATOR, torch.random.fork_rng(gpus):
+                    # The threads that a process of ``local`` would have, which decide the bits.
+                    before = torch.get_num_threads()
+                    states = random.getstate(), np.random.get_state()
+                    try:
+                        with use_threads(limits.threads):
+                            yield from _run_here(job, limits, artifacts)
+                    finally:
+                        torch.set_num_threads(before)
+                        random.setstate(states[0])
+                        np.random.set_state(states[1])
 
     def default_limits(self, asked: Limits, trainings: int = 1) -> Limits:
         """As on ``local``, one after another. Raises ZooError for what takes other processes."""

@@ -64,10 +64,10 @@ class Card(BaseModel):
     model_type: by it Transformers finds the classes of the plug-in zoo-hf. parts: for each axis the
     components of its pattern, each as ``distribution:name(param=value)``. versions: of the
     distributions that these and the task are from. labels: names of the classes, where the task has
-    classes. files: SHA-256 of the weights and the tokenizer. data, metrics, metric_descriptions: as
-    in the training's record; a model of all the data has no score among its metrics, and
-    ``scored`` there is empty. key: of the training's record in a bench. command: trains and scores
-    this model again.
+    classes. class_shares: of each among the training texts, where a text has one class. files:
+    SHA-256 of the weights and the tokenizer. data, metrics, metric_descriptions: as in the
+    training's record; a model of all the data has no score among its metrics, and ``scored`` there
+    is empty. key: of the training's record in a bench. command: trains and scores this model again.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
@@ -82,6 +82,7 @@ class Card(BaseModel):
     parts: dict[str, list[str]]
     versions: dict[str, str]
     labels: list[str]
+    class_shares: tuple[float, ...] = ()
     vocab_size: PositiveInt
     sizes: Sizes
     training: Training
@@ -134,21 +135,16 @@ class Card(BaseModel):
         except ZooError as error:
             raise self._missing(error) from error
 
-    def changed(self, cell: Cell) -> str:
-        """The distributions of the cell that have another version here, in words."""
-        here = versions_of(cell.choices)
-        return ", ".join(
-            f"{name} {version}, here {here[name]}"
-            for name, version in self.versions.items()
-            if here.get(name, version) != version
-        )
+    @property
+    def distributions(self) -> str:
+        """The distributions that it was trained with, in words."""
+        return ", ".join(f"{name} {version}" for name, version in self.versions.items())
 
     def _missing(self, error: ZooError) -> ZooError:
         """What is missing, and what has it."""
-        had = ", ".join(f"{name} {version}" for name, version in self.versions.items())
         return ZooError(
-            f"{error}; it was trained with {had}: install what is missing, or name a plug-in file "
-            "with --plugin (plugins=[...])"
+            f"{error}; it was trained with {self.distributions}: install what is missing, or name "
+            "a plug-in file with --plugin (plugins=[...])"
         )
 
 
@@ -243,7 +239,7 @@ def read(directory: Path) -> Card:
 def load(
     directory: str | Path,
     *,
-    plugins: Sequence[str | Path] = (),
+    plugins: str | Path | Sequence[str | Path] = (),
     device: str | torch.device = "cpu",
     allow_changed: bool = False,
 ) -> TextModel:
@@ -279,11 +275,9 @@ def load_from(
         tokenizer = Tokenizer.from_file(str(directory / TOKENIZER))
         saved = card.sample_outputs.model_dump()
         if not allow_changed and not same_outputs(model, setup.task.sample_scores, saved):
-            changed = card.changed(cell)
             raise ZooError(
-                "gives other outputs here than when it was saved"
-                f"{changed and f' (changed since: {changed})'}; it was trained with encoder-zoo "
-                f"{card.zoo}; --allow-changed (allow_changed=True) loads it anyway"
+                "gives other outputs here than when it was saved; it was trained with "
+                f"{card.distributions}; --allow-changed (allow_changed=True) loads it anyway"
             )
         text_model = setup.task.text_model(setup, model, tokenizer)
     except ZooError as error:

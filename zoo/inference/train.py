@@ -5,15 +5,17 @@ Torch is imported only to load the model back.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from zoo.config.request import PARTS, Request, validated
 from zoo.config.row_names import find_cell
 from zoo.config.settings import Execution, flag
-from zoo.errors import ZooError, listed
+from zoo.errors import StoppedError, ZooError, listed
 from zoo.execution.base import WEIGHTS, Job, Result, TrainJob
 from zoo.files import scratch_directory
 from zoo.inference.saved_model import (
@@ -42,12 +44,12 @@ if TYPE_CHECKING:
     from zoo.models.text_model import TextModel
 
 
-class TrainingFailedError(Exception):
+class TrainingFailedError(StoppedError):
     """The training itself failed: out of memory, diverged, crashed, too slow."""
 
     def __init__(self, result: Result) -> None:
         super().__init__(f"{result.status}: {result.reason}")
-        self.traceback = result.traceback
+        self.add_note(result.traceback)
 
 
 def train(
@@ -137,6 +139,11 @@ def _card(run: PreparedRun, job: TrainJob, result: Result) -> Card:
     assert run.loaded is not None
     encoded = run.loaded.encoded
     cell = Cell.resolve(registry, job.model)
+    columns = encoded.split(*(encoded.splits if job.all_data else ["train"])).columns
+    shares: Iterable[float] = ()
+    if encoded.label_names and "labels" in columns:
+        counts = np.bincount(columns["labels"], minlength=len(encoded.label_names))
+        shares = counts / counts.sum()
     return Card(
         task=request.task,
         task_options=request.recorded_options,
@@ -144,6 +151,7 @@ def _card(run: PreparedRun, job: TrainJob, result: Result) -> Card:
         parts={axis: list(map(full_name, parts)) for axis, parts in cell.axes.items()},
         versions=versions_of((registry.choose("task", request.task), *cell.choices)),
         labels=encoded.label_names,
+        class_shares=tuple(shares),
         vocab_size=encoded.vocab_size,
         sizes=request.sizes,
         training=job.setup.training,

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import threading
 from collections.abc import Iterator
 
 import torch
+
+# Whoever seeds torch's generator waits for others: all threads of a process share it.
+GENERATOR = threading.RLock()
 
 
 def derive(seed: int, part: str) -> int:
@@ -21,7 +25,7 @@ def seeded(seed: int, part: str) -> Iterator[None]:
 
     So exchanging one component leaves the initial weights of all the others as they were.
     """
-    with torch.random.fork_rng(devices=[]):
+    with GENERATOR, torch.random.fork_rng(devices=[]):
         # Not torch.manual_seed, which also seeds the generators of all GPUs.
         torch.default_generator.manual_seed(derive(seed, part))
         yield

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -24,8 +25,8 @@ from zoo.data.encoding import (
     join_pieces,
     pieces_of,
 )
-from zoo.data.sources.corpus import check_text, check_tokens
-from zoo.errors import ZooError
+from zoo.data.sources.corpus import check_string, check_text, check_tokens, is_blank
+from zoo.errors import ZooError, listed
 from zoo.models.architectures import EncoderDecoder, evaluating
 from zoo.models.decoding import Decoding, generate, transduce
 
@@ -62,9 +63,22 @@ class TextModel(nn.Module):
         logits: Tensor = self.model(*args, **options)
         return logits
 
+    def predict(self, texts: Iterable[Any], batch_size: int = BATCH_SIZE) -> list[Any]:
+        """An answer to every text, in their order: a ``Prediction`` or a ``TaggedText``.
+
+        Raises ZooError for what is no text, and where the model's task has no such answers.
+        """
+        raise ZooError(f"a {type(self).__name__} predicts no classes and no tags")
+
+    def generate(self, *args: Any, **options: Any) -> Iterator[GeneratedText]:
+        """A new text for every prompt: see ``TextGenerator``. ZooError where the task has none."""
+        raise ZooError(f"a {type(self).__name__} generates no texts")
+
 
 class TextReader(TextModel, ABC):
-    """A model that answers each text by itself."""
+    """A model that answers each text by itself. no_tokens: its answer to an empty one, in words."""
+
+    no_tokens: ClassVar[str] = "there is no answer"
 
     @abstractmethod
     def answered(self, texts: Sequence[Any], first: int) -> Iterable[Any]:
@@ -74,23 +88,32 @@ class TextReader(TextModel, ABC):
         """
 
     def predict(self, texts: Iterable[Any], batch_size: int = BATCH_SIZE) -> list[Any]:
-        """An answer to every text, in their order; ZooError for one that cannot be read."""
         if isinstance(texts, str):
             raise ZooError("predict takes a list of texts, not one text")
         texts, answers = list(texts), list[Any]()
         with evaluating(self):
             for start in range(0, len(texts), batch_size):
                 answers += self.answered(texts[start : start + batch_size], start + 1)
+        empty = [str(n) for n, each in enumerate(answers, 1) if getattr(each, "empty", False)]
+        if empty:
+            warnings.warn(f"no tokens in text {listed(empty, 5)}: {self.no_tokens}", stacklevel=2)
         return answers
 
     def encode(self, texts: Sequence[str], first: int = 1) -> list[Encoding]:
         """The tokens of each text, not cut; ZooError for an empty one, numbered from ``first``."""
-        for number, text in enumerate(texts, start=first):
-            check_text(f"text {number}", text)
-        encodings: list[Encoding] = self.tokenizer.encode_batch(list(texts))
+        encodings = self.encode_any(texts, first)
         for number, encoding in enumerate(encodings, start=first):
             if len(encoding.ids) < 2:
                 raise ZooError(f"text {number} is empty")
+        return encodings
+
+    def encode_any(self, texts: Sequence[str], first: int) -> list[Encoding]:
+        """The same, with empty texts as well."""
+        for number, text in enumerate(texts, start=first):
+            check_string(f"text {number}", text)
+        # Of what nobody sees, the word pieces of invisible characters would be left.
+        seen = ["" if is_blank(text) else text for text in texts]
+        encodings: list[Encoding] = self.tokenizer.encode_batch(seen)
         return encodings
 
 
@@ -100,7 +123,7 @@ class Prediction:
 
     probability: of the label; None where the task has none. probabilities: of every class, in the
     model's order. cut: how many tokens were beyond the model's length; unknown: how many of those
-    read are not in its vocabulary.
+    read are not in its vocabulary. empty: whether the text has no tokens.
     """
 
     text: str
@@ -109,19 +132,27 @@ class Prediction:
     probabilities: dict[str, float] = field(default_factory=dict)
     cut: int = 0
     unknown: int = 0
+    empty: bool = False
 
 
 class TextClassifier(TextReader):
-    """Texts to classes; model: a Classifier, with logits (B, classes)."""
+    """Texts to classes; model: a Classifier, with logits (B, classes).
+
+    A text without tokens gets the shares of the classes among the training texts.
+    """
+
+    no_tokens = "the answer is how common each class was in training"
 
     def answered(self, texts: Sequence[str], first: int) -> Iterator[Prediction]:
-        """The likeliest class of each text, and the probability of every class."""
-        whole = [encoding.ids for encoding in self.encode(texts, first)]
+        """The likeliest class of each text, and the probability of every class in float64."""
+        whole = [encoding.ids for encoding in self.encode_any(texts, first)]
         read = [ids[: self.max_length] for ids in whole]
-        scores = self(*padded(read, self.device)).float().softmax(dim=-1)
+        scores = self(*padded(read, self.device)).cpu().double().softmax(dim=-1)
         if scores.isnan().any():
             raise ZooError("the model gives no number for a text: its weights are broken")
         for text, ids, shown, shares in zip(texts, whole, read, scores.tolist(), strict=True):
+            if empty := len(ids) < 2:
+                shares = self.class_shares
             yield Prediction(
                 text,
                 self.labels[shares.index(max(shares))],
@@ -129,7 +160,15 @@ class TextClassifier(TextReader):
                 dict(zip(self.labels, shares, strict=True)),
                 cut=len(ids) - len(shown),
                 unknown=shown.count(self.unknown_id),
+                empty=empty,
             )
+
+    @property
+    def class_shares(self) -> list[float]:
+        """The share of each class among the training texts; ZooError where it is not known."""
+        if not (self.card and self.card.class_shares):
+            raise ZooError("a text is empty, and this model does not say how common each class was")
+        return list(self.card.class_shares)
 
     def logits(self, texts: Sequence[str]) -> Tensor:
         """Logits (texts, classes) of all texts in one batch, without dropout."""
@@ -155,6 +194,11 @@ class TaggedText:
     unknown: int
     distribution: np.ndarray = field(compare=False, repr=False)
 
+    @property
+    def empty(self) -> bool:
+        """Whether the text has no tokens."""
+        return not self.tokens
+
 
 class TextTagger(TextReader):
     """Texts to the tags of their tokens; model: a Tagger, with logits (B, L, tags).
@@ -163,15 +207,19 @@ class TextTagger(TextReader):
     are.
     """
 
+    no_tokens = "there is no tag"
+
     def answered(self, texts: Sequence[str | Sequence[str]], first: int) -> Iterator[TaggedText]:
         """The tags of each text."""
         tokenized = self.tokenized(texts, first)
         pieces = pieces_of(self.tokenizer, itertools.chain.from_iterable(tokenized))
         read = [join_pieces(tokens, pieces, self.max_length) for tokens in tokenized]
-        logits = self(*padded([ids for ids, _ in read], self.device)).float()
+        # A text without tokens has a place in the batch, and no tags in the answer.
+        ids = [ids or [self.unknown_id] for ids, _ in read]
+        logits = self(*padded(ids, self.device)).float()
         distribution = logits.softmax(dim=-1).cpu()
         for tokens, (_, firsts), shares in zip(tokenized, read, distribution, strict=True):
-            own = shares[torch.tensor(firsts)]
+            own = shares[torch.tensor(firsts, dtype=torch.long)]
             best = own.max(dim=-1)
             shown = tokens[: len(firsts)]
             yield TaggedText(
@@ -184,23 +232,29 @@ class TextTagger(TextReader):
             )
 
     def tokenized(self, texts: Sequence[str | Sequence[str]], first: int) -> list[list[str]]:
-        """The tokens of each text; ZooError where it has none."""
+        """The tokens of each text; ZooError for what is no text."""
         tokenized = []
         for number, text in enumerate(texts, start=first):
-            if isinstance(text, str):
-                check_text(f"text {number}", text)
-                parts = self.tokenizer.pre_tokenizer.pre_tokenize_str(text)
-                tokens = [text[start:end] for _, (start, end) in parts]
-            else:
+            if isinstance(text, Iterable) and not isinstance(text, str):
                 tokens = list(text)
-            check_tokens(f"text {number}", tokens, tokens)
+                if tokens:
+                    check_tokens(f"text {number}", tokens, tokens)
+            else:
+                check_string(f"text {number}", text)
+                seen = "" if is_blank(text) else text
+                parts = self.tokenizer.pre_tokenizer.pre_tokenize_str(seen)
+                tokens = [text[start:end] for _, (start, end) in parts]
             tokenized.append(tokens)
         return tokenized
 
     def encode(self, texts: Sequence[str | Sequence[str]], first: int = 1) -> list[Encoding]:
         """The word pieces of each text, not cut; ZooError for an empty one."""
+        tokenized = self.tokenized(texts, first)
+        for number, tokens in enumerate(tokenized, start=first):
+            if not tokens:
+                raise ZooError(f"text {number} is empty")
         encodings: list[Encoding] = self.tokenizer.encode_batch(
-            self.tokenized(texts, first), is_pretokenized=True, add_special_tokens=False
+            tokenized, is_pretokenized=True, add_special_tokens=False
         )
         return encodings
 

@@ -15,6 +15,7 @@ import os
 import pkgutil
 import re
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
@@ -31,6 +32,7 @@ from zoo.registry.kinds import COMMAND
 
 DEFAULT_PLUGINS = ("zoo.components", "zoo.data", "zoo.tasks", "zoo.execution", "zoo.cli")
 GROUP = "zoo"
+_STDOUT = threading.RLock()  # sys.stdout is of all threads
 
 
 @dataclass(frozen=True)
@@ -69,14 +71,15 @@ class Zoo:
         ]
 
 
-def load(files: Sequence[str | Path] = (), selection: str | None = None) -> Zoo:
+def load(files: str | Path | Sequence[str | Path] = (), selection: str | None = None) -> Zoo:
     """Load the built-ins, every installed plug-in that is on, and the files.
 
-    files: single Python files with parts. selection: names of the plug-ins, or of their
+    files: one or several Python files with parts. selection: names of the plug-ins, or of their
     distributions, that are on, with commas between; empty: none; by default what ``ZOO_PLUGINS``
     says, and all where it is not set. Raises ZooError for a name that is not installed and for a
     file that cannot be used.
     """
+    files = [files] if isinstance(files, str | Path) else files
     registry = built_ins()
     rows = [PluginRow(name, BUILT_IN, __version__) for name in DEFAULT_PLUGINS]
     plugins = {entry: _owner(entry) for entry in _installed()}
@@ -200,14 +203,19 @@ def _load_file(registry: Registry, path: Path) -> PluginRow:
 
 
 def _import_file(path: Path, digest: str) -> str:
-    """Import a single file under a module name that no other file has, and return the name.
+    """Import a single file under a module name that no other content has, and return the name.
 
-    The module is in ``sys.modules``, so that its classes can be pickled. Raises PluginError.
+    The module is in ``sys.modules``, and the same content is imported once, so that its classes can
+    be pickled. Raises PluginError.
     """
     name = re.sub(r"\W", "_", f"zoo_plugin_{path.stem}_{digest}")
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise PluginError("it is no Python file (its name must end in .py)")
+    if module := sys.modules.get(name):
+        if not os.path.exists(str(module.__file__)):
+            module.__spec__ = spec  # hashes are of the file that is there
+        return name
     sys.modules[name] = importlib.util.module_from_spec(spec)
     try:
         with _plugin_errors():
@@ -225,7 +233,7 @@ def _plugin_errors() -> Iterator[None]:
     It may even call sys.exit, and stdout may be somebody's JSON. KeyboardInterrupt passes.
     """
     try:
-        with contextlib.redirect_stdout(io.StringIO()):
+        with _STDOUT, contextlib.redirect_stdout(io.StringIO()):
             yield
     except (KeyboardInterrupt, PluginError):
         raise

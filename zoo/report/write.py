@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pandas as pd
 
+from zoo.errors import ZooError, nearest
 from zoo.files import replacing
-from zoo.report.profile import Profile
+from zoo.report.profile import Profile, read_profile
 from zoo.report.run_report import RunReport
 from zoo.report.tables.text import bullets, line
-from zoo.sweep.records import Record
+from zoo.sweep.records import Record, read_run
 
 if TYPE_CHECKING:
     from zoo.report.plots.plot import Plot
@@ -22,47 +23,124 @@ if TYPE_CHECKING:
 PLOTS = "plots"  # the folder in a run's directory
 NAMES = ("pareto-speed", "pareto-memory", "epochs")  # of plots
 PAGE = "report.html"
+# Of a BenchResult's table, after the choice on each axis.
+COLUMNS = (
+    *("data", "baseline", "metric", "score", "low", "high", "rank", "seeds", "params"),
+    *("train_tokens_per_s", "train_ratio", "infer_tokens_per_s", "infer_ratio", "latency_ms"),
+    *("peak_memory_mib", "status", "reason"),
+)
 Report: TypeAlias = RunReport | Profile
 
 
 @dataclass(frozen=True, repr=False)
 class BenchResult:
-    """The outcome of a run. report: everything that is known. directory: of records and tables."""
+    """The outcome of a run. details: everything that is known. directory: of all that is written.
 
-    report: Report
+    ``table``, ``runs`` and ``best`` call a row by its whole name.
+    """
+
+    details: Report
     directory: Path
 
     @property
-    def runs(self) -> dict[str, RunReport]:
-        """The report of each data set, by its name."""
-        if isinstance(self.report, Profile):
-            return {data.name: data.run for data in self.report.data_sets}
-        return {str(self.report.typical.config["data"]["name"]): self.report}
+    def report(self) -> Path:
+        """The page that a browser shows."""
+        return self.directory / PAGE
+
+    @property
+    def data_sets(self) -> dict[str, RunReport]:
+        """What is known of each data set, by its name."""
+        if isinstance(self.details, Profile):
+            return {data.name: data.run for data in self.details.data_sets}
+        return {str(r.config["data"]["name"]): self.details for r in self.details.records[-1:]}
 
     @property
     def table(self) -> pd.DataFrame:
-        """A line for each row in the columns that a reader sees; what is unknown is NaN.
+        """A line for each row on each data set, in the same columns whatever the run.
 
-        ``report.table.frame`` has every column. Of several data sets: for each row on each of them.
+        score, with the ends of its 95% interval, is of the ``metric`` that ranks rows. What is
+        unknown is NaN.
         """
-        if isinstance(self.report, Profile):
-            return self.report.table
-        return self.report.table.frame[[column.key for column in self.report.table.readable]]
+        lines, axes = list[dict[str, Any]](), dict[str, None]()
+        for data, run in self.data_sets.items():
+            axes |= dict.fromkeys(run.axis_names)
+            key = run.metric.name
+            ends = {"score": f"{key}_mean", "low": f"{key}_low", "high": f"{key}_high"}
+            for values in run.lines:
+                scores = {name: values[column] for name, column in ends.items()}
+                lines.append({**values, **scores, "data": data, "metric": key})
+        frame = pd.DataFrame(lines, columns=["name", *axes, *COLUMNS]).set_index("name")
+        return frame.astype({name: "float" for name in frame if frame[name].isna().all()})
+
+    @property
+    def runs(self) -> pd.DataFrame:
+        """A line for each training that counts: row, seed, every score, and seconds.
+
+        A training that was repeated is there once, as it ended last, and a deterministic fit is
+        there once, whatever the seeds.
+        """
+        lines = []
+        for data, run in self.data_sets.items():
+            for row in run.rows:
+                records = {r.key: r for r in [*row.failed, *row.trained.values()]}
+                lines += [
+                    {
+                        "data": data,
+                        "row": row.name,
+                        "seed": record.seed,
+                        **{m.name: record.metrics.get(m.name) for m in run.metrics},
+                        "seconds": record.metrics.get("train_seconds"),
+                        "status": record.status,
+                    }
+                    for record in records.values()
+                    if record.seed is not None
+                ]
+        return pd.DataFrame(lines)
+
+    @property
+    def best(self) -> str | None:
+        """The row that the answer calls the best, on several data sets the one over all of them."""
+        if isinstance(self.details, Profile):
+            return next(iter(self.details.names), None)
+        return self.details.best.name if self.details.best else None
 
     @property
     def answer(self) -> str:
         """What the table says, in at most four lines."""
-        return "\n".join(self.report.answer)
+        return "\n".join(self.details.answer)
+
+    def plot(self, name: str = "") -> Plot:
+        """A picture, which a notebook shows: by default the front of score and speed.
+
+        name: of another one of the page. Raises ZooError for one that the records do not give.
+        """
+        plots = {plot.name: plot for plot in make_plots(self.details)}
+        if not plots or (name and name not in plots):
+            raise ZooError(f"no plot{f' {name!r}' if name else ''}{nearest(name, plots)}")
+        return plots[name] if name else next(iter(plots.values()))
 
     def __repr__(self) -> str:
-        return f"{report_text(self.report)}\nRecords and tables: {self.directory}"
+        return f"{report_text(self.details)}\nReport: {self.report}"
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        shown = self.table if isinstance(self.report, Profile) else self.report.table.shown
-        said = [*self.report.answer, f"Records and tables: {self.directory}"]
+        details = self.details
+        shown = details.shown if isinstance(details, Profile) else details.table.shown
+        said = [*details.answer, f"Report: {self.report}"]
         lines = "".join(f"<p>{html.escape(text)}</p>" for text in said)
         return f"{shown.to_html(index=False, border=0)}{lines}"
+
+
+def read_result(directory: Path, reference: str = "", metric: str = "") -> BenchResult:
+    """The outcome of the run in a directory, which may be on several data sets.
+
+    reference, metric: as of ``EvaluatedRun``. Raises ZooError where there are no records that can
+    be read, or no such row or metric.
+    """
+    profile = read_profile(directory, metric)
+    if profile and reference:
+        raise ZooError(f"--reference: for one run, and {directory} holds several data sets")
+    return BenchResult(profile or RunReport(read_run(directory), reference, metric), directory)
 
 
 def report_text(report: Report, width: int | None = None) -> str:
@@ -100,10 +178,9 @@ def write_report(report: Report, directory: Path, name: str = "", *, inner: bool
     WriteError where a file cannot be written.
     """
     from zoo.report.page import report_page
-    from zoo.report.plots.profile_plot import profile_plot
 
     write_tables(report, directory)
-    plots = [profile_plot(report)] if isinstance(report, Profile) else make_plots(report)
+    plots = make_plots(report)
     folder = directory / PLOTS
     folder.mkdir(exist_ok=True)
     for old in set(NAMES) - {plot.name for plot in plots}:
@@ -133,14 +210,17 @@ def write_tables(report: Report, directory: Path) -> Path:
     return write_file(directory / f"{name}.md", "\n\n".join(filter(None, parts)) + "\n")
 
 
-def make_plots(run: RunReport) -> list[Plot]:
-    """Those of NAMES that the records have enough data for."""
+def make_plots(report: Report) -> list[Plot]:
+    """Those of NAMES that the records have enough data for; of several data sets the profile's."""
     from zoo.report.plots.curves import epoch_plots
     from zoo.report.plots.front import front_plots
     from zoo.report.plots.plot import styled
+    from zoo.report.plots.profile_plot import profile_plot
 
+    if isinstance(report, Profile):
+        return [profile_plot(report)]
     with styled():
-        return [*front_plots(run), *epoch_plots(run)]
+        return [*front_plots(report), *epoch_plots(report)]
 
 
 def write_scale(records: Sequence[Record], directory: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -13,6 +13,7 @@ from zoo.config.reading import LabelColumn, Reading, TextColumn
 from zoo.config.settings import Fraction
 from zoo.data.sources.load_data import load_corpus
 from zoo.data.sources.row_reader import LabelledTexts
+from zoo.errors import ZooError
 from zoo.registry import Choice, Registry
 from zoo.registry.declarations import part
 from zoo.tasks.base import Evaluation, Loaded, TaskSetup
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from zoo.data.sources.corpus import Corpus
 
 CUT = "some texts are cut"  # the condition of baselines' rows that read whole texts
+NUMBER = r"\d+(\.\d+)?(e[-+]?\d+)?"
+ClassWeight = Annotated[str, Field(pattern=rf"^({NUMBER}(,{NUMBER})*)?$")]
 UNBALANCED = 1.5  # times an even share of the texts: what one class may have before it is said
 
 
@@ -42,6 +45,11 @@ class ClassifyOptions(EncoderOptions, Reading):
     label_column: LabelColumn = "label"
     token_deletion: Fraction = Field(
         default=0.0, description="Share of tokens deleted from each text in training."
+    )
+    class_weight: ClassWeight = Field(
+        default="",
+        description="Weights of the classes in the loss, a comma list in the order of their names; "
+        "by default all are alike.",
     )
 
 
@@ -73,6 +81,10 @@ class Classify(EncoderTask):
         """With how much is cut off, unbalanced classes, and what reading left out."""
         data, description = data_set.encoded, data_set.description
         train, test = data.split("train"), data.split("test")
+        weights = options.class_weight.split(",") if options.class_weight else data.label_names
+        if len(weights) != len(data.label_names):
+            classes = f"and there are {len(data.label_names)} classes"
+            raise ZooError(f"--class-weight has {len(weights)} numbers, {classes}")
         remarks = []
         whole = sum(int(arrays.columns["whole"].sum()) for arrays in (train, test))
         cut = 1 - (len(train.ids) + len(test.ids)) / whole
@@ -144,7 +156,9 @@ class Classify(EncoderTask):
         ids, mask = delete_tokens(batch.ids, batch.tokens.attention_mask, share)
         tokens = dataclasses.replace(batch.tokens[: ids.shape[1]], attention_mask=mask)
         logits = model(ids, tokens)
-        return token_loss(logits, batch.targets, batch.items, setup.training.label_smoothing)
+        smoothing, weights = setup.training.label_smoothing, setup.options.class_weight
+        weight = logits.new_tensor([*map(float, weights.split(","))]).float() if weights else None
+        return token_loss(logits, batch.targets, batch.items, smoothing, weight=weight)
 
 
 def class_evaluation(

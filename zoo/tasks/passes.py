@@ -17,16 +17,23 @@ T = TypeVar("T", int, Tensor)
 
 
 def token_loss(
-    logits: Tensor, targets: Tensor, items: int, smoothing: float = 0.0, *, ignored: int = IGNORED
+    logits: Tensor,
+    targets: Tensor,
+    items: int,
+    smoothing: float = 0.0,
+    *,
+    ignored: int = IGNORED,
+    weight: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The mean cross-entropy (scalar, nats), and how many targets are the likeliest.
 
     logits: (…, classes); targets: int (…), ``ignored`` where there is none. items: how many there
-    are; the loss of none is 0.
+    are; the loss of none is 0. weight: (classes), of each in the loss.
     """
     loss = F.cross_entropy(
         logits.float().flatten(0, -2),
         targets.flatten(),
+        weight,
         ignore_index=ignored,
         label_smoothing=smoothing,
         reduction="sum",

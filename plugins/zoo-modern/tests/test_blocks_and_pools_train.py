@@ -44,7 +44,7 @@ def test_one_epoch(task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         batch_size=128 if task == "lm" else 16,
         device="cpu",
         threads=1,
-    ).report.table.frame
+    ).details.table.frame
     rows = {row["block"] for _, row in table.iterrows()}
     assert rows >= set(BLOCKS)
     if task == "classify":

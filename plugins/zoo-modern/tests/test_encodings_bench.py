@@ -40,5 +40,5 @@ def test_each_trains_for_an_epoch(task, documents, tmp_path, monkeypatch):
         on="inline",
         out=tmp_path / "out",
         **OPTIONS,
-    ).report.table.frame
+    ).details.table.frame
     assert list(table["status"]) == ["ok"] * (1 + 12 + 4 + 5)

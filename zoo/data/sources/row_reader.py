@@ -357,10 +357,12 @@ class UnlabelledTexts(RowReader):
     """Texts to predict or to continue.
 
     Of a table a column or several, of a CoNLL file the lists of tokens, of a directory every file,
-    of any other file and of stdin (``-``) every line.
+    of any other file and of stdin (``-``) every line. empty_texts: whether one may be empty, unless
+    bad rows are left out.
     """
 
     text_column: str = files.TEXT
+    empty_texts: bool = False
 
     def tables(self, path: Path, source: str = "") -> dict[str, list[Table]]:
         return {TRAIN: [self.table(path, source)]}
@@ -378,17 +380,21 @@ class UnlabelledTexts(RowReader):
         if isinstance(tokens := values.get(self.text_column, values.get(files.TOKENS)), list):
             check_tokens("it", tokens, tokens)
             return Row(tokens)
-        return Row(joined_text(values, split_list(self.text_column)))
+        may_be_empty = self.empty_texts and not self.drop_bad_rows
+        columns = split_list(self.text_column)
+        return Row(joined_text(values, columns, may_be_empty=may_be_empty))
 
 
-def joined_text(values: Mapping[str, Any], columns: Sequence[str]) -> str:
+def joined_text(
+    values: Mapping[str, Any], columns: Sequence[str], *, may_be_empty: bool = False
+) -> str:
     """The texts in these columns, joined by a line end; those that are empty are left out.
 
     Raises ZooError where one is missing or not text, all are empty, or half a character is in it.
     """
     texts = [check_string(f"'{column}'", values.get(column)) for column in columns]
     texts = [text for text in texts if not is_blank(text)]
-    if not texts:
+    if not texts and not may_be_empty:
         verb = "is" if len(columns) == 1 else "are"
         raise ZooError(f"{listed(f'{column!r}' for column in columns)} {verb} empty")
     return "\n".join(texts)
