@@ -24,7 +24,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-import pandas as pd
 import torch
 from torch import nn
 
@@ -46,7 +45,7 @@ Files = str | Path | Sequence[str | Path]
 
 def text() -> str:
     """The whole file, as ruff formats it."""
-    parts = [function(one) for one in (zoo.bench, zoo.build, zoo.load, zoo.records, zoo.train)]
+    parts = [function(one) for one in (zoo.bench, zoo.build, zoo.load, zoo.train)]
     return subprocess.run(
         [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(FILE), "-"],
         input="\n".join([HEAD, *parts]),

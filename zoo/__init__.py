@@ -16,7 +16,6 @@ _LAZY = {
     "hookimpl": "zoo.registry.declarations",
     "load": "zoo.inference.saved_model",
     "part": "zoo.registry.declarations",
-    "records": "zoo.api",
     "train": "zoo.api",
 }
 _MODULES = ("sklearn",)  # modules that are offered, imported on first use too

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-import pandas as pd
 import torch
 from torch import nn
 
@@ -254,15 +253,6 @@ def load(
     gives other outputs than when it was saved, because components have changed. Only code of
     registered components runs. Raises ZooError where the directory holds no intact model, or
     components are missing or have changed.
-    """
-
-def records(
-    directory: str | Path,
-) -> pd.DataFrame:
-    """The trainings that count in the directory of a run: what ``zoo.bench(...).runs`` holds.
-
-    ``records.jsonl`` also has what was tried before, failed and was done again. Raises ZooError
-    where there are no records that can be read.
     """
 
 def train(

@@ -1,4 +1,4 @@
-"""What ``import zoo`` offers: ``zoo.bench``, ``zoo.train``, ``zoo.build`` and ``zoo.records``."""
+"""What ``import zoo`` offers: ``zoo.bench``, ``zoo.train`` and ``zoo.build``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from zoo.sweep.run import PreparedRun
 from zoo.tracking import TrackedProgress
 
 if TYPE_CHECKING:
-    import pandas as pd
     from torch import nn
 
     from zoo.models.text_model import TextModel
@@ -242,17 +241,6 @@ def build(
     return build_plain_encoder(
         _load(plugins).registry, cell, default, known, classes=classes, dropout=dropout, seed=seed
     )
-
-
-def records(directory: str | Path) -> pd.DataFrame:
-    """The trainings that count in the directory of a run: what ``zoo.bench(...).runs`` holds.
-
-    ``records.jsonl`` also has what was tried before, failed and was done again. Raises ZooError
-    where there are no records that can be read.
-    """
-    from zoo.report.write import read_result
-
-    return read_result(Path(directory)).runs
 
 
 def build_requests(

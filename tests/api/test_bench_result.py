@@ -18,7 +18,7 @@ from small_runs import CLASSIFY, QUICK, Notices
 
 import zoo
 from zoo.report.run_report import RunReport
-from zoo.report.write import BenchResult
+from zoo.report.write import BenchResult, read_result
 from zoo.sweep.progress import Progress, Shown, for_python
 from zoo.sweep.records import RecordFile
 
@@ -61,7 +61,7 @@ def test_its_runs_are_the_trainings_that_count(result):
     before = file.path.read_text()
     file.path.write_text(f"{failed.model_dump_json()}\n{before}")
     try:
-        pd.testing.assert_frame_equal(zoo.records(result.directory), result.runs)
+        pd.testing.assert_frame_equal(read_result(result.directory).runs, result.runs)
     finally:
         file.path.write_text(before)
     means = result.runs.groupby("row")[["accuracy", "macro_f1"]].mean()

@@ -82,7 +82,7 @@ def test_a_type_checker_knows_options_and_results(tmp_path):
         "zoo.train(epoch=3)\n"
         "zoo.train(from_=result, save='model').predict(['a'])[0].label\n"
         "zoo.load('model').generate(['a'])\n"
-        "zoo.records(result.directory).groupby('row')\n"
+        "result.runs.groupby('row')\n"
     )
     cache = Path(zoo.__file__).parents[1] / ".mypy_cache"
     # With the options of any other run of mypy, so that they use one another's cache.
