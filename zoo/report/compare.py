@@ -192,7 +192,7 @@ def _why_untested(old: Row, new: Row) -> str:
         return "a seed failed, and the others are those that went well"
     if not (twins := [(old.trained[s], new.trained[s]) for s in old.values if s in new.values]):
         return "no seed in common"
-    return next(filter(None, (_why_not_comparable(*pair) for pair in twins)), "")
+    return next(filter(None, (why_not_comparable(*pair) for pair in twins)), "")
 
 
 def _score_changes(pairs: Sequence[Pair]) -> dict[str, Change]:
@@ -227,7 +227,7 @@ def _cost_changes(
     if not old.measured or not new.measured:
         lost = old.measured or new.measured
         return {MEMORY: Change(why="not measured in both")} if lost else {}
-    if why := _why_not_comparable(old.measured, new.measured):
+    if why := why_not_comparable(old.measured, new.measured):
         return {MEMORY: Change(why=why)}
     changes = {}
     for phase, quantity in SPEEDS.items() if reference not in ("", new.name) else ():
@@ -303,7 +303,7 @@ def _differing(pairs: Iterable[Sequence[Mapping[str, Any]]]) -> dict[str, list[t
     return dict(differing)
 
 
-def _why_not_comparable(one: Record, other: Record) -> str | None:
+def why_not_comparable(one: Record, other: Record) -> str | None:
     """Why two records cannot be compared: other data, or another split; None where they can."""
     sides = [
         {
