@@ -30,7 +30,7 @@ import psutil
 
 from zoo.errors import StoppedError, one_line
 from zoo.execution.base import Limits
-from zoo.execution.failures import from_exception, from_exit, oom_kills, timeout
+from zoo.execution.failures import JobError, from_exception, from_exit, oom_kills, timeout
 from zoo.execution.machine import git_state, use_threads
 
 # On macOS a fork of a process that has loaded Accelerate or Objective-C may crash.
@@ -107,7 +107,10 @@ class Worker(contextlib.AbstractContextManager["Worker"]):
         seconds: time limit, after which the process is killed. Raises JobError.
         """
         self.send(function, *arguments)
-        return self._message(seconds).value
+        message = self._message(seconds)
+        if not isinstance(message, Returned):
+            raise JobError("crashed", f"it was busy when {function} was called")
+        return message.value
 
     def items(self, seconds: float | None = None) -> Iterator[Any]:
         """What the generator that was sent yields. seconds: time limit of each item."""
