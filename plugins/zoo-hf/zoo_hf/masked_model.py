@@ -36,7 +36,8 @@ class ZooForMaskedLM(ZooWithHead):
     def resize_token_embeddings(self, *args: Any, **options: Any) -> nn.Embedding:
         """As of Transformers. A new token is as rare as the rarest."""
         embedding: nn.Embedding = super().resize_token_embeddings(*args, **options)
-        bias: Tensor = self.model.bias.detach()
+        model: Any = self.model
+        bias: Tensor = model.bias.detach()
         count = embedding.num_embeddings
         new = bias.min().expand(max(0, count - len(bias)))
         self.model.bias = nn.Parameter(torch.cat([bias[:count], new]))
