@@ -16,7 +16,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from refused import refused
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -243,11 +242,3 @@ def test_cross_validation_grid_search_and_a_pipeline(documents):
 def test_what_cannot_be_learned_is_a_value_error(texts, labels, says):
     with pytest.raises(ValueError, match=says):
         ZooClassifier(**TINY).fit(texts, labels)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "says"),
-    [({"attention": "fusd"}, "did you mean 'fused'"), ({"dim": 0}, "--set dim=0")],
-)
-def test_wrong_parameters_are_named(wrong, says):
-    refused(says, ZooClassifier(**{**TINY, **wrong}).fit, ["a b", "c d"], [0, 1])
