@@ -109,7 +109,7 @@ def _bench(
     """
     from zoo.report.profile import read_profile
     from zoo.report.run_report import RunReport
-    from zoo.report.write import BenchResult, write_report, write_tables
+    from zoo.report.write import BenchResult, scores_text, write_report, write_tables
 
     metric, several = requests[0].metric, len(requests) > 1
     reports: dict[Path, RunReport] = {}
@@ -120,6 +120,16 @@ def _bench(
         else:
             directory = place_of(prepared[0].config, out)
             places = [directory]
+
+        def report() -> RunReport:
+            """The tables of what the open run has recorded."""
+            reports[place] = RunReport(run.records, metric=metric)
+            write_tables(reports[place], place)
+            return reports[place]
+
+        def trained() -> None:
+            progress.notice(scores_text(report()))
+
         try:
             for number, (each, place) in enumerate(zip(prepared, places, strict=True), start=1):
                 if several:
@@ -127,11 +137,10 @@ def _bench(
                     progress.notice(f"data set {number} of {len(prepared)}: {data}")
                 with each.open(place) as run:
                     try:
-                        measure_rows(run, run.train_rows())
+                        measure_rows(run, run.train_rows(), before=trained)
                     finally:
                         if run.records:
-                            reports[place] = RunReport(run.records, metric=metric)
-                            write_tables(reports[place], place)
+                            report()
         finally:
             profile = read_profile(directory, metric, reports) if several else None
             if profile:

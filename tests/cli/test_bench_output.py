@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from functools import partial
 from pathlib import Path
 
@@ -62,3 +63,18 @@ def test_quiet_prints_the_answer_and_the_page_alone(place, printed):
     assert set(lines) < set(whole.splitlines())
     assert "params" in whole
     assert "params" not in out
+
+
+def test_scores_are_shown_before_their_costs_are_measured(place, tmp_path, printed):
+    own = shutil.copytree(place / "out", tmp_path / "out")  # the other tests look at no costs
+    costs = ["--phases", "train,cost", "--set", "blocks=1", "--out", str(own)]
+    out, err = printed(*costs)
+    scores, _, rest = err.partition("cost: 1 to run")
+    assert "train: 2 there already" in scores
+    assert "accuracy" in scores
+    assert "train tok/s" not in scores
+    assert "Undecided: " in scores
+    assert "train tok/s" not in rest
+    assert "train tok/s" in out
+    _, again = printed(*costs)
+    assert "accuracy" not in again, "all costs are there: the whole table follows at once"

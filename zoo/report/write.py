@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import html
+import shutil
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -149,6 +151,16 @@ def report_text(report: Report, width: int | None = None) -> str:
     width: of the terminal, in characters; None for the whole table.
     """
     return f"{report.text(width=width)}\n\n{answer_text(report)}"
+
+
+def scores_text(report: RunReport) -> str:
+    """What is shown while costs are measured: the scores and what they say.
+
+    Columns are left out where stderr, where it is shown, is a terminal without room for them.
+    """
+    is_terminal = sys.stderr is not None and sys.stderr.isatty()
+    table = report.text(width=shutil.get_terminal_size().columns if is_terminal else None)
+    return "\n".join(["", table, "", *report.answer[:2], "Speed and memory follow.", ""])
 
 
 def answer_text(report: Report) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,11 +23,14 @@ from zoo.sweep.records import REUSABLE, Record
 from zoo.sweep.run import PreparedRun, Run
 
 
-def measure_rows(run: Run, chosen: Mapping[str, Training]) -> None:
+def measure_rows(
+    run: Run, chosen: Mapping[str, Training], before: Callable[[], None] = lambda: None
+) -> None:
     """Measure the cost of every row that is trained in steps, where it is not known.
 
     Where the request has no such phase, nothing is measured, and what is there is taken over.
-    chosen: row name to its training settings; by default those of the request.
+    chosen: row name to its training settings; by default those of the request. before: called
+    before the first measurement, where one of this run's trainings has a score.
     """
     prepared = run.prepared
     request, plan = prepared.request, prepared.plan
@@ -49,6 +52,9 @@ def measure_rows(run: Run, chosen: Mapping[str, Training]) -> None:
             keys[name] = key
     jobs = _cost_jobs(run, [rows[name] for name in keys], trainings)
     run.measured = len(keys)
+    scored = any(record.kind == "train" and record.status == "ok" for record in run.records)
+    if jobs and scored and "train" in request.phases:
+        before()
 
     def ended(job: Job, result: Result) -> None:
         assert isinstance(job, CostJob)
