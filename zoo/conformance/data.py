@@ -285,4 +285,5 @@ def _related_alike(loaded: Pairs) -> None:
             for split in (loaded.train, loaded.test)
         )
         what = f"the target {relation} in {train:.0%} of training pairs and {test:.0%} of test's"
-        must(abs(train - test) < 0.5, f"{what}: they do not mean the same")
+        few = min(len(loaded.train.texts), len(loaded.test.texts)) < FEW
+        must(few or abs(train - test) < 0.5, f"{what}: they do not mean the same")
