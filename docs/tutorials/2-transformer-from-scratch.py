@@ -137,14 +137,14 @@ f"largest difference {difference:.1e}"
 
 # %%
 from zoo.components.attention.base import MultiHead
-from zoo.components.attention.projections import Packed
+from zoo.components.attention.projections import PackedProjection
 from zoo.components.layer_context import LayerContext
 
 
 class Plain(MultiHead):
     """softmax(Q Kᵀ / √Dh + bias) V."""
 
-    projection = Packed
+    projection = PackedProjection
 
     def attend(self, q, k, v, mask, bias):
         scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from zoo import hookimpl
 from zoo.config.metric_description import MetricDescription
-from zoo.execution.base import Ended, Event, Executor, Job, Limits, Progress, Result, Started
+from zoo.execution.base import Advanced, Ended, Event, Executor, Job, Limits, Result, Started
 from zoo.execution.local import run_job
 from zoo.registry import Register
 from zoo.tasks.base import Task
@@ -49,7 +49,7 @@ class OneByOne(Executor):
         for job in jobs:
             yield Started(job)
             for item in run_job(job, directory, limits):
-                yield Ended(job, item) if isinstance(item, Result) else Progress(job, item)
+                yield Ended(job, item) if isinstance(item, Result) else Advanced(job, item)
 
 
 class Remembers(Tracker):

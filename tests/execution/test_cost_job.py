@@ -11,13 +11,13 @@ import pytest
 from small_runs import CLASSIFY, FAILING, bench, cell, executor_plugin, prepared
 
 from zoo.execution.base import (
+    Advanced,
     CostJob,
     CostMember,
     Ended,
     Event,
     Job,
     Limits,
-    Progress,
     Result,
     Started,
 )
@@ -60,8 +60,8 @@ def members(events) -> tuple[Result, ...]:
 
 
 def test_members_come_in_their_order_and_one_that_fails_stops_no_other(events, members):
-    assert [type(event) for event in events] == [Started, Progress, Progress, Progress, Ended]
-    steps = [event.step for event in events if isinstance(event, Progress)]
+    assert [type(event) for event in events] == [Started, Advanced, Advanced, Advanced, Ended]
+    steps = [event.step for event in events if isinstance(event, Advanced)]
     assert [(step.done, step.total) for step in steps] == [(1, 3), (2, 3), (3, 3)]
     assert [member.status for member in members] == ["ok", "crashed", "ok", "ok"]
     failed = members[RAISES]

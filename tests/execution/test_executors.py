@@ -29,12 +29,12 @@ from small_runs import (
 from zoo.config.settings import Execution, Training
 from zoo.config.sizes import Sizes
 from zoo.execution.base import (
+    Advanced,
     Ended,
     Event,
     JobSetup,
     Limits,
     Notice,
-    Progress,
     Result,
     Started,
     Step,
@@ -105,7 +105,7 @@ def test_a_training_that_one_began_is_resumed_by_the_other(options, inline, firs
     options = {**options, "baseline": "none", "seeds": 1}
     out = tmp_path / "out"
     with pytest.raises(Stop):
-        bench(out, options, on=first, progress=StopAfter(Progress))
+        bench(out, options, on=first, progress=StopAfter(Advanced))
     assert RecordFile(out).read() == []
     (checkpoint,) = out.glob("unfinished/*/checkpoint.safetensors")
     interrupted = seconds_of_first_epoch(checkpoint)

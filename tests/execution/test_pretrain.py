@@ -12,7 +12,7 @@ from small_runs import CLASSIFY, Stop, bench, by_key, cell, prepared
 from zoo.data.encoding import windows
 from zoo.data.masked_batches import MaskedSplit
 from zoo.data.tokenizer import piece_bytes
-from zoo.execution.base import Event, Progress, TrainJob
+from zoo.execution.base import Advanced, Event, TrainJob
 from zoo.execution.open_setup import build_model, open_setup
 from zoo.execution.pretrain import CHECKPOINT, FINISHED, begin, finish, stage_of
 from zoo.models.build import build_masked_language_model
@@ -88,7 +88,7 @@ class Steps(progress.Progress):
         self.most = most
 
     def event(self, event: Event, metrics: object = ()) -> None:
-        if isinstance(event, Progress):
+        if isinstance(event, Advanced):
             self.done.append(event.step.done)
             if len(self.done) == self.most:
                 raise Stop

@@ -30,11 +30,11 @@ PLUGIN = '''
 
 from zoo import hookimpl
 from zoo.components.attention.base import ProjectedAttention
-from zoo.components.attention.projections import Packed
+from zoo.components.attention.projections import PackedProjection
 
 
 class Mapless(ProjectedAttention):
-    projection = Packed
+    projection = PackedProjection
     scale = {scale}
 
     def mix(self, q, k, v, layer):

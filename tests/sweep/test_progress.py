@@ -10,10 +10,10 @@ from small_runs import cell
 from zoo.config.settings import Execution, Training
 from zoo.config.sizes import Sizes
 from zoo.execution.base import (
+    Advanced,
     CostJob,
     Ended,
     JobSetup,
-    Progress,
     Result,
     Started,
     Step,
@@ -37,7 +37,7 @@ def test_a_terminal_gets_bars_and_a_pipe_plain_lines():
         shown = Shown(stream)
         shown.phase("train", 1)
         shown.event(Started(JOB))
-        shown.event(Progress(JOB, Step(1, 30, 0.5)), METRICS)
+        shown.event(Advanced(JOB, Step(1, 30, 0.5)), METRICS)
         shown.event(Ended(JOB, Result(metrics={"accuracy": 0.5, "macro_f1": 0.25})), METRICS)
         shown.close()
         said = stream.getvalue()
@@ -68,7 +68,7 @@ def test_the_line_of_a_job_gives_its_score_or_why_it_failed(job, result, line):
     progress = Shown(stream)
     progress.phase("train", 3)
     progress.event(Started(job), METRICS)
-    progress.event(Progress(job, Step(1, 2, 0.5)), METRICS)
+    progress.event(Advanced(job, Step(1, 2, 0.5)), METRICS)
     progress.event(Ended(job, result), METRICS)
     first, second = stream.getvalue().splitlines()
     assert first == "train: 3 to run"
@@ -81,13 +81,13 @@ def test_the_bar_of_a_run_is_full_when_its_jobs_have_ended():
     shown = Shown(io.StringIO(), bars=True)
     shown.phase("train", 2)
     shown.event(Started(JOB))
-    shown.event(Progress(JOB, Step(1, 4, 0.5)))
+    shown.event(Advanced(JOB, Step(1, 4, 0.5)))
     assert shown.bar.n == pytest.approx(0.25)
     assert "some 1/4 loss 0.500" in shown.bar.postfix
-    shown.event(Progress(JOB, Step(1, 4, 0.5)))  # again, on another node
+    shown.event(Advanced(JOB, Step(1, 4, 0.5)))  # again, on another node
     assert shown.bar.n == pytest.approx(0.25)
     for done in (4, 1):  # all blocks, and the first of a model that is measured once more
-        shown.event(Progress(JOB, Step(done, 4)))
+        shown.event(Advanced(JOB, Step(done, 4)))
         assert shown.bar.n == pytest.approx(0.9), "it is not over"
     shown.event(Ended(JOB, Result()))
     other = TrainJob(SETUP, "other", "other", model=cell())

@@ -24,10 +24,11 @@ from zoo.components.tokens import Tokens
 from zoo.config.settings import Training
 from zoo.config.sizes import Sizes
 from zoo.data.batches import Blocks, PairSplit
-from zoo.data.encoding import END, PAD, START, encode_pairs, encode_stream
+from zoo.data.encoding import END, START, encode_pairs, encode_stream
 from zoo.data.sources.corpus import Texts
 from zoo.data.sources.load_data import load_data
 from zoo.data.sources.row_reader import PairedTexts
+from zoo.data.tokenizer import PAD_ID
 from zoo.errors import ZooError
 from zoo.models.decoding import Decoding, transduce
 from zoo.registry import Registry
@@ -165,7 +166,7 @@ def test_exact_match_counts_targets_generated_word_for_word(registry, setup):
     tokenizer = Tokenizer.from_file(str(encoded.tokenizer_path))
     rows = PairSplit(encoded, ["test"], torch.device("cpu"))
     right = []
-    decoding = Decoding(9, end=END, banned=(PAD, START))
+    decoding = Decoding(9, end=END, banned=(PAD_ID, START))
     for row, target in enumerate(encoded.corpus().test.targets):
         alone = rows.batch(np.array([row]))  # one by one: without any padding
         (generated,) = transduce(model, alone.ids, decoding, start=START)
@@ -214,7 +215,7 @@ def test_the_loss_of_pairs_is_of_their_targets_without_padding(registry, setup):
     model = TASK.build(setup, Cell.parse(registry, DEFAULT_CELL), seed=0).eval()
     batch = PairSplit(setup.data, ["test"], RUNTIME.device).batch(np.arange(8))
     loss, right = TASK.loss(setup, model, batch)
-    logits, real = TASK.forward(model, batch), batch.targets != PAD
+    logits, real = TASK.forward(model, batch), batch.targets != PAD_ID
     assert not real.all()
     wanted = nn.functional.cross_entropy(logits[real], batch.targets[real])
     torch.testing.assert_close(loss, wanted)

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zoo.data.batches import PAD
+from zoo.data.tokenizer import PAD_ID
 from zoo.tasks.passes import delete_tokens
 
 quick = settings(max_examples=40, deadline=None, derandomize=True, database=None)
@@ -18,7 +18,7 @@ def batch(lengths: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
     """Texts whose tokens are all different, padded to the longest."""
     attention_mask = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
     ids = torch.arange(2, 2 + attention_mask.numel()).reshape(attention_mask.shape)
-    return ids.masked_fill(~attention_mask, PAD), attention_mask
+    return ids.masked_fill(~attention_mask, PAD_ID), attention_mask
 
 
 @quick
@@ -29,7 +29,7 @@ def test_the_remaining_tokens_are_the_right_share_in_their_order(lengths, share,
     remaining, real = delete_tokens(ids, attention_mask, share)
     assert real is not None
     assert remaining.shape == real.shape
-    assert (remaining[~real] == PAD).all()
+    assert (remaining[~real] == PAD_ID).all()
     for before, after, mask, length in zip(ids, remaining, real, lengths, strict=True):
         count = int(mask.sum())
         assert mask[:count].all()

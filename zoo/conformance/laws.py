@@ -32,13 +32,13 @@ from zoo.conformance.parts import Part, perturb
 from zoo.data.sources.corpus import IGNORED, Corpus, Examples, TaggedCorpus
 from zoo.errors import ZooError
 from zoo.execution.base import (
+    Advanced,
     Ended,
     Executor,
     InspectJob,
     JobSetup,
     Limits,
     Notice,
-    Progress,
     Started,
     TrainJob,
 )
@@ -529,7 +529,7 @@ def _exchange(jobs: Sequence[Any], events: Any) -> None:
             count = kinds.count(kind)
             must(count == 1, f"{job.name}: {count} {kind.__name__} events, not 1")
         must(kinds[0] is Started and kinds[-1] is Ended, f"{job.name}: events out of order")
-    order = [type(event) for event in seen if not isinstance(event, Progress)]
+    order = [type(event) for event in seen if not isinstance(event, Advanced)]
     must(order == [Started, Ended] * len(jobs), "jobs=1, and two jobs run at once")
     for job, result in ((event.job, event.result) for event in seen if isinstance(event, Ended)):
         what = f"{job.name}: {result.status}: {result.reason}"

@@ -16,8 +16,8 @@ from torch import Tensor
 from zoo.components.tokens import Tokens
 from zoo.data.sources.corpus import IGNORED
 from zoo.data.token_arrays import EncodedData, TokenArrays
+from zoo.data.tokenizer import PAD_ID
 
-PAD = 0
 NOISE = 0.02  # of the log of a length; more shuffles more and pads more: 8% padding at 0.1
 
 
@@ -55,7 +55,7 @@ class PairBatch(Batch):
 B = TypeVar("B", bound=Batch)
 
 
-class Split(ABC, Generic[B]):
+class EncodedSplit(ABC, Generic[B]):
     """Examples on the device. lengths: tokens of each."""
 
     lengths: np.ndarray
@@ -83,7 +83,7 @@ class Split(ABC, Generic[B]):
             yield self.batch(rows)
 
 
-class PaddedSplit(Split[Batch]):
+class PaddedSplit(EncodedSplit[Batch]):
     """Texts with a class each, or a tag for each token, so that no step copies them from the host.
 
     targets: the column of what is predicted; None: the ids themselves.
@@ -123,7 +123,7 @@ class PaddedSplit(Split[Batch]):
         if int(lengths.min()) < longest:
             attention_mask = tokens.positions < self._lengths[picked, None]
             tokens = replace(tokens, attention_mask=attention_mask)
-            ids = ids.masked_fill(~attention_mask, PAD)
+            ids = ids.masked_fill(~attention_mask, PAD_ID)
             if self.per_token:
                 targets = targets.masked_fill(~attention_mask, IGNORED)
         targets = ids if self.targets is None else targets
@@ -131,7 +131,7 @@ class PaddedSplit(Split[Batch]):
         return Batch(ids, tokens, targets, rows, items, real, longest * len(rows))
 
 
-class PairSplit(Split[PairBatch]):
+class PairSplit(EncodedSplit[PairBatch]):
     """Pairs of some splits, batched by the length of the source.
 
     texts: the targets before encoding.
@@ -166,7 +166,7 @@ class PairSplit(Split[PairBatch]):
         return PairBatch(**both, decoder_ids=target.ids[:, :-1], decoder_tokens=decoder_tokens)
 
 
-class Blocks(Split[Batch]):
+class Blocks(EncodedSplit[Batch]):
     """A long sequence, cut into blocks of ``length`` tokens without padding.
 
     Targets are the token after each id. The last target of a block is the first token of the next:

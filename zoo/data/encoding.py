@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 CHUNK = 1000  # texts encoded at once: the tokenizer returns more than their ids
 END_OF_TEXT = 0  # of a stream of texts
 STREAM_SPECIALS = ("[end of text]",)
-PAD, START, END = range(3)  # of pairs
+START, END = 1, 2  # of pairs, whose padding is PAD_ID too
 _Columns = tuple[list[list[int]], dict[str, Any]]  # ids of examples, and columns
 PAIR_SPECIALS = ("[no token]", "[start of text]", "[end of text]")
 

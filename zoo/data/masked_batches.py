@@ -10,7 +10,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from zoo.data.batches import Batch, PaddedSplit, Split, shuffled_rows
+from zoo.data.batches import Batch, EncodedSplit, PaddedSplit, shuffled_rows
 from zoo.data.token_arrays import TokenArrays
 from zoo.data.tokenizer import FIRST_PIECE, MASK_ID
 
@@ -55,7 +55,7 @@ class MaskedBatch(Batch):
     counts: npt.NDArray[np.int64]
 
 
-class MaskedSplit(Split[MaskedBatch]):
+class MaskedSplit(EncodedSplit[MaskedBatch]):
     """Texts. ``shuffled`` has new masks in every epoch, ``batch`` and ``ordered`` fixed ones.
 
     The fixed ones are the same for every model and seed, and every chosen token is [MASK] there:

@@ -25,7 +25,7 @@ PAD, UNK, CLS, MASK = SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[MASK]")
 PAD_ID = 0
 MASK_ID = SPECIALS.index(MASK)
 FIRST_PIECE = len(SPECIALS)  # ids below are special tokens
-PREFIX = "##"  # of a word piece that continues a word
+CONTINUATION = "##"  # of a word piece that continues a word
 # As BERT: rarer characters become [UNK], so that one unusual document does not fill the vocabulary.
 MAX_ALPHABET = 1000
 BYTES = 256
@@ -42,7 +42,7 @@ def piece_bytes(tokenizer: Tokenizer) -> npt.NDArray[np.int64]:
         if by_bytes:  # a character of a piece is a byte
             sizes[number] = 0 if " " in piece else len(piece)
         elif number >= FIRST_PIECE:
-            sizes[number] = len((piece.removeprefix(PREFIX) or piece).encode())
+            sizes[number] = len((piece.removeprefix(CONTINUATION) or piece).encode())
     return sizes
 
 
@@ -72,13 +72,13 @@ def train_word_pieces(texts: Iterable[str], vocab_size: int) -> Tokenizer:
         special_tokens=[*SPECIALS, *continuing],
         initial_alphabet=alphabet,
         limit_alphabet=max(len(alphabet), 1),
-        continuing_subword_prefix=PREFIX,
+        continuing_subword_prefix=CONTINUATION,
         show_progress=False,
     )
     tokenizer.train_from_iterator(documents, trainer)
     vocabulary = tokenizer.get_vocab(with_added_tokens=True)
     trained = _bert_tokenizer(
-        models.WordPiece(vocabulary, unk_token=UNK, continuing_subword_prefix=PREFIX)
+        models.WordPiece(vocabulary, unk_token=UNK, continuing_subword_prefix=CONTINUATION)
     )
     trained.add_special_tokens(list(SPECIALS))
     _begin_with_cls(trained)
@@ -91,7 +91,7 @@ def _bert_tokenizer(model: Model) -> Tokenizer:
     tokenizer: Tokenizer = Tokenizer(model)
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.decoder = decoders.WordPiece(prefix=PREFIX)
+    tokenizer.decoder = decoders.WordPiece(prefix=CONTINUATION)
     return tokenizer
 
 
@@ -117,7 +117,7 @@ def _alphabet(tokenizer: Tokenizer, documents: list[str]) -> tuple[list[str], li
             continuing.update(word[1:])
     ranked = sorted(characters, key=lambda c: (-characters[c], c))
     alphabet = sorted(ranked[:MAX_ALPHABET])
-    return alphabet, [PREFIX + c for c in alphabet if c in continuing]
+    return alphabet, [CONTINUATION + c for c in alphabet if c in continuing]
 
 
 def word_level_tokenizer(texts: Iterable[str]) -> Tokenizer:

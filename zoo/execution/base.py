@@ -185,7 +185,7 @@ class Started:
 
 
 @dataclass(frozen=True)
-class Progress:
+class Advanced:
     """A job has come further."""
 
     job: Job
@@ -208,7 +208,7 @@ class Notice:
     text: str
 
 
-Event = Started | Progress | Ended | Notice
+Event = Started | Advanced | Ended | Notice
 
 
 class Artifacts(contextlib.AbstractContextManager["Artifacts"]):

@@ -116,7 +116,7 @@ def _small(member: CostMember, sizes: Sizes) -> Sizes:
 class _Model:
     """A model and the batches it is measured on, the same for every model of a run.
 
-    train: the training examples, a Split. forward: one inference pass over a batch.
+    train: the training examples, an EncodedSplit. forward: one inference pass over a batch.
     alike: the examples are made up and all alike: one batch stands for all, and latency is not
     measured.
     """

@@ -23,6 +23,7 @@ import numpy as np
 from zoo.errors import StoppedError, ZooError
 from zoo.execution.base import (
     OUTPUT,
+    Advanced,
     Artifacts,
     Ended,
     Event,
@@ -30,7 +31,6 @@ from zoo.execution.base import (
     Job,
     Limits,
     Notice,
-    Progress,
     Result,
     Started,
     Step,
@@ -152,7 +152,7 @@ def _run_here(job: Job, limits: Limits, artifacts: Artifacts) -> Iterator[Event]
         if isinstance(item, Result):
             yield Ended(job, artifacts.with_files(job, item))
         else:
-            yield Progress(job, item)
+            yield Advanced(job, item)
     artifacts.remove(job)
 
 
@@ -226,7 +226,7 @@ def run_in_processes(
                     stopped = error
                     continue
                 if isinstance(item, Step):
-                    yield Progress(running[pipe].job, item)
+                    yield Advanced(running[pipe].job, item)
                 else:
                     yield from end(pipe, item)
             if stopped is not None:

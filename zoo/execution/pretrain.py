@@ -32,7 +32,7 @@ from zoo.training.trainer import Trainer
 
 CHECKPOINT = "pretraining.safetensors"  # of a stage that is not finished
 FINISHED = "pretrained.safetensors"
-PREFIX = "encoder."  # of the encoder's tensors among those of a masked language model
+ENCODER_PREFIX = "encoder."  # of the encoder's tensors among those of a masked language model
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def finish(stage: Stage, curve: Sequence[Mapping[str, float]], directory: Path) 
         },
     }
     encoder = _encoder(stage.trainer.model).state_dict()
-    tensors = {f"{PREFIX}{name}": tensor for name, tensor in encoder.items()}
+    tensors = {f"{ENCODER_PREFIX}{name}": tensor for name, tensor in encoder.items()}
     checkpoint.write_tensors(directory / FINISHED, tensors, metrics)
     (directory / CHECKPOINT).unlink(missing_ok=True)
 
@@ -96,7 +96,7 @@ def finish(stage: Stage, curve: Sequence[Mapping[str, float]], directory: Path) 
 def begin(model: nn.Module, directory: Path) -> dict[str, Any]:
     """Give a model the encoder of its finished stage; what a record says of that."""
     encoder = load_file(directory / FINISHED)
-    _encoder(model).load_state_dict({n.removeprefix(PREFIX): t for n, t in encoder.items()})
+    _encoder(model).load_state_dict({n.removeprefix(ENCODER_PREFIX): t for n, t in encoder.items()})
     with safe_open(directory / FINISHED, framework="pt") as finished:
         metrics: dict[str, Any] = json.loads(finished.metadata()["zoo"])
     return metrics

@@ -28,7 +28,7 @@ NEIGHBOURS = 2  # tokens on each side of a mistaken one that are shown
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class ModelScores:
     """The scores of a model on some documents; a tagger's are of their tokens.
 
     data: their name. metrics: those of the model's task, by name. classes: of each its label,
@@ -52,7 +52,7 @@ class Evaluation:
 
 def evaluate(
     model: Any, registry: Registry, data: str, split: str, given: Mapping[str, Any]
-) -> tuple[Evaluation, list[Metric], list[str]]:
+) -> tuple[ModelScores, list[Metric], list[str]]:
     """Score a model on a split of labelled texts: test, train, validation or all.
 
     all: of a file, its rows undivided. given: options of how the data are read. Returns the
@@ -89,7 +89,7 @@ def evaluate(
 
 def evaluate_examples(
     model: TextClassifier | TextTagger, name: str, examples: Examples, metrics: Sequence[Metric]
-) -> Evaluation:
+) -> ModelScores:
     """Predict every text and compare the prediction with its target, the name of a class.
 
     Of a tagger, the tokens of every text and a tag for each; None is a tag that does not count, and
@@ -136,7 +136,7 @@ def evaluate_examples(
     )
     *shares_of, support = (column.tolist() for column in per_class)
     columns = (labels, *shares_of, map(int, support))
-    return Evaluation(
+    return ModelScores(
         data=name,
         documents=len(answers),
         metrics=_values(metrics, scored.outputs),

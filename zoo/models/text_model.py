@@ -18,7 +18,6 @@ from zoo.data.batches import padded
 from zoo.data.encoding import (
     END,
     END_OF_TEXT,
-    PAD,
     START,
     decode_target,
     encode_source,
@@ -26,6 +25,7 @@ from zoo.data.encoding import (
     pieces_of,
 )
 from zoo.data.sources.corpus import check_string, check_text, check_tokens, is_blank
+from zoo.data.tokenizer import PAD_ID
 from zoo.errors import ZooError, listed
 from zoo.models.architectures import EncoderDecoder, evaluating
 from zoo.models.decoding import Decoding, generate, transduce
@@ -331,7 +331,7 @@ class TextGenerator(TextModel):
                     beams=beams,
                     no_repeat=no_repeat,
                     end=END_OF_TEXT if continues else END,
-                    banned=() if continues else (PAD, START),
+                    banned=() if continues else (PAD_ID, START),
                 )
                 batch = torch.tensor([ids], device=self.device)
                 if isinstance(model, EncoderDecoder):

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from zoo.config.metric_description import MetricDescription
-from zoo.execution.base import Ended, Event, Notice, Result
-from zoo.execution.base import Progress as JobProgress
+from zoo.execution.base import Advanced, Ended, Event, Notice, Result
 
 MOST_SHARE = 0.9  # of a job that has not ended
 
@@ -83,7 +82,7 @@ class Shown(Progress):
             self.notice(event.text)
             return
         said, left = event.job.name, ""
-        if isinstance(event, JobProgress):
+        if isinstance(event, Advanced):
             step = event.step
             # Less than 1 until it has ended, and no less than before: it may begin a further part.
             share = min(step.done / step.total, MOST_SHARE)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
     from torch import Tensor, nn
 
-    from zoo.data.batches import Split
+    from zoo.data.batches import EncodedSplit
     from zoo.data.token_arrays import EncodedData
     from zoo.models.text_model import TextModel
     from zoo.registry.cell import Cell
@@ -251,7 +251,9 @@ class Task(ABC):
         return None
 
     @abstractmethod
-    def split(self, setup: TaskSetup, names: Sequence[str], device: torch.device) -> Split[Any]:
+    def split(
+        self, setup: TaskSetup, names: Sequence[str], device: torch.device
+    ) -> EncodedSplit[Any]:
         """The examples of these splits of the data as one, to train on."""
 
     def splits(self, setup: TaskSetup, device: torch.device) -> tuple[Any, Any]:
@@ -279,7 +281,7 @@ class Task(ABC):
 
     def full_length_split(
         self, setup: TaskSetup, examples: int, device: torch.device
-    ) -> Split[Any]:
+    ) -> EncodedSplit[Any]:
         """Made-up examples of ``max_length`` tokens, for costs at several lengths."""
         raise ZooError("several lengths: this task makes no examples of full length")
 

@@ -9,8 +9,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from zoo.data.batches import PAD, Split
+from zoo.data.batches import EncodedSplit
 from zoo.data.sources.corpus import IGNORED
+from zoo.data.tokenizer import PAD_ID
 from zoo.training.device import Runtime
 
 T = TypeVar("T", int, Tensor)
@@ -44,7 +45,7 @@ def token_loss(
 
 def scored_passes(
     model: nn.Module,
-    split: Split[Any],
+    split: EncodedSplit[Any],
     batch_size: int,
     runtime: Runtime,
     forward: Callable[[nn.Module, Any], Tensor],
@@ -83,7 +84,7 @@ def delete_tokens(
     chosen = draws.argsort(dim=1)[:, : _remaining(length, share)]
     real = index[: chosen.shape[1]] < count[:, None]
     chosen, _ = chosen.masked_fill(~real, length).sort(dim=1)
-    remaining = ids.gather(1, chosen.clamp_max(length - 1)).masked_fill(~real, PAD)
+    remaining = ids.gather(1, chosen.clamp_max(length - 1)).masked_fill(~real, PAD_ID)
     return remaining, None if attention_mask is None else real
 
 

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from zoo.config.reading import TextReading, part_of
 from zoo.config.sizes import Sizes
-from zoo.data.encoding import END, PAD, START, decode_target, encode_pairs
+from zoo.data.encoding import END, START, decode_target, encode_pairs
 from zoo.data.sources.load_data import DEFAULT_PAIRS, load_data
 from zoo.data.sources.row_reader import PairedTexts
+from zoo.data.tokenizer import PAD_ID
 from zoo.registry import Registry
 from zoo.registry.declarations import part
 from zoo.tasks.base import (
@@ -61,7 +62,7 @@ class SequenceToSequence(Task):
     text_model_class = "zoo.models.text_model:TextGenerator"
     model_name = "an encoder-decoder"
     commands = ("generate",)
-    ignored = PAD
+    ignored = PAD_ID
 
     def load(self, spec: str | None, options: Any, sizes: Sizes, registry: Registry) -> Loaded:
         reader = part_of(PairedTexts, options)
@@ -98,12 +99,12 @@ class SequenceToSequence(Task):
 
         assert isinstance(model, EncoderDecoder)
         tokenizer = setup.data.tokenizer()
-        decoding = Decoding(setup.sizes.max_length - 1, end=END, banned=(PAD, START))
+        decoding = Decoding(setup.sizes.max_length - 1, end=END, banned=(PAD_ID, START))
         wrong: list[int] = []
         right = tokens = 0
         for batch, logits in scored_passes(model, split, EVALUATION_BATCH, runtime, self.forward):
             likeliest = logits.argmax(dim=-1) == batch.targets
-            right += int((likeliest & (batch.targets != PAD)).sum())
+            right += int((likeliest & (batch.targets != PAD_ID)).sum())
             tokens += batch.items
             mask = batch.tokens.attention_mask
             with runtime.autocast():

@@ -39,7 +39,7 @@ def auxiliary_of(entry: Entry) -> dict[str, float]:
 class Trainer:
     """Trains one model with AdamW; the same seed gives the same batches in the same order.
 
-    train: the training examples, a ``zoo.tasks.base.Split``.
+    train: the training examples, a ``zoo.data.batches.EncodedSplit``.
     """
 
     def __init__(

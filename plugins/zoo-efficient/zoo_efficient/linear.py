@@ -7,7 +7,7 @@ from torch import Tensor
 
 from zoo import part
 from zoo.components.attention.base import ProjectedAttention
-from zoo.components.attention.projections import Packed
+from zoo.components.attention.projections import PackedProjection
 from zoo.components.dropout import dropout
 from zoo.components.layer_context import LayerContext
 from zoo_efficient.kernel import divide, weighted_sums
@@ -34,7 +34,7 @@ class Linear(ProjectedAttention):
     self-attention follows the order along L.
     """
 
-    projection = Packed
+    projection = PackedProjection
 
     def rotate(self, q: Tensor, k: Tensor, layer: LayerContext) -> tuple[Tensor, Tensor]:
         """Both unchanged: their features are rotated, not q and k."""

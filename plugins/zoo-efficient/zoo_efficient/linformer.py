@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from zoo import part
 from zoo.components.attention.base import ProjectedAttention
-from zoo.components.attention.projections import Packed
+from zoo.components.attention.projections import PackedProjection
 from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import Tokens
 from zoo_efficient.padding import hide, ranks
@@ -36,7 +36,7 @@ class Linformer(ProjectedAttention):
     Raises ValueError for more than max_length positions.
     """
 
-    projection = Packed
+    projection = PackedProjection
 
     def __init__(
         self, dim: int, heads: int, *, max_length: int, dropout: float = 0.0, rank: int = 64

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from zoo import part
 from zoo.components.attention.base import ProjectedAttention, softmax_weights
-from zoo.components.attention.projections import Packed
+from zoo.components.attention.projections import PackedProjection
 from zoo.components.dropout import dropout
 from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import Tokens, may_attend
@@ -41,7 +41,7 @@ class Nystrom(ProjectedAttention):
     declared.
     """
 
-    projection = Packed
+    projection = PackedProjection
 
     def __init__(
         self,

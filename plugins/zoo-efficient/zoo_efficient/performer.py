@@ -9,7 +9,7 @@ from torch import Tensor
 
 from zoo import part
 from zoo.components.attention.base import ProjectedAttention
-from zoo.components.attention.projections import Packed
+from zoo.components.attention.projections import PackedProjection
 from zoo.components.dropout import dropout
 from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import Tokens, may_attend
@@ -40,7 +40,7 @@ class Performer(ProjectedAttention):
     Causal self-attention follows the order along L.
     """
 
-    projection = Packed
+    projection = PackedProjection
     directions: Tensor
 
     def __init__(

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from zoo import part
 from zoo.components.attention.base import ProjectedAttention, softmax_weights
-from zoo.components.attention.projections import Packed
+from zoo.components.attention.projections import PackedProjection
 from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import Tokens, may_attend
 from zoo_efficient.blocks import Blocks
@@ -37,7 +37,7 @@ class Window(ProjectedAttention):
     global tokens and no dilation.
     """
 
-    projection = Packed
+    projection = PackedProjection
 
     def __init__(self, dim: int, heads: int, *, dropout: float = 0.0, size: int = 64) -> None:
         super().__init__(dim, heads, dropout=dropout)

@@ -211,14 +211,14 @@ from torch import nn
 
 from zoo import hookimpl
 from zoo.components.attention.base import MultiHead, ProjectedAttention
-from zoo.components.attention.projections import Packed
+from zoo.components.attention.projections import PackedProjection
 from zoo.components.attention.base import softmax_attend
 
 
 class Own(MultiHead):
     """softmax(QK^T / sqrt(d)) V in a plug-in's own words."""
 
-    projection = Packed
+    projection = PackedProjection
 
     def __init__(self, dim, heads, *, dropout=0.0, power=1.0):
         super().__init__(dim, heads, dropout=dropout)
@@ -251,7 +251,7 @@ class Weighted(Own):
 class Turned(ProjectedAttention):
     """Turns keys after a feature map, so that a rotation before it is another thing."""
 
-    projection = Packed
+    projection = PackedProjection
 
     def rotate(self, q, k, layer):
         return super().rotate(q.exp(), k.exp(), layer)
@@ -264,7 +264,7 @@ class Turned(ProjectedAttention):
 class Means(ProjectedAttention):
     """The mean of the real values: it can have no mask but padding."""
 
-    projection = Packed
+    projection = PackedProjection
 
     def mix(self, q, k, v, layer):
         mask = layer.keys.attention_mask

@@ -18,7 +18,11 @@ import torch
 from transformers import AttentionInterface, AttentionMaskInterface
 
 from zoo.components.attention.base import ProjectedAttention
-from zoo.components.attention.projections import Packed, PerHead, Separate
+from zoo.components.attention.projections import (
+    PackedProjection,
+    PerHeadProjection,
+    SeparateProjection,
+)
 from zoo.components.layer_context import LayerContext
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.pe.rope import Rotary
@@ -33,7 +37,7 @@ from zoo_hf.attention_functions import (
 )
 from zoo_hf.plugin_files import components, load_components
 
-PREFIX = "zoo_"
+NAME_PREFIX = "zoo_"
 # Transformers takes a name with one of these for an implementation of its own, or of its Hub.
 TAKEN = ("flash", "sdpa", "flex_attention", "/", "|")
 REFUSED = {
@@ -89,8 +93,12 @@ def offering(check: Callable[..., str]) -> Callable[..., str]:
 
     @functools.wraps(check)
     def checked(model: Any, requested: str | None, *rest: Any, **options: Any) -> str:
-        if requested and requested.startswith(PREFIX) and requested not in AttentionInterface():
-            offer(requested.removeprefix(PREFIX))
+        if (
+            requested
+            and requested.startswith(NAME_PREFIX)
+            and requested not in AttentionInterface()
+        ):
+            offer(requested.removeprefix(NAME_PREFIX))
         return check(model, requested, *rest, **options)
 
     return checked
@@ -110,7 +118,7 @@ def _offer(choice: Choice) -> OfferedAttention:
     if reason := _why_not(choice):
         return OfferedAttention(name, reason=reason)
     attention = AttentionFunctions(choice)
-    implementation = PREFIX + name
+    implementation = NAME_PREFIX + name
     AttentionInterface.register(implementation, attention.forward)
     # Under the same name: a model is given no mask at all where its attention has no entry here.
     AttentionMaskInterface.register(implementation, attention.make_mask)
@@ -131,7 +139,7 @@ def _why_not(choice: Choice) -> str:
             return "it is no ProjectedAttention, whose 'mix' can be called by itself"
         if any(map(choice.takes, ("layer_index", "layer_count"))):
             return "it differs from layer to layer"
-        if type(attention.project) not in (Packed, PerHead, Separate):
+        if type(attention.project) not in (PackedProjection, PerHeadProjection, SeparateProjection):
             return "it projects queries, keys or values in its own way"
         inside = (*attention.named_parameters(), *attention.named_buffers())
         own = [name for name, _ in inside if name.split(".")[0] not in ("project", "out")]

@@ -161,7 +161,7 @@ class Cluster:
                 continue
             before, self._began[key] = self._began.get(key), node
             if step is not None:
-                yield base.Progress(job, step)
+                yield base.Advanced(job, step)
             elif before is None:
                 yield base.Started(job, self._name(node))
             else:

@@ -18,7 +18,7 @@ import ray
 from zoo.config.settings import MACHINE_FIELDS, machine_of
 from zoo.data.cache import entry
 from zoo.errors import StoppedError, WriteError, ZooError
-from zoo.execution.base import OUTPUT, Ended, Job, Limits, Progress, Result, Step
+from zoo.execution.base import OUTPUT, Advanced, Ended, Job, Limits, Result, Step
 from zoo.execution.failures import require_same_code
 from zoo.execution.local import LocalExecutor
 from zoo.execution.process import Worker
@@ -87,7 +87,7 @@ def run_job(
         try:
             events = LocalExecutor().run([job], limits=replace(limits, jobs=1), directory=scratch)
             for event in events:
-                if isinstance(event, Progress):
+                if isinstance(event, Advanced):
                     board.say.remote(job.key, node, event.step)
                 elif isinstance(event, Ended):
                     artifacts = event.result.artifacts

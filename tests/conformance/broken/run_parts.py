@@ -10,7 +10,7 @@ import numpy as np
 from specimens import Specimens, registering
 
 from zoo.config.metric_description import MetricDescription
-from zoo.execution.base import Ended, Executor, Progress, Result, Started
+from zoo.execution.base import Advanced, Ended, Executor, Result, Started
 from zoo.execution.local import run_job
 from zoo.tracking import Tracker
 
@@ -41,7 +41,7 @@ class LosesTheLastJob(Executor):
         for job in jobs:
             yield Started(job)
         for item in run_job(jobs[0], directory, limits):
-            yield Ended(jobs[0], item) if isinstance(item, Result) else Progress(jobs[0], item)
+            yield Ended(jobs[0], item) if isinstance(item, Result) else Advanced(jobs[0], item)
 
 
 @executors.caught_by("laws", "no environment")

@@ -146,7 +146,7 @@ class LoggedExecutor(Executor):
     """Runs jobs in this process and writes down which, in the file that ZOO_COUNTING_LOG names."""
 
     def run(self, jobs, *, limits, directory):
-        from zoo.execution.base import Artifacts, Ended, Progress, Result, Started
+        from zoo.execution.base import Advanced, Artifacts, Ended, Result, Started
         from zoo.execution.local import run_job
 
         with Artifacts(directory) as artifacts:
@@ -158,5 +158,5 @@ class LoggedExecutor(Executor):
                     if isinstance(item, Result):
                         yield Ended(job, artifacts.with_files(job, item))
                     else:
-                        yield Progress(job, item)
+                        yield Advanced(job, item)
                 artifacts.remove(job)

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from zoo.components.attention.base import MultiHead
-from zoo.components.attention.projections import Packed
+from zoo.components.attention.projections import PackedProjection
 from zoo.registry.declarations import part
 
 
@@ -26,7 +26,7 @@ class Fused(MultiHead):
     mode. Its memory is linear in L, where torch has a fused kernel for device and precision.
     """
 
-    projection = Packed
+    projection = PackedProjection
     causal_kernel = True
 
     def attend(

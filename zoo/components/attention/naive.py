@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from zoo.components.attention.base import MultiHead, softmax_attend
-from zoo.components.attention.projections import PerHead
+from zoo.components.attention.projections import PerHeadProjection
 from zoo.registry.declarations import part
 
 
@@ -22,7 +22,7 @@ class Naive(MultiHead):
     softmax(Q_h K_hᵀ / √Dh + bias) V_h, head by head.
     """
 
-    projection = PerHead
+    projection = PerHeadProjection
 
     def attend(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None

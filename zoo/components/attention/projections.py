@@ -65,7 +65,7 @@ class Projection(nn.Module, ABC):
         return heads
 
 
-class PerHead(Projection):
+class PerHeadProjection(Projection):
     """A linear layer per head and projection, applied in a loop."""
 
     def __init__(self, dim: int, heads: int) -> None:
@@ -82,7 +82,7 @@ class PerHead(Projection):
         return q, k, v
 
 
-class Separate(Projection):
+class SeparateProjection(Projection):
     """Three linear layers, each for all heads at once."""
 
     def __init__(self, dim: int, heads: int) -> None:
@@ -93,7 +93,7 @@ class Separate(Projection):
         return self.split(self.q(x)), self.split(self.k(context)), self.split(self.v(context))
 
 
-class Packed(Projection):
+class PackedProjection(Projection):
     """One linear layer for q, k and v of all heads."""
 
     def __init__(self, dim: int, heads: int) -> None:

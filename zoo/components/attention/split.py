@@ -7,8 +7,11 @@ from typing import ClassVar
 from torch import Tensor
 
 from zoo.components.attention.base import MultiHead, softmax_attend
-from zoo.components.attention.projections import Packed as PackedProjection
-from zoo.components.attention.projections import Projection, Separate
+from zoo.components.attention.projections import (
+    PackedProjection,
+    Projection,
+    SeparateProjection,
+)
 from zoo.registry.declarations import part
 
 
@@ -24,7 +27,7 @@ class Split(MultiHead):
     softmax(Q Kᵀ / √Dh + bias) V, all heads in one batched product.
     """
 
-    projection: ClassVar[type[Projection]] = Separate
+    projection: ClassVar[type[Projection]] = SeparateProjection
 
     def attend(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from zoo.components.attention.base import MultiHead, softmax_attend
-from zoo.components.attention.projections import Packed
+from zoo.components.attention.projections import PackedProjection
 from zoo.components.layer_context import LayerContext
 from zoo.registry.declarations import part
 
@@ -19,7 +19,7 @@ class MyAttention(MultiHead):
     The base class projects, splits heads, rotates, and makes the mask and the bias.
     """
 
-    projection = Packed
+    projection = PackedProjection
 
     def __init__(self, dim: int, heads: int, *, dropout: float = 0.0, size: int = 16) -> None:
         super().__init__(dim, heads, dropout=dropout)

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from zoo import part
 from zoo.components.attention.base import ProjectedAttention
-from zoo.components.attention.projections import Packed
+from zoo.components.attention.projections import PackedProjection
 from zoo.components.dropout import dropout
 from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import may_attend
@@ -38,7 +38,7 @@ class AttentionFree(ProjectedAttention):
     the embeddings.
     """
 
-    projection = Packed
+    projection = PackedProjection
 
     def __init__(
         self, dim: int, heads: int, *, dropout: float = 0.0, max_length: int, rank: int = 128
