@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -144,7 +145,13 @@ def test_every_training_is_shown_and_trackers_that_fail_are_named_once(
 def test_train_is_tracked_and_the_pages_tracker_keeps_a_file_beside_the_model(plugin):
     Path("page.py").write_text(tracker_of_the_page().replace('"lines"', '"page"'))
     options = [*TRAIN, *plugin, "--plugin", "page.py", "--track", "page,lines"]
+    before = set(threading.enumerate())
     assert main([*options, "--save", "model"]) == 0
+    assert main([*BENCH, *plugin, "--track", "lines", "--plan"]) == 0
+    for thread in set(threading.enumerate()) - before:  # none of a tracker stays
+        if "_show_all" in thread.name:
+            thread.join(10)
+            assert not thread.is_alive()
     (run,) = runs().values()
     assert len(run["curve"]) == 2
     assert re.fullmatch(r"model-[0-9a-f]{8}", run["group"])

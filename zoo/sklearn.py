@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -150,6 +151,16 @@ class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             loading.load(state["plugins"])
             state = {**state, "model_": pickle.loads(state["model_"])}
         super().__setstate__(state)
+
+    def save(self, directory: str | Path) -> None:
+        """Write the fitted model as ``zoo train --save`` does: for ``zoo.load`` and ``zoo export``.
+
+        Its labels are the classes as text. Raises ZooError where the directory exists.
+        """
+        from zoo.inference.saved_model import save
+
+        check_is_fitted(self)
+        save(self.model_, Path(directory), [str(each) for each in self.classes_])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

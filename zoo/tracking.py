@@ -65,7 +65,7 @@ class TrackerThread:
         self.choice = choice
         self._failure: str | None = None
         self._begun: float | None = None  # when it began what it does now
-        self._runs: queue.Queue[TrackedRun] = queue.Queue()
+        self._runs: queue.Queue[TrackedRun | None] = queue.Queue()
         # A daemon: the process does not wait for a tracker that hangs.
         threading.Thread(target=self._show_all, daemon=True).start()
 
@@ -85,12 +85,15 @@ class TrackerThread:
         while self._runs.unfinished_tasks and self.failure is None:
             time.sleep(0.02)
 
+    def close(self) -> None:
+        """End the thread, once it has shown every run."""
+        self._runs.put(None)
+
     def _show_all(self) -> None:
-        """Run in the thread: show what comes until the tracker fails."""
+        """Run in the thread: show what comes until it is closed, or the tracker fails."""
         tracker: Tracker | None = None
         try:
-            while True:
-                run = self._runs.get()
+            while (run := self._runs.get()) is not None:
                 self._begun = time.monotonic()
                 with contextlib.suppress(OSError):  # a tracker that writes no files needs none
                     run.directory.mkdir(parents=True, exist_ok=True)
@@ -143,6 +146,8 @@ class TrackedProgress(Progress):
         try:
             self._leave_out(wait=True)
         finally:
+            for tracker in self.trackers.values():
+                tracker.close()
             self.shown.close()
 
     def _run(self, job: TrainJob, result: Result) -> TrackedRun:

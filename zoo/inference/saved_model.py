@@ -32,7 +32,7 @@ from zoo.config.sizes import Sizes
 from zoo.data.cache import file_digest
 from zoo.data.tokenizer import CLS, MASK, PAD, UNK
 from zoo.errors import ZooError, one_line
-from zoo.files import draft_directory, write_error
+from zoo.files import draft_directory, scratch_directory, write_error
 from zoo.registry import AXES, Choice, Registry, loading
 from zoo.registry.cell import Cell
 from zoo.tasks.base import Task, TaskSetup, find_task
@@ -208,6 +208,18 @@ def write(directory: Path, card: Card, weights: Path, tokenizer: Path) -> None:
     whole = card.model_copy(update={"files": digests}).model_dump()
     text = json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False)
     (directory / CONFIG).write_text(text + "\n", encoding="utf-8")
+
+
+def save(model: TextModel, directory: Path, labels: Sequence[str]) -> None:
+    """Write a trained model anew, with these labels; ZooError where the directory exists."""
+    from zoo.training.checkpoint import write_tensors
+
+    card = model.card.model_copy(update={"labels": list(labels)})
+    with draft(directory) as written, scratch_directory() as scratch:
+        weights, tokenizer = scratch / WEIGHTS, scratch / TOKENIZER
+        write_tensors(weights, model.model.state_dict())
+        model.tokenizer.save(str(tokenizer))
+        write(written, card, weights, tokenizer)
 
 
 def read(directory: Path) -> Card:

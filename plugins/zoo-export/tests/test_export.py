@@ -19,6 +19,7 @@ from zoo_export.program import FORMATS
 import zoo
 from zoo.cli import main
 from zoo.components.tokens import Tokens
+from zoo.data.batches import padded
 from zoo.inference.saved_model import load
 from zoo.models.text_model import TextClassifier, TextModel, TextTagger
 
@@ -26,6 +27,7 @@ PAGE = (Path(__file__).parents[3] / "docs" / "transformers.md").read_text("utf-8
 PAGE = PAGE.partition("## ONNX and torch.export")[2]
 CODE = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 PACKAGE = str(Path(zoo.__file__).parent).encode()  # a path of this machine
+CPU = torch.device("cpu")
 Run = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
@@ -85,6 +87,73 @@ def test_the_pages_code_gives_what_predict_gives(
 
 def test_onnx_has_equal_logits_for_any_batch_and_length(onnx: Path, model: TextClassifier) -> None:
     assert_equal_logits(model, onnx_logits(onnx), model.max_length)
+
+
+def test_padding_may_stand_on_any_side_of_a_text(onnx: Path, model: TextClassifier) -> None:
+    ids = torch.tensor([[2, 9, 5, 31]])
+    places = torch.tensor([[0, 1, 2, 3], [3, 4, 5, 6], [1, 2, 3, 4]])
+    padded = torch.zeros(3, 7, dtype=torch.long).scatter(1, places, ids.expand(3, -1))
+    with torch.no_grad():
+        alone = model(ids, Tokens.whole(4))
+    found = onnx_logits(onnx)(padded, (padded > 0).long())
+    torch.testing.assert_close(found, alone.expand(3, -1), atol=1e-4, rtol=0)
+
+
+def test_the_file_is_quantized_by_us_and_by_onnxruntime(
+    trained: Path, onnx: Path, model: TextClassifier, corpus: Path, tmp_path: Path, capsys: Any
+) -> None:
+    """It is smaller, and predicts the test documents alike but for what is nearly a tie."""
+    from onnxruntime.quantization import quantize_dynamic
+
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    assert main(["export", str(trained), "--to", "onnx", "--int8", "--out", str(ours)]) == 0
+    assert re.search(r"and the likeliest class by \d+ of 75\.$", capsys.readouterr().out.strip())
+    theirs.mkdir()
+    quantize_dynamic(onnx / "model.onnx", theirs / "model.onnx")
+    ids, tokens = padded([e.ids[:24] for e in model.encode(test_documents(corpus)[0])], CPU)
+    mask = tokens.attention_mask.long()
+    wanted = model(ids, tokens).argmax(dim=-1)
+    for directory in (ours, theirs):
+        predicted = onnx_logits(directory)(ids, mask).argmax(dim=-1)
+        assert (predicted == wanted).sum() >= 27  # of 30; some are nearly ties
+        size, whole = ((d / "model.onnx").stat().st_size for d in (directory, onnx))
+        assert size < whole
+    assert main(["export", str(trained), "--to", "torch", "--int8"]) == 2
+    assert "--int8 is for --to onnx" in capsys.readouterr().err
+
+
+def test_what_transformers_saved_is_exported(
+    trained: Path, model: TextClassifier, tmp_path: Path
+) -> None:
+    zoo_hf, transformers = pytest.importorskip("zoo_hf"), pytest.importorskip("transformers")
+    tuned = zoo_hf.ZooForSequenceClassification.from_pretrained(trained)
+    torch.nn.init.normal_(tuned.model.head[1].weight)  # as if it had been trained on
+    tuned.save_pretrained(tmp_path / "tuned")
+    transformers.AutoTokenizer.from_pretrained(trained).save_pretrained(tmp_path / "tuned")
+    assert main(["export", str(tmp_path / "tuned"), "--to", "torch"]) == 0
+    ids = torch.tensor([[2, 9, 5, 31]])
+    with torch.no_grad():
+        wanted = tuned.eval()(ids).logits
+    found = torch_logits(tmp_path / "tuned-torch")(ids, torch.ones_like(ids))
+    torch.testing.assert_close(found, wanted, atol=1e-4, rtol=0)
+    about = json.loads((tmp_path / "tuned-torch" / "export.json").read_text())
+    assert (about["labels"], about["key"]) == (model.labels, "")
+
+
+def test_an_estimator_of_scikit_learn_is_saved_and_exported(corpus: Path, tmp_path: Path) -> None:
+    texts, labels = test_documents(corpus)
+    sizes = {"dim": 16, "heads": 2, "ffn_dim": 32, "layers": 1, "max_length": 24}
+    estimator = zoo.sklearn.ZooClassifier(**sizes, vocab_size=160, random_state=0, device="cpu")
+    estimator.fit(texts, labels)
+    estimator.save(tmp_path / "model")
+    loaded = zoo.load(tmp_path / "model")
+    assert loaded.labels == ["market", "music", "sport"]
+    assert [p.label for p in loaded.predict(texts)] == estimator.predict(texts).tolist()
+    shares = loaded.logits(texts).softmax(dim=-1).numpy()
+    assert shares == pytest.approx(estimator.predict_proba(texts), abs=1e-6)
+    assert main(["export", str(tmp_path / "model"), "--to", "torch"]) == 0
+    with pytest.raises(zoo.ZooError, match="exists already"):
+        estimator.save(tmp_path / "model")
 
 
 def test_the_description_is_the_files_own(onnx: Path, model: TextClassifier) -> None:

@@ -15,7 +15,7 @@ from zoo.config.sizes import Sizes
 from zoo.data.tokenizer import PAD, PAD_ID
 from zoo.errors import ZooError, one_line
 from zoo.files import scratch_directory
-from zoo.inference.saved_model import TOKENIZER, draft, load_from
+from zoo.inference.saved_model import TOKENIZER, draft
 from zoo.models.text_model import TextModel, TextTagger
 from zoo.registry import AXES, Choice, Registry
 from zoo.registry.cell import Cell
@@ -26,6 +26,8 @@ from zoo_export.program import (
     OUTPUT,
     Comparison,
     Format,
+    compare,
+    quantize,
     write_program,
 )
 
@@ -43,25 +45,27 @@ LAYERS = 1  # of a model in which one part is tried
 
 
 def export(
-    directory: Path, registry: Registry, to: str, out: Path, *, allow_changed: bool = False
+    model: TextModel, registry: Registry, to: str, out: Path, *, int8: bool = False
 ) -> Comparison:
-    """Write a saved model to ``out``: the file, its tokenizer, and ``export.json``.
+    """Write a classifier or a tagger to ``out``: the file, its tokenizer, and ``export.json``.
 
-    to: of ``FORMATS``. The tokenizer cuts and pads texts as ``zoo predict`` does. The logits of
-    the file are compared with the model's before ``out`` exists. Raises ZooError where the model
-    cannot be loaded, ``out`` exists, or a component cannot be exported, which is named.
+    to: of ``FORMATS``. int8: store its matrices so, in ONNX. The tokenizer cuts and pads texts as
+    ``zoo predict`` does. The logits of the file are compared with the model's before ``out``
+    exists. Raises ZooError where ``out`` exists, or a component cannot be exported, which is named.
     """
     form = FORMATS[to]
     with draft(out) as written:
-        model = load_from(directory, registry, allow_changed=allow_changed)
-        file = written / form.file
+        file, sizes = written / form.file, (model.card.vocab_size, model.max_length)
         try:
-            compared = write_program(model, model.card.vocab_size, model.max_length, form, file)
+            compared = write_program(model, *sizes, form, file)
+            if int8:
+                quantize(file)
+                compared = compare(model, *sizes, form, file, exactly=False)
         except OSError:  # a full disk, which draft reports
             raise
         except Exception as error:  # torch and the runtime raise errors of many kinds
             reason = _refusal(model.card, registry, form) or _worded(error)
-            raise ZooError(f"{directory} cannot be exported to {to}: {reason}") from error
+            raise ZooError(f"the model cannot be exported to {to}: {reason}") from error
         _tokenizer(model).save(str(written / TOKENIZER))
         text = json.dumps(_description(model, form, compared), indent=1, ensure_ascii=False)
         (written / DESCRIPTION).write_text(text + "\n", encoding="utf-8")

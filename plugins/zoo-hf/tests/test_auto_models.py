@@ -254,7 +254,7 @@ def test_tokens_are_added_and_saved(classifier: Path, masked: Path, tmp_path: Pa
 
 def test_gradient_checkpointing_is_refused_with_the_reason(classifier: Path):
     model = AutoModelForSequenceClassification.from_pretrained(classifier)
-    with pytest.raises(zoo.ZooError, match="no gradient checkpointing: a layer may read"):
+    with pytest.raises(zoo.ZooError, match="no gradient checkpointing: a second pass"):
         model.gradient_checkpointing_enable()
 
 
@@ -262,13 +262,13 @@ def test_what_the_trainer_saved_predicts_texts(classifier: Path, texts: list[str
     model = AutoModelForSequenceClassification.from_pretrained(classifier)
     torch.nn.init.ones_(model.model.head[1].bias[2:])  # as if it had been trained on
     model.save_pretrained(tmp_path)
-    with pytest.raises(zoo.ZooError, match=r"no tokenizer: tokenizer\.save_pretrained"):
+    with pytest.raises(zoo.ZooError, match="or no tokenizer"):
         zoo_hf.text_model(tmp_path)
     AutoTokenizer.from_pretrained(classifier).save_pretrained(tmp_path)
     text_model = zoo_hf.text_model(tmp_path)
     assert torch.equal(text_model.logits(texts), logits(model, classifier, texts))
     assert text_model.labels == ["market", "music", "sport"]
-    with pytest.raises(zoo.ZooError, match="no classifier or tagger that Transformers saved"):
+    with pytest.raises(zoo.ZooError, match="has no tagger or classifier"):
         zoo_hf.text_model(classifier)
 
 

@@ -48,6 +48,7 @@ class ZooPreTrainedModel(PreTrainedModel):  # type: ignore[misc]
 
     config_class = ZooConfig
     base_model_prefix = "model"
+    output: ClassVar[type[ModelOutput]]
     _complete = False  # while the constructor runs
     _scores: Scores | None = None
 
@@ -125,17 +126,23 @@ class ZooPreTrainedModel(PreTrainedModel):  # type: ignore[misc]
         for name, tensor in (*self.model.named_parameters(), *self.model.named_buffers()):
             initialization.copy_(tensor, values[name])
 
-    def inputs(
+    @can_return_tuple  # type: ignore[untyped-decorator]
+    def forward(
         self,
-        input_ids: Tensor | None,
-        attention_mask: Tensor | None,
-        inputs_embeds: Tensor | None,
-        token_type_ids: Tensor | None,
-    ) -> tuple[Tensor, Tokens]:
-        """What the zoo's module takes: input_ids (B, L) or inputs_embeds (B, L, D), and its tokens.
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        labels: Tensor | None = None,
+        *,
+        inputs_embeds: Tensor | None = None,
+        token_type_ids: Tensor | None = None,
+        output_hidden_states: bool | None = None,
+    ) -> ModelOutput:
+        """Token ids (B, L), or their embeddings (B, L, D), to ``logits``, or vectors (B, L, D).
 
-        Raises ZooError for neither or both, for more tokens than the model can read, and for
-        token_type_ids (B, L) that are not all zero.
+        labels: a class for each text (B), or for each token (B, L), -100 where there is none; for
+        ``loss``. output_hidden_states: also ``hidden_states``: embeddings, each block's output, of
+        the last block the encoder's. Raises ZooError for more tokens than the model can read, and
+        for token_type_ids that are not all zero.
         """
         if token_type_ids is not None and (is_tracing(token_type_ids) or token_type_ids.any()):
             raise ZooError(
@@ -144,7 +151,26 @@ class ZooPreTrainedModel(PreTrainedModel):  # type: ignore[misc]
         x = input_ids if inputs_embeds is None else inputs_embeds
         if x is None or (input_ids is not None and inputs_embeds is not None):
             raise ZooError("give input_ids or inputs_embeds, one of the two")
-        return x, self.tokens(x, attention_mask)
+        has_head = self.output is not BaseModelOutput
+        if labels is not None and not has_head:
+            raise ZooError("AutoModel has no loss: leave labels out")
+        call: Any = self.model if has_head else self.model.get_submodule("encoder")
+        tokens, auxiliary = self.tokens(x, attention_mask), AuxiliaryLosses(self.model)
+        nothing: AbstractContextManager[list[AuxiliaryLoss]] = nullcontext([])
+        with self.hidden_states(output_hidden_states) as states:
+            # The last layer computes all positions then, and not only those of the pool.
+            tokens = replace(tokens, in_order=tokens.in_order and states is None)
+            with auxiliary.collected() if self.training else nothing as added:
+                result = call(x, tokens)
+        if not has_head:
+            return BaseModelOutput(result, hidden_states=states and tuple(states))
+        loss = None
+        if labels is not None:
+            # Each of the losses of Transformers takes those of these that it knows.
+            values = {"logits": result, "pooled_logits": result, "config": self.config}
+            values |= {"labels": labels, "vocab_size": self.config.vocab_size}
+            loss = auxiliary.total(self.loss_function(**values), added, result.shape[0])
+        return self.output(loss=loss, logits=result, hidden_states=states and tuple(states))
 
     def tokens(self, x: Tensor, attention_mask: Tensor | None) -> Tokens:
         """Which of x (B, L, …) are real: attention_mask (B, L) is 1 there; None: all."""
@@ -158,8 +184,7 @@ class ZooPreTrainedModel(PreTrainedModel):  # type: ignore[misc]
         if attention_mask is None:
             return tokens
         if not is_tracing(attention_mask):
-            # As where the zoo itself makes batches, with the same numbers: without padding no mask,
-            # and behind the texts alone no positions of each text.
+            # As the zoo makes batches: without padding no mask, before it the same positions.
             mask = attention_mask.bool()
             if mask.all():
                 return tokens
@@ -169,31 +194,23 @@ class ZooPreTrainedModel(PreTrainedModel):  # type: ignore[misc]
 
     @contextmanager
     def hidden_states(self, wanted: bool | None) -> Iterator[list[Tensor] | None]:
-        """What the passes inside of the block give: embeddings, and the output of each block.
-
-        The last is the encoder's output. None where they are not wanted, here or by the
-        configuration.
-        """
-        if not (self.config.output_hidden_states if wanted is None else wanted):
-            yield None
-            return
+        """The hidden states of passes inside of the block. wanted: None: as the configuration."""
+        wanted = self.config.output_hidden_states if wanted is None else wanted
         encoder: Any = self.model.get_submodule("encoder")
-        states: list[Tensor] = []
-        hooks = [encoder.register_forward_hook(lambda _, args, output: states.append(output))]
-        for block in encoder.blocks:
-            hooks.append(block.register_forward_pre_hook(lambda _, args: states.append(args[0])))
+        states: list[Tensor] = []  # list[Tensor]() cannot be compiled
+        blocks = encoder.blocks if wanted else ()
+        hooks = [b.register_forward_pre_hook(lambda _, x: states.append(x[0])) for b in blocks]
+        if wanted:
+            hooks.append(encoder.register_forward_hook(lambda _, x, out: states.append(out)))
         try:
-            yield states
+            yield states if wanted else None
         finally:
             for hook in hooks:
                 hook.remove()
 
     def _activation_checkpointing_enable(self, *args: Any, **options: Any) -> None:
         """Refuse it, also under its older name of gradient checkpointing."""
-        raise ZooError(
-            "no gradient checkpointing: a layer may read what earlier ones left, and a second pass "
-            "through it would read what later ones left; a smaller batch takes less memory"
-        )
+        raise ZooError("no gradient checkpointing: a second pass finds changed what layers left")
 
     def get_input_embeddings(self) -> nn.Module:
         """The token embeddings."""
@@ -205,8 +222,9 @@ class ZooPreTrainedModel(PreTrainedModel):  # type: ignore[misc]
 
 
 class ZooModel(ZooPreTrainedModel):
-    """The encoder alone: token ids to vectors."""
+    """The encoder alone: token ids to ``last_hidden_state`` (B, L, D)."""
 
+    output = BaseModelOutput
     _keys_to_ignore_on_load_unexpected: ClassVar = [r"^(?!(model\.)?encoder\.)"]
 
     def build(self, card: Card, cell: Cell, saved: nn.Module) -> nn.Module:
@@ -218,72 +236,12 @@ class ZooModel(ZooPreTrainedModel):
             )
         return nn.ModuleDict({"encoder": encoder})
 
-    @can_return_tuple  # type: ignore[untyped-decorator]
-    def forward(
-        self,
-        input_ids: Tensor | None = None,
-        attention_mask: Tensor | None = None,
-        *,
-        inputs_embeds: Tensor | None = None,
-        token_type_ids: Tensor | None = None,
-        output_hidden_states: bool | None = None,
-    ) -> BaseModelOutput:
-        """Token ids (B, L), or their embeddings (B, L, D), to ``last_hidden_state`` (B, L, D).
 
-        output_hidden_states: also ``hidden_states``, the embeddings and the output of each block,
-        of which the last is ``last_hidden_state``.
-        """
-        x, tokens = self.inputs(input_ids, attention_mask, inputs_embeds, token_type_ids)
-        with self.hidden_states(output_hidden_states) as states:
-            vectors = self.model.get_submodule("encoder")(x, tokens)
-        return BaseModelOutput(vectors, hidden_states=None if states is None else tuple(states))
-
-
-class ZooWithHead(ZooPreTrainedModel):
-    """A model with logits; a subclass says which loss they have, and in which output."""
-
-    output: ClassVar[type[ModelOutput]]
-
-    @abstractmethod
-    def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
-        """The loss (scalar) of logits (B, …, classes), by labels (B, …)."""
-
-    @can_return_tuple  # type: ignore[untyped-decorator]
-    def forward(
-        self,
-        input_ids: Tensor | None = None,
-        attention_mask: Tensor | None = None,
-        labels: Tensor | None = None,
-        *,
-        inputs_embeds: Tensor | None = None,
-        token_type_ids: Tensor | None = None,
-        output_hidden_states: bool | None = None,
-    ) -> ModelOutput:
-        """Token ids (B, L), or their embeddings (B, L, D), to ``logits``.
-
-        labels: for ``loss``; in training with what parts of the model add to it.
-        output_hidden_states: as of ``ZooModel``.
-        """
-        x, tokens = self.inputs(input_ids, attention_mask, inputs_embeds, token_type_ids)
-        auxiliary = AuxiliaryLosses(self.model)
-        nothing: AbstractContextManager[list[AuxiliaryLoss]] = nullcontext([])
-        with self.hidden_states(output_hidden_states) as states:
-            # The last layer computes all positions then, and not only those of the pool.
-            tokens = replace(tokens, in_order=tokens.in_order and states is None)
-            with auxiliary.collected() if self.training else nothing as added:
-                logits = self.model(x, tokens)
-        loss = None if labels is None else self.loss(logits, labels)
-        if loss is not None:
-            loss = auxiliary.total(loss, added, logits.shape[0])
-        return self.output(
-            loss=loss, logits=logits, hidden_states=None if states is None else tuple(states)
-        )
-
-
-class ZooForSequenceClassification(ZooWithHead):
+class ZooForSequenceClassification(ZooPreTrainedModel):
     """A classifier, with logits (B, classes); or a new head on an encoder saved without one."""
 
     output = SequenceClassifierOutput
+    task, reader = "classify", TextClassifier
 
     def build(self, card: Card, cell: Cell, saved: nn.Module) -> nn.Module:
         if isinstance(saved, Classifier):
@@ -293,16 +251,12 @@ class ZooForSequenceClassification(ZooWithHead):
             cell, card.sizes, classes=self.config.num_labels, **stack_options(card)
         )
 
-    def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
-        """By labels (B)."""
-        loss: Tensor = self.loss_function(labels, logits, self.config)
-        return loss
 
-
-class ZooForTokenClassification(ZooWithHead):
+class ZooForTokenClassification(ZooPreTrainedModel):
     """A tagger, with logits (B, L, tags); or a new head on an encoder saved without one."""
 
     output = TokenClassifierOutput
+    task, reader = "tag", TextTagger
 
     def build(self, card: Card, cell: Cell, saved: nn.Module) -> nn.Module:
         if isinstance(saved, Tagger):
@@ -310,33 +264,23 @@ class ZooForTokenClassification(ZooWithHead):
         refuse_other_head(card, saved, "a tagger")
         return build_tagger(cell, card.sizes, tags=self.config.num_labels, **stack_options(card))
 
-    def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
-        """By labels (B, L), -100 where there is none."""
-        loss: Tensor = self.loss_function(logits, labels, self.config)
-        return loss
 
-
-def text_model(directory: str | Path, *, allow_changed: bool = False) -> TextModel:
+def text_model(directory: str | Path) -> TextModel:
     """A classifier or a tagger that Transformers saved, for texts, as ``zoo.load`` returns one.
 
     Its card is of the training before Transformers', but for task, labels and vocabulary. Raises
     ZooError where the directory holds no such model, or no tokenizer.
     """
-    directory, kinds = Path(directory), (ZooForSequenceClassification, ZooForTokenClassification)
-    config = ZooConfig.from_pretrained(directory)
-    kind = next((k for k in kinds if k.__name__ in (config.architectures or ())), None)
-    if kind is None:
-        raise ZooError(f"{directory} holds no classifier or tagger that Transformers saved")
-    if not (file := directory / TOKENIZER).is_file():
-        raise ZooError(f"{directory} has no tokenizer: tokenizer.save_pretrained writes one there")
-    labels, classifies = config.classes, kind is ZooForSequenceClassification
-    make = TextClassifier if classifies else TextTagger
-    card, tokenizer = config.read_card(), Tokenizer.from_file(str(file))
-    model = kind.from_pretrained(directory, allow_changed=allow_changed).model
-    made = make(model, tokenizer, card.sizes.max_length, labels)
-    task = "classify" if classifies else "tag"
-    options = card.task_options if card.task == task else {}
-    changes = {"task": task, "task_options": options, "labels": labels, "key": ""}
+    config, file = ZooConfig.from_pretrained(directory), Path(directory) / TOKENIZER
+    kinds = {k.__name__: k for k in (ZooForSequenceClassification, ZooForTokenClassification)}
+    kind = kinds.get((config.architectures or [""])[0])
+    if kind is None or not file.is_file():
+        raise ZooError(f"{directory} has no tagger or classifier of Transformers, or no tokenizer")
+    card, labels = config.read_card(), config.classes
+    model = kind.from_pretrained(directory).model
+    made = kind.reader(model, Tokenizer.from_file(str(file)), card.sizes.max_length, labels)
+    options = card.task_options if card.task == kind.task else {}
+    changes = {"task": kind.task, "task_options": options, "labels": labels, "key": ""}
     made.card = card.model_copy(update=changes)
     return made.eval()
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 from transformers.modeling_outputs import MaskedLMOutput
 
 from zoo.errors import ZooError
 from zoo.inference.saved_model import Card
 from zoo.models.architectures import MaskedLanguageModel
 from zoo.registry.cell import Cell
-from zoo_hf.auto_models import ZooWithHead
+from zoo_hf.auto_models import ZooPreTrainedModel
 
 
-class ZooForMaskedLM(ZooWithHead):
+class ZooForMaskedLM(ZooPreTrainedModel):
     """An encoder that predicts the tokens that are masked, with logits (B, L, vocabulary)."""
 
     output = MaskedLMOutput
@@ -28,17 +28,11 @@ class ZooForMaskedLM(ZooWithHead):
             )
         return saved
 
-    def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
-        """By labels (B, L), -100 where a token is not masked."""
-        loss: Tensor = self.loss_function(logits, labels, self.config.vocab_size)
-        return loss
-
     def resize_token_embeddings(self, *args: Any, **options: Any) -> nn.Embedding:
         """As of Transformers. A new token is as rare as the rarest."""
         embedding: nn.Embedding = super().resize_token_embeddings(*args, **options)
-        model: Any = self.model
-        bias: Tensor = model.bias.detach()
+        bias: Any = self.model.bias
         count = embedding.num_embeddings
         new = bias.min().expand(max(0, count - len(bias)))
-        self.model.bias = nn.Parameter(torch.cat([bias[:count], new]))
+        self.model.bias = nn.Parameter(torch.cat([bias[:count], new]).detach())
         return embedding
