@@ -14,6 +14,7 @@ from zoo.data.sources.load_data import stored
 from zoo.errors import StoppedError, ZooError
 from zoo.files import scratch_directory
 from zoo.registry import AXES, loading
+from zoo.registry.cell import Cell
 from zoo.sweep.cost import measure_rows
 from zoo.sweep.make_request import make_requests
 from zoo.sweep.options import with_options
@@ -241,15 +242,31 @@ def build(
     sizes: ``{"dim": 64, "layers": 2, ...}``, by default those of ``zoo.bench``. seed: of the
     initial weights, which are those of ``zoo.bench`` for this cell and seed.
 
-    Raises ZooError for names that do not exist, and for parts that cannot be combined.
+    Raises ZooError for names that do not exist, and for parts that cannot be combined or refuse
+    these sizes.
     """
-    from zoo.models.build import build_plain_encoder
+    from zoo.models.build import PlainEncoder, StackOptions, build_classifier, build_stack
+    from zoo.models.stack import Encoder
 
+    if isinstance(cell, str):
+        names = [name.strip() for name in cell.split("+")]
+        if len(names) > len(AXES):
+            raise ZooError(f"cell {cell}: {len(names)} names, and the axes are {', '.join(AXES)}")
+        cell = dict(zip(AXES, names, strict=False))
+    if unknown := [axis for axis in cell if axis not in AXES]:
+        raise ZooError(f"no axis '{unknown[0]}'; there is {', '.join(AXES)}")
     default = {axis: Request.model_fields[axis].default for axis in AXES}
+    parts = Cell.parse(_load(plugins).registry, {**default, **cell})
     known = sizes if isinstance(sizes, Sizes) else validated(Sizes, sizes or {})
-    return build_plain_encoder(
-        _load(plugins).registry, cell, default, known, classes=classes, dropout=dropout, seed=seed
-    )
+    if obstacle := parts.refusal(known, {"attention": {"padding"}}):
+        raise ZooError(f"{parts} cannot be built: {obstacle}")
+    options: StackOptions = {"vocab_size": known.vocab_size, "seed": seed, "dropout": dropout}
+    try:
+        if classes is None:
+            return PlainEncoder(build_stack(Encoder, parts, known, **options))
+        return PlainEncoder(build_classifier(parts, known, classes=classes, **options))
+    except (ValueError, TypeError) as error:
+        raise ZooError(f"{parts} cannot be built: {error}") from error
 
 
 def build_requests(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from zoo.registry.cell import Cell
 from zoo.sweep import progress
 from zoo.sweep.run import Run
 from zoo.tasks.base import TaskSetup
-from zoo.tasks.mlm import masked_loss
+from zoo.tasks.mlm import MaskedLanguageModelling
 from zoo.training.device import Runtime
 from zoo.training.trainer import Trainer
 
@@ -72,7 +74,8 @@ def test_the_stage_is_masked_language_modelling_on_the_training_texts(options, t
     with torch.no_grad():
         expected.bias.copy_((counts / counts.sum()).log())
     training = setup.training.model_copy(update={"epochs": 3, "lr": 0.01})
-    trainer = Trainer(expected, split, masked_loss, training, RUNTIME, seed=3)
+    loss = partial(MaskedLanguageModelling().loss, replace(opened, training=training))
+    trainer = Trainer(expected, split, loss, training, RUNTIME, seed=3)
     first = trainer.run_epoch()["loss"]
     trainer.run_epoch()
     assert trainer.run_epoch()["loss"] < first

@@ -108,8 +108,8 @@ def test_among_the_built_ins_torch_with_rope_alone_is_impossible(registry):
 
 def test_a_cells_names_are_read_back_as_the_same_cell(parse, registry):
     scan = "scan/leaky"
-    cell = parse(attention=scan, pe="rope(base=500)/none", norm="rms(eps=1e-3)", ffn="gelu/gelu")
-    expected = (scan, "rope(base=500.0)/none", "rms(eps=0.001)", "gelu", "pre", "mean")
+    cell = parse(attention=scan, pe="rope(base=500)/none", norm="rms(eps=1e-3)", ffn="gelu/relu")
+    expected = (scan, "rope(base=500.0)/none", "rms(eps=0.001)", "gelu/relu", "pre", "mean")
     assert cell.names == dict(zip(AXES, expected, strict=True))
     assert str(cell) == "+".join(expected)
     assert Cell.parse(registry, cell.names).names == cell.names

@@ -12,6 +12,7 @@ from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.models.build import build_norm
 from zoo.registry import Registry
+from zoo.registry.component import file_of
 from zoo.registry.loading import Zoo, load
 
 HOOK = "from zoo import hookimpl\n@hookimpl\ndef zoo_register(register): "
@@ -121,7 +122,7 @@ def test_listing_runs_no_part(site, good):
     norm = loaded.registry.get("norm", "good")
     assert (norm.summary, norm.source) == ("It leaves its input as it is", "a paper")
     assert (norm.capabilities, dict(norm.parameters)) == ({"unit-rms"}, {"size": 3})
-    assert norm.file() == str(site / "zoo_a_good.py")
+    assert file_of(norm.module) == site / "zoo_a_good.py"
 
 
 def test_owners_of_one_name_are_told_apart_and_a_builtin_keeps_its_name(site):

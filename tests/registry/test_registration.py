@@ -107,6 +107,3 @@ def test_a_lazy_factory_is_called_with_the_contracts_arguments_and_the_given_one
     registry.admit(register_with(factory="builtins:dict", parameters={"size": 3}))
     built = registry.choose("attention", "mine(size=4)").build([("dim", 8)], heads=2)
     assert built == {"dim": 8, "heads": 2, "size": 4}
-    # A factory of C code has no signature, and so nothing is offered to it.
-    built = registry.choose("attention", "mine").build(heads=2, offered={"layer_index": 3})
-    assert built == {"heads": 2}

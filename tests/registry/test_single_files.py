@@ -10,6 +10,7 @@ import pytest
 from refused import refused
 from sandbox import run_zoo
 
+from zoo.registry.component import file_of
 from zoo.registry.loading import load
 
 CORPUS = """
@@ -55,7 +56,7 @@ def test_its_owner_is_the_file_and_its_version_the_hash_of_its_contents(corpus_f
     component = loaded.registry.get("data", "pets")
     digest = hashlib.sha256(corpus_file.read_bytes()).hexdigest()
     assert str(component.owner) == f"my-corpus.py {digest[:12]}"
-    assert component.file() == str(corpus_file)
+    assert file_of(component.module) == corpus_file
     assert (loaded.files, loaded.warnings) == ((str(corpus_file),), [])
     row = loaded.plugins[-1]
     assert (row.name, row.distribution, row.version) == ("my-corpus", "my-corpus.py", digest[:12])

@@ -34,7 +34,7 @@ from zoo.data.tokenizer import (
 )
 from zoo.registry.cell import Cell
 from zoo.tasks.base import TaskSetup
-from zoo.tasks.mlm import MaskedLanguageModelling, MaskedOptions, held_out_windows, masked_loss
+from zoo.tasks.mlm import MaskedLanguageModelling, MaskedOptions, held_out_windows
 from zoo.training.device import Runtime
 
 RUNTIME = Runtime(torch.device("cpu"), "fp32")
@@ -158,7 +158,7 @@ def test_the_loss_is_the_mean_negative_log_likelihood_of_the_masked_tokens(encod
     model = TASK.build(setup, Cell.parse(registry, DEFAULT_CELL), seed=0).double().eval()
     split = TASK.split(setup, ["train"], CPU)
     batch = next(iter(split.shuffled(32, seed=0, epoch=0)))
-    loss, right = masked_loss(model, batch)
+    loss, right = TASK.loss(setup, model, batch)
     nats, hits = list[float](), 0
     width = batch.ids.shape[1]
     for place, target in zip(batch.places.tolist(), batch.targets.tolist(), strict=True):

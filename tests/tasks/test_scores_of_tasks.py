@@ -25,7 +25,7 @@ from zoo.config.settings import Training
 from zoo.config.sizes import Sizes
 from zoo.data.batches import Blocks, PairSplit
 from zoo.data.encoding import END, START, encode_pairs, encode_stream
-from zoo.data.sources.corpus import Texts
+from zoo.data.sources.corpus import IGNORED, Texts
 from zoo.data.sources.load_data import load_data
 from zoo.data.sources.row_reader import PairedTexts
 from zoo.data.tokenizer import PAD_ID
@@ -215,7 +215,7 @@ def test_the_loss_of_pairs_is_of_their_targets_without_padding(registry, setup):
     model = TASK.build(setup, Cell.parse(registry, DEFAULT_CELL), seed=0).eval()
     batch = PairSplit(setup.data, ["test"], RUNTIME.device).batch(np.arange(8))
     loss, right = TASK.loss(setup, model, batch)
-    logits, real = TASK.forward(model, batch), batch.targets != PAD_ID
+    logits, real = TASK.forward(model, batch), batch.targets != IGNORED
     assert not real.all()
     wanted = nn.functional.cross_entropy(logits[real], batch.targets[real])
     torch.testing.assert_close(loss, wanted)

@@ -15,6 +15,7 @@ import click
 from zoo.cli.options import json_option, load_zoo, plugin_option, print_json, print_table
 from zoo.errors import ZooError
 from zoo.registry import BUILT_IN, CAPABILITIES, KINDS, Component, Registry
+from zoo.registry.component import file_of
 from zoo.registry.scaffold import STARTERS, first_run, write_plugin
 
 # For JSON: the parameters of a plug-in may be of any type.
@@ -116,7 +117,7 @@ def _described(registry: Registry, component: Component) -> dict[str, Any]:
         "capabilities": {n: meanings[n] for n in meanings if n in component.capabilities},
         "owner": {"distribution": owner.distribution, "version": owner.version},
         "factory": factory,
-        "file": component.file(),
+        "file": str(file) if (file := file_of(component.module)) else None,
     }
 
 

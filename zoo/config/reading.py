@@ -10,12 +10,7 @@ from pydantic_core import PydanticCustomError
 
 # Words for delimiters that are hard to type or to see.
 DELIMITERS = {"tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
-TABLES_ONLY = (
-    "delimiter",
-    "header",
-    "quotes",
-    "escape",
-)  # options that are for tables of text alone
+TABLES_ONLY = ("delimiter", "header", "quotes", "escape")  # options of tables of text alone
 WORDS = {"\\t": "tab", **{character: word for word, character in DELIMITERS.items()}}
 
 M = TypeVar("M", bound=BaseModel)

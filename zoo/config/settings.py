@@ -72,11 +72,6 @@ class Training(BaseModel):
         "with a validation split, any share scores that.",
     )
 
-    @property
-    def by_length(self) -> bool:
-        """Whether batches hold examples of similar length."""
-        return self.batching == "length"
-
 
 class Execution(BaseModel):
     """Where and how the arithmetic runs; ``auto`` is resolved before any job and recorded."""

@@ -6,7 +6,6 @@ import contextlib
 import platform
 from collections.abc import Iterable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import zoo
@@ -15,6 +14,7 @@ from zoo.conformance.outcomes import CheckFailed, CheckSettings, CheckSkipped
 from zoo.errors import ZooError
 from zoo.registry import Choice
 from zoo.registry.code_hash import hash_of
+from zoo.registry.component import file_of
 
 LENGTHS = (64, 128)
 
@@ -30,12 +30,12 @@ def certificate(choice: Choice, results: Iterable[CheckResult]) -> dict[str, Any
     import torch
 
     component = choice.component
-    file = component.file()
+    file = file_of(component.module)
     entry: dict[str, Any] = {
         "component": f"{component.kind}/{choice}",
         "declared": sorted(component.capabilities),
         "held": [result.check for result in results if result.status == "passed"],
-        "source_hash": hash_of(Path(file)) if file else "",
+        "source_hash": hash_of(file) if file else "",
         "versions": {
             "python": platform.python_version(),
             "torch": torch.__version__,

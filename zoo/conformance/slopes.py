@@ -44,7 +44,7 @@ def slopes(part: Part) -> None:
     if part.kind != "baseline":
         with contextlib.suppress(CheckSkipped):
             models = [any_model(part)]
-    for form in (*own, *models) if not part.can("surrogate") else ():
+    for form in (*own, *models):
         _differences(form)
     for form in own:
         _modes(form)

@@ -45,7 +45,7 @@ class PairBatch(Batch):
     """Pairs: ids are those of the sources.
 
     decoder_ids: int (B, Lt), the targets that the decoder reads; targets: int (B, Lt), the token
-    after each, 0 where none is scored. items: the number of targets. Tokens are of both sides.
+    after each, -100 where none is scored. items: the number of targets. Tokens are of both sides.
     """
 
     decoder_ids: Tensor
@@ -159,7 +159,9 @@ class PairSplit(EncodedSplit[PairBatch]):
         attention_mask = target.tokens.attention_mask
         # A token is an input where another follows it: the END of a shorter target is not.
         real = None if attention_mask is None else attention_mask[:, 1:]
-        both = vars(source) | {"targets": target.ids[:, 1:], "items": items}
+        after = target.ids[:, 1:]
+        after = after if real is None else after.masked_fill(~real, IGNORED)
+        both = vars(source) | {"targets": after, "items": items}
         both["real_tokens"] += items
         both["padded_tokens"] += target.padded_tokens - len(rows)
         decoder_tokens = replace(target.tokens[:-1], attention_mask=real)

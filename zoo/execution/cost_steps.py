@@ -134,9 +134,8 @@ class _Model:
     ) -> None:
         self.model, self.forward, self.runtime, self.alike = model, forward, runtime, alike
         self.trainer = Trainer(model, train, loss, training, runtime, SEED)
-        batches = list(
-            train.shuffled(training.batch_size, SEED, epoch=0, by_length=training.by_length)
-        )
+        alike_lengths = training.batching == "length"
+        batches = list(train.shuffled(training.batch_size, SEED, 0, by_length=alike_lengths))
         full = [b for b in batches if len(b.rows) == training.batch_size] or batches
         # Spread over the lengths, so that few batches represent all.
         full.sort(key=lambda b: b.padded_tokens)

@@ -6,9 +6,10 @@ its weights in the job's directory, so that an interrupted job goes on after it.
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from zoo.models.architectures import MaskedLanguageModel, masked_head
 from zoo.models.seeding import seeded
 from zoo.models.stack import Encoder
 from zoo.tasks.base import TaskSetup
-from zoo.tasks.mlm import masked_loss
+from zoo.tasks.mlm import MaskedLanguageModelling
 from zoo.training import checkpoint
 from zoo.training.device import Runtime
 from zoo.training.trainer import Trainer
@@ -72,7 +73,8 @@ def stage_of(
     training = setup.training.model_copy(
         update={**changes, "label_smoothing": 0.0, "validation": 0.0}
     )
-    trainer = Trainer(masked, split, masked_loss, training, runtime, job.seed)
+    loss = functools.partial(MaskedLanguageModelling().loss, replace(setup, training=training))
+    trainer = Trainer(masked, split, loss, training, runtime, job.seed)
     return Stage(trainer, len(texts), len(arrays.ids))
 
 

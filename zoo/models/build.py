@@ -17,7 +17,7 @@ from zoo.components.pe.base import PositionalEncoding
 from zoo.components.pool.base import Pool
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
-from zoo.errors import ComponentError, ZooError, one_line
+from zoo.errors import ComponentError, one_line
 from zoo.models.architectures import (
     Classifier,
     EncoderDecoder,
@@ -29,7 +29,7 @@ from zoo.models.architectures import (
 )
 from zoo.models.seeding import seeded
 from zoo.models.stack import Decoder, Encoder, ScaledEmbedding, Stack
-from zoo.registry import AXES, Choice, Registry
+from zoo.registry import Choice
 from zoo.registry.cell import Cell
 
 Place = Mapping[str, int]  # layer_index, from 0, and layer_count: offered to every part of a layer
@@ -293,38 +293,3 @@ class PlainEncoder(nn.Module):
         tokens = whole if attention_mask is None else Tokens.of(attention_mask)
         output: Tensor = self.model(ids, tokens)
         return output
-
-
-def build_plain_encoder(
-    registry: Registry,
-    parts: str | Mapping[str, str],
-    default: Mapping[str, str],
-    sizes: Sizes,
-    *,
-    classes: int | None,
-    dropout: float,
-    seed: int,
-) -> PlainEncoder:
-    """The encoder of a cell; with classes, a classifier with the cell's pool.
-
-    parts: axis to component, or names joined by + in the order of the axes; default: for axes that
-    are not named. Raises ZooError for a name that does not exist, and where the parts cannot be
-    combined or refuse these sizes.
-    """
-    if isinstance(parts, str):
-        names = [name.strip() for name in parts.split("+")]
-        if len(names) > len(AXES):
-            raise ZooError(f"cell {parts}: {len(names)} names, and the axes are {', '.join(AXES)}")
-        parts = dict(zip(AXES, names, strict=False))
-    if unknown := [axis for axis in parts if axis not in AXES]:
-        raise ZooError(f"no axis '{unknown[0]}'; there is {', '.join(AXES)}")
-    cell = Cell.parse(registry, {**default, **parts})
-    if obstacle := cell.refusal(sizes, {"attention": {"padding"}}):
-        raise ZooError(f"{cell} cannot be built: {obstacle}")
-    options: StackOptions = {"vocab_size": sizes.vocab_size, "seed": seed, "dropout": dropout}
-    try:
-        if classes is None:
-            return PlainEncoder(build_stack(Encoder, cell, sizes, **options))
-        return PlainEncoder(build_classifier(cell, sizes, classes=classes, **options))
-    except (ValueError, TypeError) as error:
-        raise ZooError(f"{cell} cannot be built: {error}") from error

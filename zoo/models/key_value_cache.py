@@ -15,11 +15,6 @@ class KeyValues:
         self.stored: tuple[Tensor, Tensor, Tokens] | None = None
         self.states: dict[nn.Module, dict[str, Tensor]] = {}
 
-    @property
-    def used(self) -> bool:
-        """Whether anything is in it."""
-        return self.stored is not None or any(self.states.values())
-
     def state(self, owner: nn.Module) -> dict[str, Tensor]:
         """The tensors (B, …) that a module keeps between decoding steps; empty at first."""
         return self.states.setdefault(owner, {})

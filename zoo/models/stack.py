@@ -56,7 +56,6 @@ class Stack(nn.Module):
         final_norm: nn.Module | None,
         *,
         layer_positions: Sequence[PositionalEncoding] | None = None,
-        embedding_norm: nn.Module | None = None,
         dropout: float = 0.0,
         max_length: int | None = None,
         caches: bool = True,
@@ -68,7 +67,7 @@ class Stack(nn.Module):
         positions = list(dict.fromkeys([position, *layer_positions]))
         self.other_positions = nn.ModuleList(positions[1:])
         self.position_of_layer = [positions.index(each) for each in layer_positions]
-        self.embedding_norm = embedding_norm
+        self.embedding_norm: nn.Module | None = None
         self.blocks = nn.ModuleList(blocks)
         self.final_norm = final_norm
         self.dropout, self.max_length = dropout, max_length

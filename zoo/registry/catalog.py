@@ -14,7 +14,7 @@ from typing import Any
 
 from zoo.errors import ZooError, nearest
 from zoo.registry.component import BUILT_IN, Choice, Component, PartSpec, PluginError, Register
-from zoo.registry.kinds import AXES, COMMAND, KINDS
+from zoo.registry.kinds import COMMAND, KINDS
 
 OTHERS = (
     "Others come from plug-ins: plugins/README.md in the repository has those of this project, and "
@@ -84,8 +84,6 @@ class Registry:
 
     def choose(self, kind: str, text: str) -> Choice:
         """Parse one ``name`` or ``name(param=value)`` into a choice; ZooError where it is bad."""
-        if kind in AXES and len(split_pattern(text)) > 1:
-            raise ZooError(f"'{text}' is a pattern over layers; here one {kind} is expected")
         name, bracket, arguments = text.strip().partition("(")
         component = self.get(kind, name.strip())
         try:
@@ -106,21 +104,14 @@ class Registry:
     def layers(self, axis: str, text: str) -> tuple[Choice, ...]:
         """Parse the components that take turns over the layers: ``window(size=4)/fused``.
 
-        Of patterns that give equal models, as ``fused`` and ``fused/fused`` do, the shortest is
-        returned. Raises ZooError where a component is bad, or the axis is of a part that is no
-        layer's.
+        Raises ZooError where a component is bad, or the axis is of a part that is no layer's.
         """
-        names = split_pattern(text)
-        if len(names) > 1:
-            if axis == "pool":
-                raise ZooError(f"pool '{text}': a model has one pool, which takes no pattern")
-            if "" in names:
-                raise ZooError(f"{axis} '{text}': a pattern has a name on both sides of a '/'")
-        choices = [self.choose(axis, name) for name in names]
-        texts = [str(choice) for choice in choices]
-        lengths = range(1, len(texts) + 1)
-        shortest = next(n for n in lengths if texts[:n] * (len(texts) // n) == texts)
-        return tuple(choices[:shortest])
+        names = split_outside(text, "/")
+        if axis == "pool" and len(names) > 1:
+            raise ZooError(f"pool '{text}': a model has one pool, which takes no pattern")
+        if len(names) > 1 and "" in names:
+            raise ZooError(f"{axis} '{text}': a pattern has a name on both sides of a '/'")
+        return tuple(self.choose(axis, name) for name in names)
 
     def choices(self, kind: str, text: str) -> list[Choice]:
         """Parse a comma-separated list of choices, or ``all``; of equal ones one is returned.
@@ -131,10 +122,7 @@ class Registry:
         return list({str(choice): choice for choice in chosen}.values())
 
     def patterns(self, axis: str, text: str) -> list[tuple[Choice, ...]]:
-        """Parse a comma-separated list of patterns, or ``all``; raises as ``choices`` does.
-
-        Of patterns that give equal models one is returned.
-        """
+        """Parse a comma-separated list of patterns, or ``all``; raises as ``choices`` does."""
         patterns = (self.layers(axis, name) for name in self._names(axis, text))
         return list({layers_text(choices): choices for choices in patterns}.values())
 
@@ -152,7 +140,7 @@ def split_list(text: str, option: str = "") -> list[str]:
     option: how the error begins, such as ``"--pe "``. A list of nothing but commas is empty.
     Raises ZooError where some items are empty and others are not.
     """
-    items = _split(text, ",")
+    items = split_outside(text, ",")
     if not any(items):
         return []
     if "" in items:
@@ -160,15 +148,11 @@ def split_list(text: str, option: str = "") -> list[str]:
     return items
 
 
-def split_pattern(text: str) -> list[str]:
-    """Split at the slashes that are outside brackets and quotes, and strip each piece."""
-    return _split(text, "/")
-
-
 _TOKEN = re.compile(r"""'(?:\\.|[^'\\])*'?|"(?:\\.|[^"\\])*"?|.""", re.DOTALL)
 
 
-def _split(text: str, separator: str) -> list[str]:
+def split_outside(text: str, separator: str) -> list[str]:
+    """Split at the separators that are outside brackets and quotes, and strip each piece."""
     pieces, depth = [""], 0
     for token in _TOKEN.findall(text):  # a character, or all between two quotes
         depth += (token in "([{") - (token in ")]}")

@@ -93,11 +93,6 @@ class Component:
             return self.factory.partition(":")[0]
         return getattr(self.factory, "__module__", None) or ""
 
-    def file(self) -> str | None:
-        """The factory's source file, found without importing its module; None if unknown."""
-        file = file_of(self.module)
-        return None if file is None else str(file)
-
 
 def find_module(path: str) -> ModuleSpec | None:
     """Find a module without importing the packages above it, which may import torch.
@@ -174,11 +169,9 @@ class Choice:
 
     def takes(self, argument: str) -> bool:
         """Whether the factory has an argument of that name that is no parameter of its own."""
-        own = argument in self.component.parameters
-        try:
-            return not own and argument in inspect.signature(self.component.resolve()).parameters
-        except ValueError:  # a factory of C code has no signature
+        if argument in self.component.parameters:
             return False
+        return argument in inspect.signature(self.component.resolve()).parameters
 
 
 class Register:

@@ -23,7 +23,6 @@ PASSED: Mapping[str, tuple[str, ...]] = {
 # What a part of a layer of any kind may declare.
 EVERY_PART = {
     "random": "draws random numbers in training, without dropout too",
-    "surrogate": "stops or replaces gradients on purpose: they are not those of its output",
     "eager": "cannot be compiled by torch.compile",
 }
 # Kind to capability to what declaring it means.

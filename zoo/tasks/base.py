@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict
 from zoo.config.metric_description import MetricDescription
 from zoo.config.settings import NO_PRETRAINING, Pretraining, Training
 from zoo.config.sizes import Sizes
-from zoo.data.sources.corpus import IGNORED, DataSet, labels_in
+from zoo.data.sources.corpus import DataSet, labels_in
 from zoo.data.sources.load_data import HUB, find_registered, no_such_data
 from zoo.errors import ZooError, listed
 from zoo.registry import CAPABILITIES, Choice, Registry
@@ -173,8 +173,7 @@ class Task(ABC):
     tokenizer, both as ``package.module:name``. model_name: what a model of it is called.
     scored_split: the split that is scored. commands: those that take a saved model of the task.
     pipeline_tag: the Hugging Face Hub's name of what its models do, such as
-    ``text-classification``; empty where it has none. ignored: the target that is neither trained on
-    nor scored.
+    ``text-classification``; empty where it has none.
     """
 
     options: ClassVar[type[TaskOptions]] = TaskOptions
@@ -190,7 +189,6 @@ class Task(ABC):
     scored_split: ClassVar[str] = TEST
     commands: ClassVar[tuple[str, ...]] = ("predict",)
     pipeline_tag: ClassVar[str] = ""
-    ignored: ClassVar[int] = IGNORED
 
     def needs_of(self, options: Any) -> Mapping[str, frozenset[str]]:
         """``needs``, and what these options of the task need besides."""
@@ -293,7 +291,7 @@ class Task(ABC):
         from zoo.tasks.passes import token_loss
 
         logits, smoothing = self.forward(model, batch), setup.training.label_smoothing
-        return token_loss(logits, batch.targets, batch.items, smoothing, ignored=self.ignored)
+        return token_loss(logits, batch.targets, batch.items, smoothing)
 
     def forward(self, model: nn.Module, batch: Any) -> Any:
         """One inference pass over a batch."""

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 CUT = "some texts are cut"  # the condition of baselines' rows that read whole texts
 NUMBER = r"\d+(\.\d+)?(e[-+]?\d+)?"
 ClassWeight = Annotated[str, Field(pattern=rf"^({NUMBER}(,{NUMBER})*)?$")]
-UNBALANCED = 1.5  # times an even share of the texts: what one class may have before it is said
 
 
 class ClassifyOptions(EncoderOptions, Reading):
@@ -78,14 +77,14 @@ class Classify(EncoderTask):
         return load_corpus(registry, spec, self.reader(options))
 
     def with_remarks(self, data_set: Loaded, options: ClassifyOptions) -> Loaded:
-        """With how much is cut off, unbalanced classes, and what reading left out."""
-        data, description = data_set.encoded, data_set.description
+        """With how much is cut off, and what reading left out."""
+        data, about = data_set.encoded, data_set.description
         train, test = data.split("train"), data.split("test")
         weights = options.class_weight.split(",") if options.class_weight else data.label_names
         if len(weights) != len(data.label_names):
             classes = f"and there are {len(data.label_names)} classes"
             raise ZooError(f"--class-weight has {len(weights)} numbers, {classes}")
-        remarks = []
+        about["remarks"] = remarks = list[str]()
         whole = sum(int(arrays.columns["whole"].sum()) for arrays in (train, test))
         cut = 1 - (len(train.ids) + len(test.ids)) / whole
         if cut:
@@ -93,20 +92,9 @@ class Classify(EncoderTask):
                 f"{cut:.0%} of all tokens are beyond the first {data.max_length} of their text and "
                 "cut off: only baselines with whole=True read them."
             )
-        counts = np.bincount(train.columns["labels"])
-        most = counts.max() / len(train)
-        if most * np.count_nonzero(counts) >= UNBALANCED:
-            remarks.append(
-                f"Unbalanced classes: {most:.0%} of the training texts are "
-                f"'{data.label_names[counts.argmax()]}'; --metric macro_f1 counts classes alike."
-            )
-        if left_out := description["notes"].get("reading"):
+        if left_out := about["notes"].get("reading"):
             remarks.append(f"Reading the data: {left_out}.")
-        return dataclasses.replace(
-            data_set,
-            description={**description, "remarks": remarks},
-            conditions=frozenset({CUT} if cut else ()),
-        )
+        return dataclasses.replace(data_set, conditions=frozenset({CUT} if cut else ()))
 
     def baseline_rows(self, asked_for: Sequence[Choice]) -> list[tuple[Choice, str]]:
         """Each baseline that reads texts also on whole ones, unless it says what it reads."""
@@ -177,14 +165,10 @@ def class_evaluation(
         "confusion": confusion_matrix(labels, predicted, labels=list(range(classes))).tolist(),
         "errors": np.stack([wrong, labels[wrong], predicted[wrong]], axis=1).tolist(),
     }
-    whole = {"predicted": predicted, "labels": labels, "classes": classes}
-    parts = {
-        group: {
-            "predicted": predicted[rows],
-            "labels": labels[rows],
-            "classes": classes,
-            "examples": len(rows),
-        }
-        for group, rows in by_group(groups).items()
-    }
-    return Evaluation(whole, details, parts)
+
+    def outputs(rows: np.ndarray) -> dict[str, Any]:
+        own = {"predicted": predicted[rows], "labels": labels[rows]}
+        return {**own, "classes": classes, "examples": len(rows)}
+
+    parts = {group: outputs(rows) for group, rows in by_group(groups).items()}
+    return Evaluation(outputs(np.arange(len(labels))), details, parts)

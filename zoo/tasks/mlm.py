@@ -35,7 +35,7 @@ from zoo.tasks.tag import effective_examples
 
 if TYPE_CHECKING:
     import torch
-    from torch import Tensor, nn
+    from torch import nn
 
     from zoo.data.masked_batches import MaskedBatch, MaskedSplit
     from zoo.data.sources.corpus import Texts
@@ -150,13 +150,6 @@ class MaskedLanguageModelling(LanguageModelling):
             texts.append(np.repeat(split.arrays.columns["texts"][batch.rows], batch.counts))
         flat, hits, wanted = (torch.cat(part).cpu().numpy() for part in (nats, right, targets))
         return masked_evaluation(flat, hits, wanted, np.concatenate(texts), split.sizes)
-
-
-def masked_loss(model: nn.Module, batch: MaskedBatch) -> tuple[Tensor, Tensor]:
-    """Mean cross-entropy of the masked tokens, 0 where there is none, and how many are right."""
-    from zoo.tasks.passes import token_loss
-
-    return token_loss(model(batch.ids, batch.tokens, batch.places), batch.targets, batch.items)
 
 
 def held_out_windows(windows: TokenArrays, share: float) -> Rows:

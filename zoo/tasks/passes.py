@@ -22,25 +22,22 @@ def token_loss(
     targets: Tensor,
     items: int,
     smoothing: float = 0.0,
-    *,
-    ignored: int = IGNORED,
     weight: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The mean cross-entropy (scalar, nats), and how many targets are the likeliest.
 
-    logits: (…, classes); targets: int (…), ``ignored`` where there is none. items: how many there
-    are; the loss of none is 0. weight: (classes), of each in the loss.
+    logits: (…, classes); targets: int (…), -100 where there is none. items: how many there are; the
+    loss of none is 0. weight: (classes), of each in the loss.
     """
     loss = F.cross_entropy(
         logits.float().flatten(0, -2),
         targets.flatten(),
         weight,
-        ignore_index=ignored,
+        ignore_index=IGNORED,
         label_smoothing=smoothing,
         reduction="sum",
     )
-    right = (logits.detach().argmax(dim=-1) == targets) & (targets != ignored)
-    return loss / max(1, items), right.sum()
+    return loss / max(1, items), (logits.detach().argmax(dim=-1) == targets).sum()
 
 
 def scored_passes(
@@ -73,13 +70,11 @@ def delete_tokens(
         return ids, attention_mask
     texts, length = ids.shape
     index = torch.arange(length, device=ids.device)
+    mask = torch.ones_like(ids, dtype=torch.bool) if attention_mask is None else attention_mask
     draws = torch.rand((texts, length), device=ids.device)
     draws[:, 0] = -1.0
-    if attention_mask is None:
-        count = torch.full((texts,), _remaining(length, share), device=ids.device)
-    else:
-        draws = draws.masked_fill(~attention_mask, 2.0)
-        count = _remaining(attention_mask.sum(dim=1), share)
+    draws = draws.masked_fill(~mask, 2.0)
+    count = _remaining(mask.sum(dim=1), share)
     # The positions of the smallest draws; a shorter text has too many, which become padding.
     chosen = draws.argsort(dim=1)[:, : _remaining(length, share)]
     real = index[: chosen.shape[1]] < count[:, None]

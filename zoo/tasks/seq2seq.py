@@ -62,7 +62,6 @@ class SequenceToSequence(Task):
     text_model_class = "zoo.models.text_model:TextGenerator"
     model_name = "an encoder-decoder"
     commands = ("generate",)
-    ignored = PAD_ID
 
     def load(self, spec: str | None, options: Any, sizes: Sizes, registry: Registry) -> Loaded:
         reader = part_of(PairedTexts, options)
@@ -103,8 +102,7 @@ class SequenceToSequence(Task):
         wrong: list[int] = []
         right = tokens = 0
         for batch, logits in scored_passes(model, split, EVALUATION_BATCH, runtime, self.forward):
-            likeliest = logits.argmax(dim=-1) == batch.targets
-            right += int((likeliest & (batch.targets != PAD_ID)).sum())
+            right += int((logits.argmax(dim=-1) == batch.targets).sum())
             tokens += batch.items
             mask = batch.tokens.attention_mask
             with runtime.autocast():

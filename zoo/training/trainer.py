@@ -85,9 +85,8 @@ class Trainer:
         items = 0
         self.runtime.synchronise()
         said = start = time.perf_counter()
-        batches = self.train.shuffled(
-            self.training.batch_size, self.seed, self.epoch, by_length=self.training.by_length
-        )
+        size, by_length = self.training.batch_size, self.training.batching == "length"
+        batches = self.train.shuffled(size, self.seed, self.epoch, by_length=by_length)
         for number, batch in enumerate(batches, start=1):
             mean, hits = self.train_step(batch)
             total += mean * batch.items

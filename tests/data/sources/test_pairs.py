@@ -13,10 +13,9 @@ from refused import refused
 
 from zoo.data.batches import PairSplit
 from zoo.data.encoding import END, START, decode_target, encode_pairs
-from zoo.data.sources.corpus import Examples, Pairs
+from zoo.data.sources.corpus import IGNORED, Examples, Pairs
 from zoo.data.sources.load_data import load_data
 from zoo.data.sources.row_reader import PairedTexts
-from zoo.data.tokenizer import PAD_ID
 from zoo.registry.loading import built_ins
 
 SMALL = "train=300, test=40"
@@ -128,6 +127,6 @@ def test_a_batch_gives_the_target_and_asks_for_the_next_token():
         assert (given[0], asked[-1]) == (START, END)
         assert given[1:] == asked[:-1]
         assert decode_target(tokenizer, asked) == target == split.texts[row]
-        assert (batch.targets[row][~real] == PAD_ID).all()
+        assert (batch.targets[row][~real] == IGNORED).all()
         assert decode_target(tokenizer, batch.ids[row].tolist()) == source
     assert batch.items == int(batch.decoder_tokens.attention_mask.sum())

@@ -42,8 +42,7 @@ class ContextCounts:
 class NGram:
     """An interpolated n-gram of tokens, for --task lm.
 
-    An n-gram model of token ids with Witten-Bell smoothing (Witten and Bell 1991, method C).
-
+    Witten-Bell smoothing (Witten and Bell 1991, method C):
     P(w | h) = (c(h w) + t(h) P(w | h')) / (c(h) + t(h)): c counts, t is how many different tokens
     follow h, and h' is h without its oldest token; below order 1 all tokens are equally likely.
     order: n. Raises ValueError for an order below 1, or too high for n-grams to fit 64 bits.
@@ -98,8 +97,7 @@ class NGram:
 class NeighbourNGram:
     """Counts of tokens between two neighbours, for --task mlm.
 
-    Counts of tokens between neighbours, with Witten-Bell smoothing (1991, method C).
-
+    Witten-Bell smoothing (1991, method C):
     P(w | l, r) = (c(l w r) + t(l, r) P'(w | l, r)) / (c(l, r) + t(l, r)): c counts, t is how many
     different tokens stand between l and r. P' takes the neighbours as independent given the token,
     P'(w | l, r) ∝ P(w | l) P(w | r) / P(w), where P(w | l) and P(w | r) are smoothed likewise with

@@ -22,11 +22,9 @@ IGNORED, EDGE = -100, ""  # EDGE: in place of a neighbour that a text does not h
     adds=("token-texts", "deterministic"),
 )
 class FrequentTag:
-    """Every token's most frequent tag, for --task tag.
+    """Every token's most frequent tag in training, for --task tag.
 
-    Gives every token the tag that it has most often in training; ties go to the lower number.
-
-    A token that training lacks gets the most frequent tag of all.
+    Ties go to the lower number. A token that training lacks gets the most frequent tag of all.
     """
 
     def fit(self, texts: Sequence[Sequence[str]], tags: Sequence[Sequence[int]]) -> None:
@@ -54,8 +52,7 @@ class FrequentTag:
 class WindowLogisticRegression:
     """Logistic regression on a token and its neighbours, for --task tag.
 
-    Multinomial logistic regression on the tokens at each place of a window, by scikit-learn.
-
+    Multinomial, by scikit-learn, with a feature for each token at each place of the window.
     size: how many neighbours there are on each side. c: inverse strength of the L2 penalty.
     """
 
