@@ -219,7 +219,7 @@ def test_a_plan_says_which_rows_depend_on_the_data(said):
 def test_the_metric_that_ranks_can_be_chosen(outcome, said, refused_command):
     words = [outcome.file.directory, "--tables", "--json"]
     for metric, more in (("accuracy", []), ("macro_f1", ["--metric", "macro_f1"])):
-        rows = json.loads(said("report", *words, *more).out)[0]["rows"]
+        rows = json.loads(said("report", *words, *more).out)["rows"]
         found = [row[f"{metric}_mean"] for row in rows if row["baseline"]]
         assert found == sorted(found, reverse=True)
         cell = next(row for row in rows if not row["baseline"])
