@@ -18,15 +18,17 @@ REQUESTS = ("bench", "train")
 TASK = '''
 """A task of which nothing works but its options."""
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from zoo import hookimpl
 from zoo.tasks.base import Task, TaskOptions
 
 
-class CountOptions(TaskOptions):
-    data_fields = ("unit_column",)
+class Units(BaseModel):
+    unit_column: str = "unit"
 
+
+class CountOptions(TaskOptions):
     unit_column: str = Field("unit", description="Column of the units.")
     largest: int = Field(9, description="Largest number.")
     aloud: bool = Field(False, description="Count aloud.")
@@ -35,6 +37,7 @@ class CountOptions(TaskOptions):
 
 class Count(Task):
     options = CountOptions
+    reads_rows = Units
     metrics = ("accuracy",)
     defaults = {"epochs": 77}
 

@@ -22,7 +22,7 @@ SCORES = ("precision", "recall", "f1")
 MOST = 3  # tokens to which a token attends most, of those of a whole row
 
 
-@click.command(cls=RequestCommand, offers=lambda o: o.data and o.name != "keep_duplicates")
+@click.command(cls=RequestCommand, offers=lambda option: option.data)
 @click.option(
     "--data",
     metavar="TEXT",

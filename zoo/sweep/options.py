@@ -76,7 +76,7 @@ def request_options(registry: Registry, tasks: Mapping[str, Task]) -> Iterator[O
                 found.setdefault(name, {})[label] = one
     for name, fields in found.items():
         only = "" if len(fields) == len(tasks) else f"{', '.join(fields)} only"
-        data = any(name in tasks[label].options.data_fields for label in fields)
+        data = any(name in tasks[label].reads_rows.model_fields for label in fields)
         yield Option(name, list(fields.values()), only=only, data=data)
 
 

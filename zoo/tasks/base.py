@@ -20,6 +20,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from zoo.config.metric_description import MetricDescription
+from zoo.config.reading import part_of
 from zoo.config.settings import NO_PRETRAINING, Pretraining, Training
 from zoo.config.sizes import Sizes
 from zoo.data.sources.corpus import DataSet, labels_in
@@ -47,11 +48,8 @@ Rows = tuple[np.ndarray, np.ndarray]  # of the training split: to train on, and 
 class TaskOptions(BaseModel):
     """Base of a task's own options; the command line and records are made from its fields.
 
-    Every field needs a default and a description. data_fields: those that only decide which data
-    are loaded.
+    Every field needs a default and a description.
     """
-
-    data_fields: ClassVar[tuple[str, ...]] = ()
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -164,7 +162,8 @@ class Task(ABC):
     """One task. Methods after ``load`` run where jobs run, and may import torch.
 
     options: the pydantic model of the task's own options. reads: the capabilities of the registered
-    data that it takes; it is the task of data that declare the first. needs: axis to the
+    data that it takes; it is the task of data that declare the first. reads_rows: the model of what
+    reads its files; options that are fields of it only say how data are read. needs: axis to the
     capabilities that a component there must declare. metrics: names of registered metrics; the
     first that applies to the data ranks rows. baselines: a baseline fits if it declares one of
     these capabilities. defaults: shared options whose default differs for this task. unused: axes
@@ -178,6 +177,7 @@ class Task(ABC):
 
     options: ClassVar[type[TaskOptions]] = TaskOptions
     reads: ClassVar[tuple[str, ...]] = ()
+    reads_rows: ClassVar[type[BaseModel]] = TaskOptions
     needs: ClassVar[Mapping[str, frozenset[str]]] = {}
     metrics: ClassVar[tuple[str, ...]]
     baselines: ClassVar[tuple[str, ...]] = ()
@@ -222,6 +222,10 @@ class Task(ABC):
         """The task's metrics that apply to data with these labels, built."""
         metrics = [choice.build() for choice in self.metric_choices(registry)]
         return [metric for metric in metrics if metric.applies(labels)]
+
+    def reader(self, options: Any) -> Any:
+        """What reads the task's files, made of its options."""
+        return part_of(self.reads_rows, options)
 
     @abstractmethod
     def load(self, spec: str | None, options: Any, sizes: Sizes, registry: Registry) -> Loaded:

@@ -33,13 +33,6 @@ ClassWeight = Annotated[str, Field(pattern=rf"^({NUMBER}(,{NUMBER})*)?$")]
 class ClassifyOptions(EncoderOptions, Reading):
     """Options of text classification."""
 
-    data_fields = (
-        "text_column",
-        "label_column",
-        *EncoderOptions.data_fields,
-        *Reading.model_fields,
-    )
-
     text_column: TextColumn = "text"
     label_column: LabelColumn = "label"
     token_deletion: Fraction = Field(

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from pydantic import Field, NonNegativeInt
 
-from zoo.config.reading import Division, TextReading, part_of
+from zoo.config.reading import Division, TextReading
 from zoo.config.sizes import Sizes
 from zoo.data.encoding import encode_labelled
 from zoo.data.sources.corpus import plain_words, whole_text
-from zoo.data.sources.row_reader import RowReader
 from zoo.data.token_arrays import TokenArrays
 from zoo.errors import ZooError
 from zoo.registry import Choice, Registry
@@ -47,12 +46,6 @@ Read = tuple[list[Any], list[Any]]  # texts, and their targets
 class EncoderOptions(TaskOptions, TextReading, Division):
     """Options of every task on labelled texts."""
 
-    data_fields: ClassVar[tuple[str, ...]] = (
-        *("group_column", "keep_duplicates"),
-        *TextReading.model_fields,
-        *Division.model_fields,
-    )
-
     group_column: str = Field(
         default="",
         description="Column of the texts' groups (language, year), in files and Hub data, by which "
@@ -69,12 +62,10 @@ class EncoderOptions(TaskOptions, TextReading, Division):
 class EncoderTask(Task):
     """A task whose model gives an answer for every text, or every token of it.
 
-    column: of the encoded data, with what is predicted. reads_rows: the class of what reads its
-    files.
+    column: of the encoded data, with what is predicted.
     """
 
     column: ClassVar[str] = "labels"
-    reads_rows: ClassVar[type[RowReader]]
     needs: ClassVar = {"attention": frozenset({"padding"})}
     commands = ("predict", "evaluate", "attend", "export")
 
@@ -95,10 +86,6 @@ class EncoderTask(Task):
     @abstractmethod
     def score(self, setup: TaskSetup, predicted: Any, targets: Any) -> Evaluation:
         """The evaluation of predictions for the scored texts: a class each, or one a token."""
-
-    def reader(self, options: Any) -> Any:
-        """What reads the task's files, a RowReader."""
-        return part_of(self.reads_rows, options)
 
     def no_pretraining(self, options: Any) -> str | None:
         return None

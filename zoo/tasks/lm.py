@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from zoo.config.reading import LabelColumn, Reading, TextColumn, part_of
+from zoo.config.reading import LabelColumn, Reading, TextColumn
 from zoo.config.sizes import Sizes
 from zoo.data.encoding import encode_stream
 from zoo.data.sources.load_data import load_texts
@@ -57,8 +57,6 @@ EVALUATION_BATCH = 128
 class PlainTextOptions(TaskOptions, Reading):
     """Options of every task on plain texts."""
 
-    data_fields = ("text_column", "label_column", *Reading.model_fields)
-
     text_column: TextColumn = "text"
     label_column: LabelColumn = "label"
 
@@ -72,6 +70,7 @@ class LanguageModelling(Task):
 
     options = PlainTextOptions
     reads = ("text", "text-labels")
+    reads_rows = LabelledTexts
     scored_split = VALIDATION
     needs: ClassVar = {"attention": frozenset({"causal", "padding"})}
     metrics: ClassVar[tuple[str, ...]] = ("bits_per_byte", "nats_per_token")
@@ -91,7 +90,7 @@ class LanguageModelling(Task):
     commands: ClassVar[tuple[str, ...]] = ("generate",)
 
     def load(self, spec: str | None, options: Any, sizes: Sizes, registry: Registry) -> Loaded:
-        texts, notices = load_texts(registry, spec or DEFAULT_DATA, part_of(LabelledTexts, options))
+        texts, notices = load_texts(registry, spec or DEFAULT_DATA, self.reader(options))
         texts, duplicates = deduplicated(texts, notices, keep=False)
         encoded = self.encode(texts, sizes)
         train, held_out = (len(encoded.split(name).ids) for name in (TRAIN, VALIDATION))

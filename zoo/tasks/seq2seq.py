@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from zoo.config.reading import TextReading, part_of
+from zoo.config.reading import TextReading
 from zoo.config.sizes import Sizes
 from zoo.data.encoding import END, START, decode_target, encode_pairs
 from zoo.data.sources.load_data import DEFAULT_PAIRS, load_data
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 class SequenceToSequenceOptions(TaskOptions, TextReading):
     """Options of sequence to sequence."""
 
-    data_fields = tuple(TextReading.model_fields)
-
 
 @part("task", "seq2seq", source="Vaswani et al. 2017")
 class SequenceToSequence(Task):
@@ -51,6 +49,7 @@ class SequenceToSequence(Task):
 
     options = SequenceToSequenceOptions
     reads = ("pairs",)
+    reads_rows = PairedTexts
     needs: ClassVar = {
         "attention": frozenset({"causal", "cross", "padding"}),
         "block": frozenset({"cross"}),
@@ -64,8 +63,7 @@ class SequenceToSequence(Task):
     commands = ("generate",)
 
     def load(self, spec: str | None, options: Any, sizes: Sizes, registry: Registry) -> Loaded:
-        reader = part_of(PairedTexts, options)
-        pairs, notices = load_data(registry, spec or DEFAULT_PAIRS, reader)
+        pairs, notices = load_data(registry, spec or DEFAULT_PAIRS, self.reader(options))
         encoded = encode_pairs(pairs, sizes.vocab_size, sizes.max_length)
         train, test = len(pairs.train.texts), len(pairs.test.texts)
         summary = (

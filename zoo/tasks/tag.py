@@ -23,8 +23,6 @@ DEFAULT_DATA = f"{BUILT_IN}:recall"  # whatever is called recall here
 class TagOptions(EncoderOptions):
     """Options of tagging."""
 
-    data_fields = ("tokens_column", "tags_column", *EncoderOptions.data_fields)
-
     tokens_column: str = Field(
         default="tokens",
         description="Column of the lists of tokens, in files and Hub data; in a CoNLL file its "
