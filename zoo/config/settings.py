@@ -99,9 +99,6 @@ def machine_of(environment: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(str(environment.get(field) or "") for field in MACHINE_FIELDS)
 
 
-PRETRAIN = "pretrain"
-
-
 class Pretraining(BaseModel):
     """Where encoders begin, and how the stage before their training is trained.
 

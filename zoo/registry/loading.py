@@ -82,7 +82,8 @@ def load(files: str | Path | Sequence[str | Path] = (), selection: str | None = 
     files = [files] if isinstance(files, str | Path) else files
     registry = built_ins()
     rows = [PluginRow(name, BUILT_IN, __version__) for name in DEFAULT_PLUGINS]
-    plugins = {entry: _owner(entry) for entry in _installed()}
+    installed = [(entry, _owner(entry)) for entry in importlib.metadata.entry_points(group=GROUP)]
+    plugins = dict(sorted(installed, key=lambda pair: (normal(pair[1].distribution), pair[0].name)))
     names = {entry: {normal(entry.name), normal(plugins[entry].distribution)} for entry in plugins}
     known = set[str]().union(*names.values())
     selected = _selected(os.environ.get("ZOO_PLUGINS") if selection is None else selection, known)
@@ -112,16 +113,6 @@ def built_ins() -> Registry:
 def _built_in() -> list[Register]:
     owner = Owner(BUILT_IN, __version__)
     return [read_plugin(module, owner) for module in DEFAULT_PLUGINS]
-
-
-def _installed() -> list[EntryPoint]:
-    """Every plug-in of every installed distribution, ordered by distribution and name."""
-    try:
-        entries = importlib.metadata.entry_points(group=GROUP)
-        return sorted(entries, key=lambda entry: (normal(_owner(entry).distribution), entry.name))
-    except Exception as error:
-        reason = one_line(error)
-        raise ZooError(f"the metadata of installed packages cannot be read: {reason}") from error
 
 
 def _owner(entry: EntryPoint) -> Owner:
@@ -165,7 +156,10 @@ def read_plugin(value: str, owner: Owner) -> Register:
     module = value.partition(":")[0]
     with _plugin_errors():
         register_parts(register, module)
-        if ":" in value or _has_hooks(module):
+        file = file_of(module)  # without one, the import says what is wrong
+        # A hook that was made elsewhere has its name here and no marker.
+        hooks = file is None or re.search(rb"hookimpl|zoo_register", file.read_bytes())
+        if ":" in value or hooks:
             # A plug-in manager of its own, so that one that fails halfway leaves nothing.
             manager = pluggy.PluginManager(GROUP)
             manager.add_hookspecs(declarations)
@@ -175,14 +169,6 @@ def read_plugin(value: str, owner: Owner) -> Register:
     if not register.components:
         raise PluginError("it declares no part and has no hook that registers one")
     return register
-
-
-def _has_hooks(module: str) -> bool:
-    """Whether a module may have hooks, which is known without running it."""
-    file = file_of(module)
-    # Whatever is wrong with a module, its import says. A hook that was made elsewhere has its name
-    # here and no marker.
-    return file is None or re.search(rb"hookimpl|zoo_register", file.read_bytes()) is not None
 
 
 def _load_file(registry: Registry, path: Path) -> PluginRow:

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from zoo.config.places import portable
 from zoo.config.request import MOST_SEEDS, PARTS, Request, flat_fields, validated
-from zoo.config.settings import PRETRAIN, SETTINGS, TUNABLE, Training, flag, spelt
+from zoo.config.settings import SETTINGS, TUNABLE, Training, flag, spelt
 from zoo.config.sizes import Sizes
 from zoo.errors import ZooError, nearest
 from zoo.registry import Registry
@@ -128,8 +128,8 @@ def make_request(options: Mapping[str, Any], registry: Registry) -> Request:
     if init and (reason := task.no_pretraining(made_options)):
         raise ZooError(f"--init {init} has no effect with --task {task_name}: {reason}")
     for name in parts["pretraining"]:
-        if name != "init" and init != PRETRAIN:
-            raise ZooError(f"{flag(name)} has no effect without --init {PRETRAIN}")
+        if name != "init" and not init:
+            raise ZooError(f"{flag(name)} has no effect without --init pretrain")
     if made.lengths and made.phases != ("cost",):
         raise ZooError(
             f"--max-length {as_text(made.lengths)}: several lengths are for costs alone, "

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 D = TypeVar("D", bound=DataSet)
 TRAIN, TEST, VALIDATION = "train", "test", "validation"
+OF_MODELS = {"dropout", "attention_dropout", "embedding_std"}  # the training settings of builders
 SAMPLE_SCORES = 32  # at most, of a text, in sample_scores
 Rows = tuple[np.ndarray, np.ndarray]  # of the training split: to train on, and to score
 
@@ -86,17 +87,6 @@ class TaskSetup:
     data: Any = None
     pretraining: Pretraining = NO_PRETRAINING
     registry: Registry = field(default_factory=Registry)
-
-    def stack_options(self, seed: int) -> dict[str, Any]:
-        """What every function of ``zoo.models.build`` takes besides cell and sizes."""
-        training = self.training
-        return {
-            "vocab_size": self.vocab_size,
-            "seed": seed,
-            "dropout": training.dropout,
-            "attention_dropout": training.attention_dropout,
-            "embedding_std": training.embedding_std,
-        }
 
 
 @dataclass(frozen=True)
@@ -236,12 +226,14 @@ class Task(ABC):
 
     def build(self, setup: TaskSetup, cell: Cell, seed: int) -> nn.Module:
         """The untrained model of a cell; by default what ``builder`` returns."""
-        options = {**setup.stack_options(seed), **self.model_options(setup)}
-        model: nn.Module = pkgutil.resolve_name(self.builder)(cell, setup.sizes, **options)
+        shared = setup.training.model_dump(include=OF_MODELS)
+        options = {"vocab_size": setup.vocab_size, "seed": seed, **shared}
+        build = pkgutil.resolve_name(self.builder)
+        model: nn.Module = build(cell, setup.sizes, **options, **self.model_options(setup))
         return model
 
     def model_options(self, setup: TaskSetup) -> dict[str, Any]:
-        """What ``builder`` takes besides cell, sizes and ``TaskSetup.stack_options``."""
+        """What ``builder`` takes besides what every function of ``zoo.models.build`` does."""
         return {}
 
     def build_baseline(self, setup: TaskSetup, choice: Choice) -> Any:
