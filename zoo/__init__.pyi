@@ -237,7 +237,8 @@ def build(
     sizes: ``{"dim": 64, "layers": 2, ...}``, by default those of ``zoo.bench``. seed: of the
     initial weights, which are those of ``zoo.bench`` for this cell and seed.
 
-    Raises ZooError for names that do not exist, and for parts that cannot be combined.
+    Raises ZooError for names that do not exist, and for parts that cannot be combined or refuse
+    these sizes.
     """
 
 def load(
