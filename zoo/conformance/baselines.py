@@ -233,11 +233,14 @@ def _stream(part: Part, model: Any) -> None:
     mean = float(nats[len(sequence) :].mean())
     must(mean < 0.5 * np.log(VOCAB), f"{mean:.2f} nats per token of a repeating sequence")
     must(len(learned.nats(ids[:1])) == 0, "the first token alone has none")
-    model = _fitted(part, "stream", (np.tile(np.arange(VOCAB - 2), 6),))
-    for before in ([0, 1, 2], [2, 0, VOCAB - 1], [VOCAB - 1, 1, VOCAB - 2]):
-        last = [model.nats(np.array([*before, token]))[-1] for token in range(VOCAB)]
-        total = float(np.exp(-np.array(last)).sum())
-        must(abs(total - 1) < 1e-6, f"the probabilities after {before} sum to {total:.6f}")
+    # Every pair as often as the others, and pairs of which some are there once.
+    uneven = np.random.default_rng(1).geometric(0.4, size=300) - 1
+    for training in (uneven.clip(max=VOCAB - 3), np.tile(np.arange(VOCAB - 2), 6)):
+        model = _fitted(part, "stream", (training,))
+        for before in ([0, 1, 2], [2, 0, VOCAB - 1], [VOCAB - 1, 1, VOCAB - 2]):
+            last = [model.nats(np.array([*before, token]))[-1] for token in range(VOCAB)]
+            total = float(np.exp(-np.array(last)).sum())
+            must(abs(total - 1) < 1e-6, f"the probabilities after {before} sum to {total:.6f}")
     ids = np.random.default_rng(0).integers(VOCAB - 2, size=40)
     ids[:20] = np.arange(20)
     whole = model.nats(ids)
