@@ -20,13 +20,12 @@ from bench.docs.component_pages import component_pages, components_overview
 from bench.docs.notebooks import notebook_pages
 from bench.docs.pages import page, place_of
 from bench.docs.place import CONFIG, PAGES, RESULTS, ROOT, SITE, SOURCES
-from bench.publish.markdown import grid
+from bench.publish.markdown import code, grid
 from bench.publish.others import comparisons, components_link
 from bench.simulate.page import LINES, SIMULATIONS
 from bench.simulate.page import page as simulations_page
 from zoo.errors import ZooError
 from zoo.report.run_report import RunReport
-from zoo.report.tables.text import code
 from zoo.report.tables.text import line as one_line
 
 PEERS = RESULTS / "peers" / "cpu" / "lines.jsonl"

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from bench.docs.catalog import catalog
 from bench.docs.place import RESULTS, ROOT
-from bench.publish.markdown import link
+from bench.publish.markdown import code, link
 from bench.publish.published import Published, published_pages
 from zoo.errors import ZooError
 from zoo.report.page import run_text
 from zoo.report.profile import DataSet, read_profile
 from zoo.report.run_report import RunReport
-from zoo.report.tables.text import code, line
+from zoo.report.tables.text import line
 from zoo.sweep.records import FILE, read_run
 
 UP = "../results"  # from docs/

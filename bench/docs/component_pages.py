@@ -10,12 +10,12 @@ from typing import Any
 from bench.docs.catalog import catalog, install_command
 from bench.docs.pictures import Picture, pictures
 from bench.docs.place import ROOT
-from bench.publish.markdown import grid, link
+from bench.publish.markdown import code, grid, link
 from zoo.conformance.certificate import LENGTHS, certificate
 from zoo.conformance.check import checks_of
 from zoo.conformance.parts import DIM, HEADS, HIDDEN
 from zoo.registry import AXES, BUILT_IN, CAPABILITIES, KINDS, Component
-from zoo.report.tables.text import code, escaped, line
+from zoo.report.tables.text import escaped, line
 
 UP = "../../"  # from a component's page to the root of the site
 ABOUT = {

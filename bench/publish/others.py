@@ -9,11 +9,10 @@ from bench import inventory
 from bench.commit import commit_sentence
 from bench.components.timings import FILE, Timing, read
 from bench.peers.table import as_markdown, summary
-from bench.publish.markdown import grid, link
+from bench.publish.markdown import code, grid, link
 from bench.publish.page import PAGE
 from bench.simulate.page import LINES, SIMULATIONS
 from bench.simulate.page import page as simulation_page
-from zoo.report.tables.text import code
 from zoo.report.write import write_file
 
 # Folders among the published results; in the first two is one for each machine.

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.commit import commit_sentence, written
-from bench.publish.markdown import link
+from bench.publish.markdown import code, link
 from bench.publish.published import Published
 from zoo.report.page import run_text
 from zoo.report.profile import Profile
 from zoo.report.run_report import RunReport
 from zoo.report.stats.effects import sentence
-from zoo.report.tables.text import bullets, code, escaped, line
+from zoo.report.tables.text import bullets, escaped, line
 from zoo.report.write import NAMES, PLOTS
 from zoo.sweep.keys import stale_rows
 from zoo.sweep.records import Record

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from bench.peers.table import verdict_counts
-from bench.publish.markdown import link
+from bench.publish.markdown import code, link
 from zoo.errors import counted, listed
 from zoo.report.profile import Profile
 from zoo.report.rows import Row
 from zoo.report.run_report import RunReport
 from zoo.report.stats.effects import Effect, sentence
-from zoo.report.tables.text import code
 
 TITLE = "Ten questions"
 UNMEASURED = "Not measured yet."
@@ -52,13 +51,20 @@ def _of_axis(run: RunReport, axis: str) -> dict[str, Row]:
     return {row.cell[axis]: row for row in cells if row.values}
 
 
+def _of_group(row: Row, group: str) -> dict[int, float]:
+    """Seed to the value of the ranking metric over the test examples of one group."""
+    of = {s: r.metrics.get("groups", {}).get(group, {}) for s, r in row.trained.items()}
+    values = {seed: metrics.get(row.metric.name) for seed, metrics in of.items()}
+    return {seed: float(value) for seed, value in values.items() if value is not None}
+
+
 def solving(name: str, axis: str, group: str = "") -> Callable[[Profile], str]:
     """Which choices solve a task, or its test texts of one group."""
 
     def answer(profile: Profile) -> str:
         run = next((data.run for data in profile.data_sets if data.name == name), None)
         rows = _of_axis(run, axis) if run else {}
-        values = {c: r.groups.get(group, {}) if group else r.values for c, r in rows.items()}
+        values = {c: _of_group(r, group) if group else r.values for c, r in rows.items()}
         by_lead: dict[str, list[str]] = {"with every seed": [], "with some": [], "with none": []}
         for choice, of in values.items():
             if run and of:
@@ -103,7 +109,8 @@ def _effect(run: RunReport, axis: str, one: str, other: str) -> Effect | None:
         if effect.axis == axis and {effect.component, effect.against} == {one, other}:
             if effect.component == one:
                 return effect
-            return run.estimated(effect.turned())
+            weights = {name: -weight for name, weight in effect.weights.items()}
+            return run.estimated(replace(effect, component=one, against=other, weights=weights))
     return None
 
 

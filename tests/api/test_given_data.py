@@ -108,7 +108,7 @@ def test_several_data_sets_may_be_given_in_python(frames, small, tmp_path):
     result = zoo.bench("fused", out=tmp_path / "out", **options)
     names = set(result.table["data"])
     assert {name.partition("(")[0][:9] for name in names} == {"order", "DataFrame"}
-    assert all(name in result._repr_html_() for name in names)
+    assert all(name in repr(result) for name in names)
 
 
 def test_two_pairs_in_a_list_are_two_data_sets_and_a_pair_is_one():

@@ -59,7 +59,6 @@ def test_ids_are_unique_on_a_page_and_every_reference_has_its_target(small):
 def test_every_axis_has_a_unit(small):
     for plot, units in {
         "pareto-speed": ["× that of fused+rope+layer", "share of documents"],
-        "pareto-memory": ["MiB", "share of documents"],
         "epochs": ["nats", "share right", "epoch"],
     }.items():
         for unit in units:
@@ -78,7 +77,6 @@ def test_another_task_has_its_own_metric_and_direction():
         records.append(record.model_copy(update=fields))
     plots = plots_of(records)
     assert "bits/byte (lower is better)" in plots["pareto-speed"].svg
-    assert "Bits/byte against memory" in plots["pareto-memory"].svg
     assert "accuracy" not in plots["epochs"].svg
 
 

@@ -57,10 +57,9 @@ def report(
 @metric_option
 @click.option(
     "--fail-on",
-    type=click.Choice(["worse", "change"]),
+    type=click.Choice(["worse"]),
     help="Exit with 1 if a row got worse, failed, or is skipped now (rows missing from B and "
-    "differences found with too few seeds do not count), or if anything changed (rows added and "
-    "gone count); also if nothing could be compared.",
+    "differences found with too few seeds do not count); also if nothing could be compared.",
 )
 @json_option
 def compare(before: Path, after: Path, metric: str, fail_on: str | None, as_json: bool) -> int:
@@ -82,7 +81,7 @@ def compare(before: Path, after: Path, metric: str, fail_on: str | None, as_json
     print_json(written) if as_json else click.echo(written)
     if not fail_on:
         return 0
-    why = comparing.failure_reason(comparison, fail_on)
+    why = comparing.failure_reason(comparison)
     click.echo(f"--fail-on {fail_on}: {f'failed ({why})' if why else 'passed'}", err=True)
     return 1 if why else 0
 

@@ -63,11 +63,6 @@ class Change:
     floor: float = 0.0
     adjusted: float | None = None
 
-    def judged(self, adjusted: float | None) -> Change:
-        """With its corrected p-value: a tie unless it is significant."""
-        adjusted = max(adjusted or 0.0, self.floor)
-        return replace(self, adjusted=adjusted, verdict=self.verdict if adjusted < ALPHA else 0)
-
 
 @dataclass(frozen=True)
 class ComparedRow:
@@ -125,7 +120,9 @@ def compare(before: RunReport, after: RunReport) -> Comparison:
         changes[new.name] = of_row | _cost_changes(old, new, reference, speeds)
     tests = [(row, key) for row in changes.values() for key in row if row[key].p is not None]
     for (row, key), p in zip(tests, holm([row[key].p for row, key in tests]), strict=True):
-        row[key] = row[key].judged(p)
+        adjusted = max(p or 0.0, row[key].floor)
+        verdict = row[key].verdict if adjusted < ALPHA else 0
+        row[key] = replace(row[key], adjusted=adjusted, verdict=verdict)
     compared = []
     for old, new in pairs:
         name, of_row = new.name, changes[new.name]
@@ -141,21 +138,16 @@ def compare(before: RunReport, after: RunReport) -> Comparison:
     )
 
 
-def failure_reason(comparison: Comparison, fail_on: str) -> str | None:
-    """Why ``zoo compare --fail-on`` fails, in a few words; None where it passes.
+def failure_reason(comparison: Comparison) -> str | None:
+    """Why ``zoo compare --fail-on worse`` fails, in a few words; None where it passes.
 
-    ``worse``: a row is worse or mixed; rows that are missing now do not count, so that a part of a
-    grid can be checked. ``change``: anything changed. Both also fail where nothing could be
-    compared.
+    It fails where a row is worse or mixed, and where nothing could be compared. Rows that are
+    missing now do not count, so that a part of a grid can be checked.
     """
     verdicts = Counter(row.verdict for row in comparison.rows)
     if set(verdicts) <= {NOT_COMPARABLE}:
         return "nothing could be compared"
-    counts = {"worse": verdicts["worse"], "mixed": verdicts["mixed"]}
-    if fail_on == "change":
-        counts |= {"better": verdicts["better"]}
-        counts |= {"added": len(comparison.added), "gone": len(comparison.gone)}
-    return ", ".join(f"{what}: {count}" for what, count in counts.items() if count) or None
+    return ", ".join(f"{v}: {verdicts[v]}" for v in ("worse", "mixed") if verdicts[v]) or None
 
 
 def comparison_text(comparison: Comparison, before: str, after: str) -> str:

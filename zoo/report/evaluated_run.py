@@ -10,7 +10,7 @@ from functools import cached_property
 from zoo.config.metric_description import MetricDescription
 from zoo.report.rows import NO_METRIC, Row, make_rows, varying_axes
 from zoo.report.stats.effects import Effect, Effects, find_effects
-from zoo.report.stats.intervals import ENOUGH, ENOUGH_SOLVED, ROUNDING, sampling_error
+from zoo.report.stats.intervals import ENOUGH, ENOUGH_SOLVED, ROUNDING
 from zoo.report.stats.ratios import PHASES, Speeds, find_reference
 from zoo.report.stats.verdicts import Verdicts
 from zoo.report.tables.text import plain
@@ -119,11 +119,6 @@ class EvaluatedRun:
         return list(self.typical.config["data"].get("remarks", [])) if self.records else []
 
     @cached_property
-    def tuned(self) -> list[str]:
-        """The names of the settings that were chosen for each row."""
-        return list(dict.fromkeys(name for row in self.recorded_rows for name in row.chosen))
-
-    @cached_property
     def chance(self) -> float | None:
         """The score of guessing; None where the data set does not know it."""
         levels = (record.config["data"].get("chance") for record in self.records)
@@ -146,10 +141,6 @@ class EvaluatedRun:
         assert self.goal is not None
         least = self.metric.better(self.goal) - ROUNDING
         return sum(self.metric.better(value) >= least for value in values)
-
-    def sampling_error(self, row: Row) -> float | None:
-        """How far a model's score may be off on another test set of this size (95%)."""
-        return sampling_error(row.mean, row.effective_examples) if row.values else None
 
     def score_text(self, name: str) -> str:
         """The mean of a row with its interval; empty where it has no score."""

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from zoo.config.metric_description import MetricDescription
@@ -57,8 +58,7 @@ class DataSet:
             values = {row.trained[seed].seed: value for seed, value in row.values.items()}
             level = None
             if mean is not None:
-                span = max(levels) - min(levels)
-                level = min(1.0, max(0.0, (better(mean) - min(levels)) / span)) if span else 1.0
+                level = float(np.interp(better(mean), (min(levels), max(levels)), (0, 1)))
             scores[row.name] = {
                 "name": row.name,
                 "baseline": row.baseline,
@@ -89,7 +89,8 @@ class DataSet:
         if line["mean"] is None:
             return str(line["status"])
         if line["solved"] is not None:
-            return f"{line['solved']}/{line['seeds']} solved · {brief(line['mean'])}"
+            mean = f"{line['mean']:.2f}".replace("1.00", "1.0").removeprefix("0")
+            return f"{line['solved']}/{line['seeds']} solved · {mean}"
         return f"{self.metric.format(line['mean'])}{' =' if line['best'] else ''}"
 
     @property
@@ -240,13 +241,6 @@ class Profile:
             )
         rows = (row for data in self.data_sets for row in data.run.recorded_rows)
         return notes + mixed((), [record for row in rows for record in row.used])
-
-
-def brief(value: float) -> str:
-    """With two decimals, and without the zero before the point: ``.95``."""
-    if abs(value) >= 10:
-        return f"{value:.3g}"
-    return f"{value:.2f}".replace("1.00", "1.0").removeprefix("0")
 
 
 def read_profile(

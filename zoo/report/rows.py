@@ -72,16 +72,6 @@ class Row:
         return statistics.fmean(self.values.values())
 
     @cached_property
-    def groups(self) -> dict[str, dict[int, float]]:
-        """Group of test examples to the value of the ranking metric, by seed."""
-        groups: dict[str, dict[int, float]] = {}
-        for seed, record in self.trained.items():
-            for group, metrics in record.metrics.get("groups", {}).items():
-                if (value := metrics.get(self.metric.name)) is not None:
-                    groups.setdefault(group, {})[seed] = float(value)
-        return groups
-
-    @cached_property
     def chosen(self) -> dict[str, float]:
         """The training settings that were chosen for this row, by name."""
         config = next((record.config for record in self.trained.values()), {})

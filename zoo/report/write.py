@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import shutil
 import sys
 from collections.abc import Sequence
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from zoo.report.plots.plot import Plot
 
 PLOTS = "plots"  # the folder in a run's directory
-NAMES = ("pareto-speed", "pareto-memory", "epochs")  # of plots
+NAMES = ("pareto-speed", "epochs")  # of plots
 PAGE = "report.html"
 # Of a BenchResult's table, after the choice on each axis.
 COLUMNS = (
@@ -123,14 +122,6 @@ class BenchResult:
 
     def __repr__(self) -> str:
         return f"{report_text(self.details)}\nReport: {self.report}"
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        details = self.details
-        shown = details.shown if isinstance(details, Profile) else details.table.shown
-        said = [*details.answer, f"Report: {self.report}"]
-        lines = "".join(f"<p>{html.escape(text)}</p>" for text in said)
-        return f"{shown.to_html(index=False, border=0)}{lines}"
 
 
 def read_result(directory: Path, reference: str = "", metric: str = "") -> BenchResult:

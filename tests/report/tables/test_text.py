@@ -5,9 +5,9 @@ import re
 from example import run
 from factory import cell, failed, skipped
 
-from bench.publish.markdown import grid
+from bench.publish.markdown import code, grid
 from zoo.report.run_report import RunReport
-from zoo.report.tables.text import code, line
+from zoo.report.tables.text import line
 from zoo.report.write import write_tables
 
 HOSTILE = "a|b <img src=x>\n| --- | c\\|d &lt; `e"

@@ -36,12 +36,9 @@ def epoch_plots(run: RunReport) -> list[Plot]:
     for key, axes in zip(shown, panels, strict=True):
         for (row, curve), hue, dashes in zip(curves[: plot.NAMED], plot.HUES, LINES, strict=False):
             if key in curve:
-                epochs, values, name = (
-                    curve["number"][0],
-                    curve[key],
-                    run.short_name(row, plot.NAME),
-                )
-                axes.plot(epochs, values.mean(axis=0), color=hue, linestyle=dashes, label=name)
+                epochs, values = curve["number"][0], curve[key]
+                look = {"linestyle": dashes, "label": run.short_name(row, plot.NAME)}
+                axes.plot(epochs, values.mean(axis=0), color=hue, **look)
                 ends = values.min(axis=0), values.max(axis=0)
                 axes.fill_between(epochs, *ends, color=hue, alpha=0.18, linewidth=0)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -1,4 +1,4 @@
-"""The ranking metric against cost: points with their intervals, and the Pareto front."""
+"""The ranking metric against speed: points with their intervals, and the Pareto front."""
 
 from __future__ import annotations
 
@@ -16,30 +16,20 @@ FAR = 3.0  # largest over smallest value from which on a scale is logarithmic
 
 
 def front_plots(run: RunReport) -> list[Plot]:
-    """Metric against speed, and against memory, if there are two cells to show."""
-    speed, label = "train_tokens_per_s", "training speed, tokens/s"
-    if run.reference_row and sum(line["train_ratio"] is not None for line in run.lines) > 1:
-        speed = "train_ratio"
-        label = f"training speed, × that of {run.short_name(run.reference_row, plot.SHORT)}"
-    memory = "peak memory in training, MiB\n(left is better)"
-    plots = (
-        _front_plot(run, "pareto-speed", speed, f"{label}\n(right is better)", 1),
-        _front_plot(run, "pareto-memory", "peak_memory_mib", memory, -1),
-    )
-    return [front for front in plots if front]
-
-
-def _front_plot(run: RunReport, name: str, cost: str, label: str, better: int) -> Plot | None:
-    """cost: a column of the table. better: 1 where more of it is better, -1 where less is."""
+    """The plot of the metric against training speed, if there are two cells to show."""
     metric, score = run.metric, f"{run.metric.name}_mean"
+    cost, label = "train_tokens_per_s", "training speed, tokens/s"
+    if run.reference_row and sum(line["train_ratio"] is not None for line in run.lines) > 1:
+        cost = "train_ratio"
+        label = f"training speed, × that of {run.short_name(run.reference_row, plot.SHORT)}"
     cells = {
         number: line
         for number, line in enumerate(run.lines)
         if not line["baseline"] and None not in (line[cost], line[score])
     }
     if len(cells) < 2:
-        return None
-    front = front_of({n: (metric.better(v[score]), better * v[cost]) for n, v in cells.items()})
+        return []
+    front = front_of({n: (metric.better(v[score]), v[cost]) for n, v in cells.items()})
     reference = [n for n in cells if run.rows[n].name == run.reference]
     named = dict.fromkeys([*reference, *front])
     looks = dict(
@@ -60,7 +50,7 @@ def _front_plot(run: RunReport, name: str, cost: str, label: str, better: int) -
             markerfacecolor=hue if n in front else plot.PAPER,
             label=run.short_name(run.rows[n], plot.NAME) if n in looks else None,
         )
-    # A step is at the best score available at that cost.
+    # A step is at the best score available at that speed.
     stairs = [cells[n][cost] for n in front], [cells[n][score] for n in front]
     axes.step(*stairs, "--", where="pre", color=plot.INK, linewidth=1)
     costs = [line[cost] for line in cells.values()]
@@ -72,15 +62,13 @@ def _front_plot(run: RunReport, name: str, cost: str, label: str, better: int) -
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
     worth = f", share of {metric.scored}" if metric.paired else ""
     worth += "" if metric.higher_is_better else " (lower is better)"
-    axes.set(xlabel=label, ylabel=run.metric.label + worth)
+    axes.set(xlabel=f"{label}\n(right is better)", ylabel=run.metric.label + worth)
     plot.add_legend(figure)
     about = "Filled and joined by the dashed line: the front of the means. Bars: 95% intervals."
-    if better < 0:
-        about += " Memory is measured once, so it has none."
     if baselines := _baselines(run, axes):
         about += f" Dotted, where they are near the cells: {', '.join(baselines)}."
-    title = f"{metric.label} against {'training speed' if better > 0 else 'memory'}"
-    return plot.finish(name, title[:1].upper() + title[1:], about, figure)
+    title = f"{metric.label} against training speed"
+    return [plot.finish("pareto-speed", title[:1].upper() + title[1:], about, figure)]
 
 
 def _baselines(run: RunReport, axes: Any) -> list[str]:
@@ -103,9 +91,9 @@ def _error(line: Mapping[str, Any], key: str, middle: float) -> list[list[float]
 
 
 def front_of(cells: Mapping[int, tuple[float, float]]) -> list[int]:
-    """The keys of (score, cost) that no other beats on both, the best score first; more is better.
+    """The keys of (score, speed) that no other beats on both, the best score first; more is better.
 
-    Of equal scores the one with the better cost counts.
+    Of equal scores the one with the higher speed counts.
     """
     front: list[int] = []
     for key in sorted(cells, key=cells.__getitem__, reverse=True):

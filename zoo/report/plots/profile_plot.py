@@ -13,7 +13,6 @@ from zoo.report.tables.text import plain
 
 COLUMN, LETTER = 0.88, 0.085  # inches: of a column, and of a letter of a row's name
 NAME, TITLE = 40, 60  # characters of a row's name, and of a data set's
-MOST_ROWS = 100
 LIGHT = 0.47  # the level from which on black is easier to read on its colour than white
 NAMES = {"pe": "positional encoding", "ffn": "feed-forward network"}
 
@@ -21,7 +20,7 @@ NAMES = {"pe": "positional encoding", "ffn": "feed-forward network"}
 def profile_plot(profile: Profile) -> Plot:
     """Rows × data sets, coloured between chance and the best possible score."""
     data_sets = profile.data_sets
-    rows = list(profile.names)[:MOST_ROWS]
+    rows = list(profile.names)
     names = [plain(profile.names[row], NAME) for row in rows]
     titles = [plain(data.name, TITLE).replace("(", "\n(", 1) for data in data_sets]
     solved = all(data.run.goal is not None for data in data_sets)
@@ -60,6 +59,4 @@ def profile_plot(profile: Profile) -> Plot:
         about = "Dark is the chance level, light the best possible score."
         if not solved:
             about += " Where these are not known: dark is the worst row, light the best one."
-        if len(profile.names) > MOST_ROWS:
-            about += f" The first {MOST_ROWS} of {len(profile.names):,} rows."
         return finish("profile", "Score on each data set", about, figure)

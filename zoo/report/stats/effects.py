@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from zoo.config.metric_description import MetricDescription
 from zoo.report.rows import Row, varying_axes
@@ -39,11 +39,6 @@ class Effect:
     difference: Difference | None = None
     speed: dict[str, Ratio | None] = field(default_factory=dict)
     memory: float | None = None
-
-    def turned(self) -> Effect:
-        """The other choice compared with this one, before anything is known of it."""
-        weights = {name: -weight for name, weight in self.weights.items()}
-        return replace(self, component=self.against, against=self.component, weights=weights)
 
 
 @dataclass(frozen=True)
@@ -70,35 +65,21 @@ def find_effects(rows: Sequence[Row], reference: str) -> Effects | None:
     if base is None or not axes:
         return None  # others may have been measured against it, but its own records are not here
     complete = _complete(cells)
-    if len(complete) < math.prod(map(len, axes.values())):
-        return _one_at_a_time(cells, base)
-
-    def weights(axis: str, component: str, against: str) -> dict[str, float]:
-        share = len(axes[axis]) / len(complete)
-        signs = {component: share, against: -share}
-        return {r.name: signs[r.cell[axis]] for r in complete if r.cell[axis] in signs}
-
-    main = [
-        Effect(axis, first, other, weights(axis, first, other), base.metric)
-        for axis, (first, *others) in axes.items()
-        for other in others
-    ]
+    averaged = len(complete) == math.prod(map(len, axes.values()))
+    main = []
+    for axis, (first, *others) in axes.items():
+        for other in others:
+            twins = [row for row in cells if row.cell == {**base.cell, axis: other}]
+            compared = complete if averaged else _complete([base, *twins])
+            signs = {first: 2.0, other: -2.0}
+            of = [row for row in compared if row.cell[axis] in signs]
+            weights = {row.name: signs[row.cell[axis]] / len(of) for row in of}
+            if len(of) > 1:
+                main.append(Effect(axis, first, other, weights, base.metric))
     shape = " × ".join(f"{len(choices)} {axis}" for axis, choices in axes.items())
-    return Effects(f"Averaged over the full grid of {shape}.", main, averaged=True)
-
-
-def _one_at_a_time(cells: Sequence[Row], base: Row) -> Effects | None:
-    """Each choice with all else as in the reference, of the cells that have all that it has."""
-    effects = []
-    for row in cells:
-        differing = [axis for axis in base.cell if row.cell[axis] != base.cell[axis]]
-        if len(differing) == 1 and len(_complete([base, row])) == 2:
-            choices = base.cell[differing[0]], row.cell[differing[0]]
-            weights = {base.name: 1.0, row.name: -1.0}
-            effects.append(Effect(differing[0], *choices, weights, base.metric))
-    effects.sort(key=lambda effect: list(base.cell).index(effect.axis))
-    about = f"With everything else as in the reference, {base.name}."
-    return Effects(about, effects, averaged=False) if effects else None
+    about = f"Averaged over the full grid of {shape}."
+    about = about if averaged else f"With everything else as in the reference, {base.name}."
+    return Effects(about, main, averaged) if main else None
 
 
 def _complete(cells: Sequence[Row]) -> list[Row]:

@@ -206,11 +206,8 @@ class Verdicts:
         if not of or self.scores is None:
             return None
         level = ALPHA * min(self._share[key] for key in family) / sum(self._share.values())
-        mean = self.scores.typical(sorted(cells) or None)
-        gap, metric = (
-            visible_difference(of, level, self.scores.examples, mean),
-            self.known[0].metric,
-        )
+        mean, metric = self.scores.typical(sorted(cells) or None), self.known[0].metric
+        gap = visible_difference(of, level, self.scores.examples, mean)
         if gap is None or metric.lowest is None or metric.highest is None:
             return gap
         return gap if gap <= metric.highest - metric.lowest else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import statistics
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -125,13 +125,16 @@ def _hidden(key: str, help: str, value: Value) -> Column:
     return Column(key, "", help, 0, RARELY, value)
 
 
-def _ends(key: str, what: str, interval: Callable[[Row], Any]) -> list[Column]:
+def _of(known: Mapping[str, Any], attribute: str) -> Value:
+    """An attribute of what is known of each row, by its name."""
+    return lambda row: getattr(known.get(row.name), attribute, None)
+
+
+def _ends(key: str, what: str, intervals: Mapping[str, Any]) -> list[Column]:
     """The ends of a 95% interval, for ``table.csv``."""
     low, high = f"The lower end of the 95% interval of the {what}.", "The upper end of it."
-    return [
-        _hidden(f"{key}_low", low, lambda row: getattr(interval(row), "low", None)),
-        _hidden(f"{key}_high", high, lambda row: getattr(interval(row), "high", None)),
-    ]
+    ends = ("low", low), ("high", high)
+    return [_hidden(f"{key}_{end}", help, _of(intervals, end)) for end, help in ends]
 
 
 def _names(run: EvaluatedRun) -> list[Column]:
@@ -181,8 +184,7 @@ def _scores(run: EvaluatedRun) -> list[Column]:
     worth = "higher" if metric.higher_is_better else "lower"
     help = f"The mean over seeds with its 95% interval; {worth} is better."
 
-    def mean(row: Row) -> float | None:
-        return getattr(intervals.get(row.name), "mean", None)
+    mean = _of(intervals, "mean")
 
     def text(row: Row) -> str:
         return run.score_text(row.name)
@@ -198,7 +200,7 @@ def _scores(run: EvaluatedRun) -> list[Column]:
 
     return [
         Column(f"{metric.name}_mean", metric.label, help, metric.direction, ALWAYS, mean, text),
-        *_ends(metric.name, "mean", lambda row: intervals.get(row.name)),
+        *_ends(metric.name, "mean", intervals),
         *map(of_other, run.metrics[1:]),
     ]
 
@@ -211,9 +213,10 @@ def _sizes(run: EvaluatedRun) -> list[Column]:
     def seeds(row: Row) -> int:
         return len({record.seed for record in row.trained.values()})
 
+    tuned = dict.fromkeys(name for row in run.recorded_rows for name in row.chosen)
     trained, size = "How many trainings the score is the mean of.", "The parameters of the model."
     return [
-        *map(setting, run.tuned),
+        *map(setting, tuned),
         Column("seeds", "seeds", trained, -1, 7, seeds, lambda row: str(seeds(row) or "")),
         Column("params", "params", size, -1, 8, lambda row: row.parameters, "{:,.0f}"),
     ]
@@ -225,32 +228,20 @@ def _speeds(run: EvaluatedRun, phase: str, priority: int) -> list[Column]:
     per_second = "Tokens a second, without padding."
     help = "Its speed over the reference's in the same blocks; ~: not told apart."
 
-    @functools.cache
-    def of_name(name: str) -> Ratio | None:
-        if name not in speeds.measured:
-            return None
-        return Ratio(1.0) if name == reference else speeds.ratio(phase, name, reference)
-
-    def ratio(row: Row) -> Ratio | None:
-        return of_name(row.name)
-
-    def value(row: Row) -> float | None:
-        return getattr(ratio(row), "value", None)
+    ratios = {name: speeds.ratio(phase, name, reference) for name in speeds.measured}
+    ratios |= {reference: Ratio(1.0)} if reference in ratios else {}
 
     def text(row: Row) -> str:
-        known = ratio(row)
-        if known is None or row.name == reference:
-            return "reference" if known else ""
-        return ratio_text(known.value, known.verdict)
-
-    def rate(row: Row) -> float | None:
-        return run.rate(phase, row)
+        if (ratio := ratios.get(row.name)) is None:
+            return ""
+        return "reference" if row.name == reference else ratio_text(ratio.value, ratio.verdict)
 
     rate_key, head = f"{phase}_tokens_per_s", f"{phase} tok/s"
+    rate = functools.partial(run.rate, phase)
     return [
         Column(rate_key, head, per_second, 1, priority, rate, "{:,.0f}"),
-        Column(key, f"× {phase}", help, 1, max(6, priority), value, text),
-        *_ends(key, "ratio", ratio),
+        Column(key, f"× {phase}", help, 1, max(6, priority), _of(ratios, "value"), text),
+        *_ends(key, "ratio", ratios),
     ]
 
 

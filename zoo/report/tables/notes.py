@@ -11,7 +11,7 @@ from zoo.errors import counted, listed
 from zoo.measure.turns import CONTENDED as MOST_CONTENTION
 from zoo.report.evaluated_run import EvaluatedRun
 from zoo.report.rows import Row, settings_of
-from zoo.report.stats.intervals import ENOUGH
+from zoo.report.stats.intervals import ENOUGH, sampling_error
 from zoo.report.stats.ratios import CONTENDED, UNDECIDED
 from zoo.report.stats.verdicts import MOST_RANKED
 from zoo.report.tables.text import ends, from_to, plain
@@ -154,15 +154,17 @@ def _rank(run: EvaluatedRun) -> str:
 
 def _sampling_error(run: EvaluatedRun) -> str:
     metric = run.metric
-    errors = [error for row in run.rows if (error := run.sampling_error(row)) is not None]
-    if not errors:
+    known = [row for row in run.rows if row.values]
+    errors = [sampling_error(row.mean, row.effective_examples) for row in known]
+    most = max((error for error in errors if error is not None), default=None)
+    if most is None:
         return ""
     examples = max(row.examples for row in run.rows)
     size = f"Test set: {examples} {metric.scored}. " if examples else ""
     parts = "" if examples else f"; the {metric.scored} of one text are not independent"
     return (
         f"{size}On another test set of this size from the same source, a model's {metric.label} "
-        f"may differ by up to {metric.format_size(max(errors))} (95%, Wilson{parts}); ± does not "
+        f"may differ by up to {metric.format_size(most)} (95%, Wilson{parts}); ± does not "
         "include this."
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 
 def plain(text: object, most: int | None = None) -> str:
@@ -44,13 +44,6 @@ def line(text: object) -> str:
     return escaped(plain(text))
 
 
-def code(text: object) -> str:
-    """A name as code, on one line; it may contain backticks. Pipes are not escaped."""
-    shown = plain(text)
-    fence = "`" * (1 + max(map(len, re.findall(r"`+", shown)), default=0))
-    return f"{fence}{shown}{fence}" if len(fence) == 1 else f"{fence} {shown} {fence}"
-
-
 def bullets(lines: Iterable[str]) -> str:
     """One item a line; lines are Markdown already."""
     return "\n".join(f"- {line}" for line in lines)
@@ -61,16 +54,15 @@ def tabulated(
     heads: Sequence[str],
     style: str = "simple",
     align: Sequence[str] | None = None,
-    shown: Callable[[object], str] | None = None,
 ) -> str:
     """A table in a style of tabulate's, each row on one line.
 
-    align: left or right, of each column. shown: how a cell is written; by default on one line, and
-    in the style ``github`` as Markdown that is no markup.
+    align: left or right, of each column. In the style ``github`` cells are Markdown that is no
+    markup.
     """
     from tabulate import tabulate
 
-    shown = shown or (line if style == "github" else plain)
+    shown = line if style == "github" else plain
     cells = [[shown(value) for value in row] for row in rows]
     heads, align = [shown(head) for head in heads], align if rows else None
     return str(tabulate(cells, heads, style, colalign=align, disable_numparse=True))
