@@ -39,7 +39,7 @@ def test_the_table_has_the_same_columns_whatever_the_run(result, tmp_path):
     costs = {**QUICK, "phases": "train,cost", "blocks": 2, "on": "inline", "data": data[0]}
     notices = Notices()
     measured = zoo.bench(**costs, out=tmp_path / "costs", progress=notices)
-    assert "attention" not in "\n".join(notices.lines), "a notebook shows one table, the result"
+    assert "latency" not in "\n".join(notices.lines), "before the result scores alone are shown"
     options = {**QUICK, "on": "inline", "data": data, "vocab_size": 300}
     several = zoo.bench(**options, out=tmp_path / "several")
     for other in (measured, several):
