@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from zoo.data.sources.corpus import is_blank
 from zoo.data.sources.load_data import stored
+from zoo.data.sources.row_reader import plain_label
 from zoo.errors import ZooError, listed
 from zoo.files import scratch_directory
 from zoo.inference.train import train
@@ -87,9 +88,11 @@ class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         if y is None:
             raise InputError("ZooClassifier requires y to be passed, but the target y is None")
+        # Before NumPy makes the text "nan" of one among texts.
+        missing = pd.isna(pd.Series(list(y), dtype=object)) if np.iterable(y) else pd.Series()
+        if missing.any():
+            raise InputError(f"Input y contains NaN: class {missing.argmax() + 1} is missing")
         y = column_or_1d(y, warn=True)
-        if pd.isna(y).any():
-            raise InputError(f"Input y contains NaN: class {pd.isna(y).argmax() + 1} is missing")
         check_classification_targets(y)
         texts = _texts(X)
         if len(texts) != len(y):
@@ -100,6 +103,10 @@ class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             warnings.warn(f"left out of X, for it is empty: text {names}", stacklevel=2)
             texts, y = [text for text in texts if not is_blank(text)], y[~empty]
         self.classes_, codes = np.unique(y, return_inverse=True)
+        plain = [plain_label(str(each)) for each in self.classes_]
+        if alike := [each for each in self.classes_ if plain.count(plain_label(str(each))) > 1]:
+            names = listed(map(repr, alike), 4)
+            raise InputError(f"classes {names} differ by what nobody sees: make them one")
         if len(self.classes_) < 2:
             of = f"of one class, {self.classes_[0]}" if len(texts) else "empty"
             raise InputError(f"every text is {of}: a classifier needs two classes")

@@ -72,6 +72,7 @@ def test_it_has_the_answer_the_page_and_the_front(result, tmp_path):
     assert result.answer.splitlines() == details.answer
     assert result.best == details.best.name
     assert "</html>" in result.report.read_text(encoding="utf-8")
+    refused("--phases train,cost", result.plot)
     assert result.plot("epochs").svg.startswith("<svg")
     refused("no plot 'front'.*There is: epochs", result.plot, "front")
     front = BenchResult(RunReport(run(seeds=1)), tmp_path).plot()

@@ -230,6 +230,8 @@ def test_cross_validation_grid_search_and_a_pipeline(documents):
         (["a b", "c d", "e"], np.array([0, np.nan, 1]), "class 2 is missing"),
         (["a b", "c d", "e"], ["x", "y", None], "class 3 is missing"),
         (pd.Series(["a b", "c d"]), pd.Series(["x", pd.NA], dtype="string"), "class 2 is missing"),
+        (["a b", "c d", "e"], ["x", float("nan"), "y"], "class 2 is missing"),
+        (["a b", "c d", "e"], ["x", "y", "x\u200b"], "differ by what nobody sees"),
         (["a b", None], [0, 1], "text 2 of X is no text but a NoneType"),
         ("a b", [0], "one text"),
         ([], [], "no texts"),

@@ -61,6 +61,7 @@ def test_the_reference_is_the_first_cell_or_the_one_that_is_asked_for(registry):
     plan = plan_of(registry, attention="fused", pe="rope,none", ffn="none", reference="none")
     assert plan.reference == "fused+none+layer+none+pre+mean"
     refused("--reference split", plan_of, registry, **OPTIONS, reference="split")
+    refused("--reference rope.rope", plan_of, registry, **OPTIONS, reference="rope+rope")
     # A cell that cannot run is no reference.
     plan = plan_of(registry, attention="torch,fused", pe="rope")
     assert plan.reference.startswith("fused+rope")

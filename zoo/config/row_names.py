@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 from zoo.errors import ZooError, listed, nearest
@@ -23,8 +24,8 @@ def find_cell(cells: Mapping[str, Mapping[str, str]], wanted: str, option: str) 
     for fitting in (
         [name for name in cells if name == "+".join(parts)],
         [name for name, own in short.items() if own == parts],
-        [name for name, own in short.items() if set(parts) <= set(own)],
-        [name for name, cell in cells.items() if set(parts) <= set(cell.values())],
+        [name for name, own in short.items() if not Counter(parts) - Counter(own)],
+        [name for name, cell in cells.items() if not Counter(parts) - Counter(cell.values())],
     ):
         if len(fitting) > 1:
             raise ZooError(f"{option} {wanted} may be {listed(fitting, SHOWN)}; say which")

@@ -518,7 +518,7 @@ def other_values(value: object) -> list[Any]:
     if isinstance(value, int):
         return [2 * value, value // 2, value + 1] if value else [1]
     if isinstance(value, float):
-        return [value / 2, 2 * value] if value else [0.5]
+        return [value / 2, 2 * value, value / 100, 100 * value] if value else [0.5]
     return []
 
 

@@ -116,9 +116,11 @@ class BenchResult:
         name: of another one of the page. Raises ZooError for one that the records do not give.
         """
         plots = {plot.name: plot for plot in make_plots(self.details)}
-        if not plots or (name and name not in plots):
-            raise ZooError(f"no plot{f' {name!r}' if name else ''}{nearest(name, plots)}")
-        return plots[name] if name else next(iter(plots.values()))
+        wanted = name or ("profile" if isinstance(self.details, Profile) else NAMES[0])
+        if wanted not in plots:
+            why = "" if name else ": it needs scores and speeds of two rows (--phases train,cost)"
+            raise ZooError(f"no plot '{wanted}'{why}{nearest(wanted, plots) if plots else ''}")
+        return plots[wanted]
 
     def __repr__(self) -> str:
         return f"{report_text(self.details)}\nReport: {self.report}"

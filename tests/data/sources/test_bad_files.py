@@ -216,12 +216,12 @@ def test_labels_that_look_alike_are_refused(tmp_path, labels):
 
 
 def test_labels_that_differ_by_what_nobody_sees_are_one(tmp_path):
-    names = ["a", "a\u200b", "\u202aa", "\uff41", "1", "1.0", "True", "true"] * 2
+    names = ["a", "a\u200b", "\u202aa", "\uff41", "1", "1.0", "true", "TRUE", "tr\x7fue\ufe0f"] * 2
     path = tmp_path / "x.csv"
     path.write_text("text,label\n" + "".join(f"t {n},{name}\n" for n, name in enumerate(names)))
     corpus, notices = read(path)
     assert corpus.label_names == ["1", "a", "true"]
-    said = r"x.csv: 10 labels read in plain form, such as 'a\u200b' (line 3) as 'a'"
+    said = r"x.csv: 12 labels read in plain form, such as 'a\u200b' (line 3) as 'a'"
     assert said in notices
     assert said in corpus.notes["reading"]
 

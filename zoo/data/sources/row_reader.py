@@ -8,6 +8,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -40,6 +41,10 @@ TEST_SHARE = 0.25
 EXAMPLES = 5  # rows with one problem, or labels, that a line names
 MOST_DROPPED = 0.05  # of the rows of a file, where dropping the bad ones is offered
 NAMES_COLUMN = "label_text"  # of the names of labels that are numbers
+# Fillers and variation selectors, which are letters and marks for Unicode.
+UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\U000e0100-\U000e01ef]"
+)
 # Letters of other alphabets that look like these ones, as they are or as capitals.
 LOOK_ALIKE = str.maketrans(
     "\u0430\u0432\u0435\u043a\u043c\u043d\u043e\u0440\u0441\u0442\u0443\u0445\u0455\u0456\u0458"
@@ -163,8 +168,9 @@ class RowReader(Reading, Division):
         if TRAIN not in tables:
             raise ZooError(f"{name} has no train split; there is: {', '.join(tables)}")
         parts = {split: self._checked(each, errors, reading) for split, each in tables.items()}
-        if self.kind is Corpus:
-            errors += spellings(name, (row.label for rows in parts.values() for row in rows))
+        if self.kind in (Corpus, TaggedCorpus):  # tags may differ in case
+            labels = chain.from_iterable(map(_flat, parts.values()))
+            errors += spellings(name, labels, foreign_only=self.kind is TaggedCorpus)
         train = parts[TRAIN]
         if TEST not in parts and train:
             try:
@@ -234,7 +240,7 @@ class RowReader(Reading, Division):
         group = values.get(self.group_column)
         if self.group_column and (is_missing(group) or is_blank(str(group))):
             raise ZooError(f"'{self.group_column}' (--group-column) is empty")
-        return str(group).strip() if self.group_column else ""
+        return plain_label(str(group)) if self.group_column else ""
 
     def _missing(self, table: Table) -> str:
         """The columns that a table lacks, with those that it has; empty if it lacks none."""
@@ -417,12 +423,21 @@ def label_of(what: str, value: Any) -> str:
 def plain_label(label: str) -> str:
     """A label without differences that nobody sees, and as it is whatever the format of its file.
 
-    In Unicode's form NFKC, without the characters of category Cf (zero width, directions, soft
-    hyphens, byte order marks) and without outer spaces. ``1.0`` is ``1``, and ``True`` ``true``.
+    In Unicode's form NFKC, without outer spaces and without characters of control and format (zero
+    width, directions, soft hyphens, byte order marks), variation selectors and fillers. ``1.0`` is
+    ``1``, and ``True`` and ``TRUE`` are ``true``.
     """
-    seen = (c for c in unicodedata.normalize("NFKC", label) if unicodedata.category(c) != "Cf")
+    seen = (c for c in unicodedata.normalize("NFKC", label) if not _is_unseen(c))
     plain = re.sub(r"^(-?\d+)\.0+$", r"\1", "".join(seen).strip())
-    return plain.lower() if plain in ("True", "False") else plain
+    return plain.lower() if plain.lower() in ("true", "false") else plain
+
+
+def _is_unseen(character: str) -> bool:
+    """Whether a character is of control, format, variation or a filler, and no space."""
+    category = unicodedata.category(character)
+    return UNSEEN.fullmatch(character) is not None or (
+        category in ("Cc", "Cf") and not character.isspace()
+    )
 
 
 def in_one_split(parts: Mapping[str, Iterable[Row]]) -> list[str]:
@@ -451,10 +466,11 @@ def _examples(rows: Sequence[Row], targets: list[Any]) -> Examples:
     return Examples([row.text for row in rows], targets, [row.group for row in rows if row.group])
 
 
-def spellings(name: str, labels: Iterable[str]) -> list[str]:
-    """An error for labels that look alike, with their numbers of texts.
+def spellings(name: str, labels: Iterable[str], *, foreign_only: bool = False) -> list[str]:
+    """An error for labels that look alike, with their numbers of texts or tokens.
 
     They differ in case, in spaces, or in letters of other alphabets only; such a letter is named.
+    foreign_only: letters of other alphabets alone count.
     """
     counts, alike = Counter(labels), dict[str, list[str]]()
     for label, _ in counts.most_common():
@@ -465,7 +481,8 @@ def spellings(name: str, labels: Iterable[str]) -> list[str]:
         letters = set.symmetric_difference(*(set(label.casefold()) for label in group[:2]))
         foreign = sorted(unicodedata.name(c) for c in letters if ord(c) in LOOK_ALIKE)
         words = " and ".join(f"'{label}' ({counts[label]})" for label in group)
-        several.append(f"{words}, with {foreign[0]}" if foreign else words)
+        if foreign or not foreign_only:
+            several.append(f"{words}, with {foreign[0]}" if foreign else words)
     what = "labels that differ in case, spaces or alphabet only"
     return [f"{name}: {what}: {'; '.join(several)}"] if several else []
 

@@ -312,7 +312,8 @@ def read_conll(file: Path, encoding: str = "") -> Table:
     is_universal = width == len(CONLLU) and CONLLU_ID.fullmatch(fields(start)[0])
     has_ids = is_universal or all(CONLLU_ID.fullmatch(fields(t)[0]) for t in tokens.values())
     columns = CONLLU if is_universal else [str(number) for number in range(1, width + 1)]
-    usual = {TOKENS: columns[0], **({TAGS: columns[-1]} if width > 1 else {})}
+    first_words = 1 if has_ids and width > 2 else 0
+    usual = {TOKENS: columns[first_words], **({TAGS: columns[-1]} if width > 1 else {})}
     usual = {TOKENS: "FORM", TAGS: "UPOS"} if is_universal else usual
     last_fields = {fields(line)[-1] for line in tokens.values()}
 
