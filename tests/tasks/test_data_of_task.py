@@ -112,7 +112,7 @@ def test_what_duplicates_take_from_training_is_said():
     train, test = Examples(["a", "b", "c"], [0, 1, 2]), Examples(["B", "d"], [1, 0])
     notices: list[str] = []
     deduplicated(Corpus("x", {"train": train, "test": test}, ["p", "q", "r"]), notices, keep=False)
-    dropped = "1 scored texts are also in the training split: dropped from training"
+    dropped = "1 scored text also in the training split: dropped from training"
     assert notices == [f"{dropped}, and with them the last training text of 'q'"]
     two = Corpus("x", {"train": (["a", "b"], [0, 1]), "test": test}, ["p", "q"])
     says = "x: train has the classes .'p'.; two are needed: 1 scored texts .*; --keep-duplicates"

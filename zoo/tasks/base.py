@@ -25,7 +25,7 @@ from zoo.config.settings import NO_PRETRAINING, Pretraining, Training
 from zoo.config.sizes import Sizes
 from zoo.data.sources.corpus import DataSet, labels_in
 from zoo.data.sources.load_data import HUB, find_registered, no_such_data
-from zoo.errors import ZooError, listed
+from zoo.errors import ZooError, counted, listed
 from zoo.registry import CAPABILITIES, Choice, Registry
 
 if TYPE_CHECKING:
@@ -322,7 +322,7 @@ def deduplicated(data: D, notices: list[str], *, keep: bool) -> tuple[D, int]:
     keep: leave them where they are. What was done becomes a notice.
     """
     duplicates = data.duplicates
-    both = f"{duplicates} scored texts are also in the training split"
+    both = f"{counted(duplicates, 'scored text')} also in the training split"
     try:
         clean = data if keep else data.without_duplicates()
     except ZooError as error:
