@@ -1,7 +1,5 @@
 """What a killed process leaves is removed by the next one, and nothing else of whatever name."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The rooms of zoo/: imports point one way, and no two modules import each other."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter

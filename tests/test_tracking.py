@@ -1,7 +1,5 @@
 """``--track``: what trackers are shown of a run, and that none of them can hurt it."""
 
-from __future__ import annotations
-
 import json
 import re
 import threading

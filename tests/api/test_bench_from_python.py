@@ -1,7 +1,5 @@
 """``zoo.bench`` from Python."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

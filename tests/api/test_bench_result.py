@@ -1,7 +1,5 @@
 """What ``zoo.bench`` returns, on a terminal and in a notebook."""
 
-from __future__ import annotations
-
 import random
 import sys
 
@@ -88,10 +86,21 @@ def test_it_is_printed_as_the_table_the_answer_and_the_place(result):
 
 
 def test_progress_is_drawn_where_it_can_be_read(monkeypatch):
-    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)  # of another test's library
-    own = Progress()
-    for given, kind in ((None, Progress), (False, Progress), (own, Progress), (True, Shown)):
-        progress = for_python(given)  # stderr is neither a terminal nor a notebook here
+    own, notebook = Progress(), ("IPython", "ipykernel")
+    for given, modules, kind in (
+        (None, (), Progress),
+        (None, notebook[:1], Progress),
+        (None, notebook[1:], Progress),
+        (None, notebook, Shown),
+        (False, notebook, Progress),
+        (own, notebook, Progress),
+        (True, (), Shown),
+    ):
+        for name in notebook:
+            monkeypatch.delitem(sys.modules, name, raising=False)
+        for name in modules:
+            monkeypatch.setitem(sys.modules, name, sys)
+        progress = for_python(given)  # stderr is no terminal here
         assert type(progress) is kind
         assert (progress is own) == (given is own)
         progress.close()

@@ -4,8 +4,6 @@ Their X are numbers, which a text classifier refuses, so they run on one that sp
 words.
 """
 
-from __future__ import annotations
-
 import pickle
 import subprocess
 import sys

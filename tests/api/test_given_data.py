@@ -1,7 +1,5 @@
 """``data=`` takes what Python holds, and gives what a file of the same rows gives."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -115,6 +113,8 @@ def test_two_pairs_in_a_list_are_two_data_sets_and_a_pair_is_one():
     texts, labels = ["a", "b", "c", "d"], ["x", "y", "x", "y"]
     two = stored([(texts, labels), (texts[::-1], labels)], {})
     assert [Path(path).name[:12] for path in two] == ["lists-4-rows"] * 2
+    frames = stored([TEXTS, TEXTS[:4]], {})
+    assert [Path(path).name[:16] for path in frames] == ["DataFrame-8-rows", "DataFrame-4-rows"]
     for pair in ((texts, labels), [texts, labels], ([["a", "b"], ["c"]], [["X", "Y"], ["X"]])):
         assert isinstance(stored(pair, {}), str)
 

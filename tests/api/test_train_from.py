@@ -1,7 +1,5 @@
 """``zoo train --from RUN``: a row of a run once more, on all the data."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections import Counter

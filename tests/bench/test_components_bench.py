@@ -1,7 +1,5 @@
 """Every registered component that computes tensors is measured, without a list of names."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The tables of parts: from the registry and checks, and with facts that hold."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import re

@@ -1,7 +1,5 @@
 """``make results`` repeats what is stale or missing, and nothing else."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Every command: fast help, one-line errors, exit status."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

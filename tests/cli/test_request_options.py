@@ -1,7 +1,5 @@
 """Options that are made from the pydantic models: help, completion, values, and bad input."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -3,8 +3,6 @@
 Padding alone, dropout and caches are checked as of every attention: tests/conformance.
 """
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
 

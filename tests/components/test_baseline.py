@@ -1,7 +1,5 @@
 """What a bag of words can and cannot learn."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

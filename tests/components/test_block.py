@@ -1,7 +1,5 @@
 """Blocks arrange their sub-layers like torch's layers, and by their one line."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The zoo's dropout has the distribution of torch's and scales what remains exactly."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 import torch.nn.functional as F

@@ -1,7 +1,5 @@
 """Each feed-forward network is its formula, forward and backward, at the stated size."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Each norm is its formula, forward and backward."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 import torch.nn.functional as F

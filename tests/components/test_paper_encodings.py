@@ -1,7 +1,5 @@
 """Encodings that see queries, keys and the mask, under every attention that offers it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

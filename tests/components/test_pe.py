@@ -1,7 +1,5 @@
 """Each encoding is its paper's formula at any positions."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Pools read real tokens only."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from references import assert_same, randoms

@@ -1,7 +1,5 @@
 """Which token may attend to which."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

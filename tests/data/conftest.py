@@ -1,7 +1,5 @@
 """A cache and a Hub of each test's own: nothing here touches the user's, or the network."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

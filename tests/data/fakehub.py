@@ -1,7 +1,5 @@
 """What a Hub with one small data set answers over HTTP."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Batches hold every text once, padded to the longest of them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """An encoded corpus: ids and texts are those of the corpus."""
 
-from __future__ import annotations
-
 import dataclasses
 import multiprocessing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The cache: where it is, and what happens when it cannot be written."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

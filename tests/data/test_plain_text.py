@@ -1,7 +1,5 @@
 """Plain text: the validation part, and a tokenizer and blocks that are lossless."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """Word pieces: the same vocabulary from the same texts, in every process and order."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import random
@@ -12,7 +10,7 @@ import pytest
 from refused import refused
 
 from zoo.data.sources import newswire
-from zoo.data.tokenizer import CLS, PAD_ID, SPECIALS, UNK, train_word_pieces
+from zoo.data.tokenizer import CLS, PAD_ID, SPECIALS, UNK, train_word_pieces, word_level_tokenizer
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +24,7 @@ def test_specials_come_first_and_cls_leads_every_document(texts):
     assert tokenizer.token_to_id("[PAD]") == PAD_ID
     assert tokenizer.encode("the minister").tokens[0] == CLS
     assert tokenizer.encode("").tokens == [CLS]
+    assert word_level_tokenizer(["b a"]).encode("a b").tokens == [CLS, "a", "b"]
 
 
 def test_the_vocabulary_is_exactly_as_large_as_asked(texts):

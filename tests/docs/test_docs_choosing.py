@@ -1,7 +1,5 @@
 """What the page on choosing parts says is what the published records hold."""
 
-from __future__ import annotations
-
 import re
 
 from bench.docs.choosing import pages

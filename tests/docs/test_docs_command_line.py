@@ -1,7 +1,5 @@
 """The reference of the command line has every command and every option."""
 
-from __future__ import annotations
-
 import html
 import re
 

@@ -1,7 +1,5 @@
 """Every component has its page, with what its registration says."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

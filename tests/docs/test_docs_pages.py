@@ -1,7 +1,5 @@
 """The hand-written pages of the site: their links, their made parts, and their commands."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import shlex

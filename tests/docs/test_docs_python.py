@@ -1,7 +1,5 @@
 """The code of ``docs/python.md`` runs as it stands, one block after another."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The page about reports has the published rates of wrong verdicts."""
 
-from __future__ import annotations
-
 import re
 
 from bench.docs.__main__ import simulated

@@ -1,7 +1,5 @@
 """The built site: broken links fail."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

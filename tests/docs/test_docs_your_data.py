@@ -1,7 +1,5 @@
 """Every command of docs/your-data.md reads the data that it names, in the forms it describes."""
 
-from __future__ import annotations
-
 import gzip
 import re
 import shlex

@@ -1,7 +1,5 @@
 """What the README says is so."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Models that are trained once; a test that damages one gets a copy."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

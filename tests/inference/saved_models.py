@@ -1,7 +1,5 @@
 """A corpus, the options of small models, and untrained models like a trained one."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import json

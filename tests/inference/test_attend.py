@@ -1,7 +1,5 @@
 """``zoo attend``: the weights are the softmax, as numbers, a picture or a page."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A loaded model can be copied, pickled and saved by torch, and predicts the same."""
 
-from __future__ import annotations
-
 import copy
 import io
 import pickle

@@ -1,7 +1,5 @@
 """``zoo evaluate``: the scores that scikit-learn computes from the same predictions."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

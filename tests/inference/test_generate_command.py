@@ -1,7 +1,5 @@
 """``zoo generate``, and saved models of a task that a command is not for."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

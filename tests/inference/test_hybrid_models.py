@@ -1,7 +1,5 @@
 """A trained model whose layers differ: saved, loaded and used as any other."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A directory that is damaged, or needs components that are missing or changed, is refused."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Train, evaluate and predict read one file in one way; a record repeats the options."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -1,7 +1,5 @@
 """``zoo predict`` and ``.predict``: the softmax of the model's logits, for any number of texts."""
 
-from __future__ import annotations
-
 import copy
 import io
 import json

@@ -1,7 +1,5 @@
 """``zoo train``: the model that ``zoo bench`` scores, saved whole or not at all."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """Small models, token ids for them, and their weights copied into torch's modules."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar

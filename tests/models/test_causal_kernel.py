@@ -1,7 +1,5 @@
 """Causal attention of whole texts: equal to the masked form, and no (L, L) tensor with `fused`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Whole classifiers: what must hold whichever parts they are assembled from."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 
@@ -18,8 +16,9 @@ from small_models import (
     few_cells_of,
     padded,
 )
-from torch import Tensor
+from torch import Tensor, nn
 
+from zoo.components.block.arrangements import Pre
 from zoo.components.norm.layer import LayerNorm
 from zoo.components.tokens import Tokens
 from zoo.errors import ZooError
@@ -136,6 +135,26 @@ def test_exchanging_one_component_leaves_the_initial_weights_of_all_others(assem
             continue
         for ours, theirs in zip(before[axis], after[axis], strict=True):
             assert torch.equal(ours, theirs), axis
+
+
+class Thrice(Pre):
+    """A block with three feed-forward networks, of which it computes one."""
+
+    def __init__(self, attention, ffn, norm, *, dropout=0.0, make_ffn):
+        super().__init__(attention, ffn, norm, dropout=dropout)
+        self.more = nn.ModuleList([make_ffn(), make_ffn()])
+
+
+def test_each_network_of_a_block_has_weights_of_its_own_and_the_first_those_of_any_block(
+    assemble, registry
+):
+    register = Register(Owner("elsewhere", "1"))
+    register("block", "thrice", Thrice, summary="", capabilities=("residual",))
+    registry.admit(register)
+    block, usual = (assemble(block=name).encoder.blocks[0] for name in ("thrice", "pre"))
+    first, *others = (next(ffn.parameters()) for ffn in (block.ffn, *block.more))
+    assert torch.equal(first, next(usual.ffn.parameters()))
+    assert not any(map(torch.equal, (first, first, others[0]), (*others, others[1])))
 
 
 def test_layers_and_seeds_differ_and_one_seed_repeats(assemble):

@@ -1,7 +1,5 @@
 """Decoders: no token depends on later ones; neither padding nor a cache changes the output."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from typing import Any

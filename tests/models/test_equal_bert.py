@@ -1,7 +1,5 @@
 """BERT, of the same weights, computes the same: hidden states and the logits of masked tokens."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

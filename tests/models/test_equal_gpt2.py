@@ -1,7 +1,5 @@
 """GPT-2, of the same weights, computes and writes the same."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """torch's transformer, of the same weights, computes the same."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Generation compared with slow loops without a cache or a batch."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

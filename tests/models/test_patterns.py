@@ -1,7 +1,5 @@
 """Components that take turns over the layers: each layer computes as its own components say."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

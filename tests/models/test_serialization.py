@@ -1,7 +1,5 @@
 """Whole models can be copied, pickled and saved by torch."""
 
-from __future__ import annotations
-
 import copy
 import io
 import pickle

@@ -1,7 +1,5 @@
 """What layers leave for later ones, their number, and states, in padded texts and in decoding."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Installed distributions, made in a folder on the path: modules, entry points and metadata."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 

@@ -3,8 +3,6 @@
 ``python tests/registry/page.py`` writes them anew.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 import sys

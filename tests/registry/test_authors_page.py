@@ -1,7 +1,5 @@
 """The page for authors says what the program does, and its commands work as typed."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import re

@@ -1,7 +1,5 @@
 """Which cells cannot work is known, with the reason, before anything is built."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """How ``name(param=value)`` becomes a choice, and who owns a name."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

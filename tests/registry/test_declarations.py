@@ -1,7 +1,5 @@
 """Parts are declared where they stand: what is read of their files, and what is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

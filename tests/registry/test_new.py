@@ -1,7 +1,5 @@
 """``zoo new``: what it writes can be installed, is listed, and passes its own tests."""
 
-from __future__ import annotations
-
 import ast
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """A wheel brings a task, a metric and an executor; every command works with them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

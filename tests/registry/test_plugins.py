@@ -1,7 +1,5 @@
 """Installed plug-ins: a broken one is named with its reason and hurts nobody."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

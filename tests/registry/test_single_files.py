@@ -1,7 +1,5 @@
 """``--plugin file.py``: components from a single file, without packaging."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

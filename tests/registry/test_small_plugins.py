@@ -1,7 +1,5 @@
 """A new attention, diagnostic, metric, task and command are one small file each."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

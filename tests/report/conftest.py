@@ -1,7 +1,5 @@
 """The random generator of all simulations, and a report that many tests read."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from example import run

@@ -1,7 +1,5 @@
 """A large run made by hand: a grid of cells with curves, costs, and every kind of failure."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

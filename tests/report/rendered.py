@@ -1,7 +1,5 @@
 """Runs whose plots and page several tests look at; each is rendered once in a test session."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass
 

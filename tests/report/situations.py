@@ -1,7 +1,5 @@
 """Small runs in which every number is known: the approved reports are made of them."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 from collections.abc import Callable, Sequence

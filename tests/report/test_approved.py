@@ -5,8 +5,6 @@ After a change that is meant, write them anew and read the difference before it 
     ZOO_APPROVE=1 pytest tests/report/test_approved.py; git diff tests/report/approved
 """
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

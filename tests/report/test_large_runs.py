@@ -1,7 +1,5 @@
 """Of hundreds of rows none are ranked, and effects are tested."""
 
-from __future__ import annotations
-
 from situations import many_rows
 
 

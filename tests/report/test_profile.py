@@ -1,7 +1,5 @@
 """The profile of a run on several data sets, from records made by hand."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """No two places of a report disagree."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from pathlib import Path

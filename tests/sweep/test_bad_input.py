@@ -1,7 +1,5 @@
 """Bad input gets one line that says what would be right, exit status 2, and nothing is lost."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

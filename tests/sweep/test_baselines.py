@@ -1,7 +1,5 @@
 """What baselines read, which of them a table has, and what is said of the data."""
 
-from __future__ import annotations
-
 import csv
 import json
 import random

@@ -1,7 +1,5 @@
 """One command from registered components to records and a table."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import shutil

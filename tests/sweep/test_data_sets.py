@@ -1,7 +1,5 @@
 """Several data sets in one run, and their profile."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ decide which texts are made, how they are divided and encoded, the weights that 
 or the key by which its result is found again.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``--init``: what records and tables say of it, what is refused, and what is never read."""
 
-from __future__ import annotations
-
 import csv
 import re
 import shlex

@@ -1,7 +1,5 @@
 """A kill or Ctrl-C at any moment loses nothing that was finished. Real processes."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random

@@ -1,7 +1,5 @@
 """What a run writes for others names no place of this machine, and can still be repeated here."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

@@ -1,7 +1,5 @@
 """What jobs import is what their records depend on, or harmless for a reason that is declared."""
 
-from __future__ import annotations
-
 import pickle
 import subprocess
 import sys

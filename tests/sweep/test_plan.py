@@ -1,7 +1,5 @@
 """Which rows a request comes to, before anything runs."""
 
-from __future__ import annotations
-
 import pytest
 from refused import refused
 

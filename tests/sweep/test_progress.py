@@ -1,7 +1,5 @@
 """What is shown while a run goes on, and how long it still takes."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

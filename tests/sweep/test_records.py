@@ -1,7 +1,5 @@
 """Records survive a kill, a full disk and two writers."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

@@ -1,7 +1,5 @@
 """A component that refuses what it is built with has a skipped row, and no crash."""
 
-from __future__ import annotations
-
 from small_runs import CLASSIFY, bench
 
 PLUGIN = """

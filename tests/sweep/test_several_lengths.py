@@ -1,7 +1,5 @@
 """Costs at several lengths: a measurement of every cell at every length, whatever fails."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """``zoo stale``: which records of a run are not of the code that is here now."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from importlib.metadata import version

@@ -1,7 +1,5 @@
 """Settings with several values: each row gets the one that is best on a held-out part."""
 
-from __future__ import annotations
-
 import csv
 import random
 from typing import Any

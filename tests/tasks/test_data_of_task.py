@@ -1,7 +1,5 @@
 """Data say what they hold and tasks what they read; the one is refused where the other differs."""
 
-from __future__ import annotations
-
 import pytest
 from refused import refused
 

@@ -1,7 +1,5 @@
 """Masked language modelling: which tokens are masked, the loss, the scores, and the n-gram."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from dataclasses import replace
@@ -228,6 +226,7 @@ def test_a_share_for_validation_is_the_end_of_the_training_texts(encoded):
     assert fit.max() < held_out.min()
     assert len(fit) + len(held_out) == len(train)
     assert len(held_out) == round(0.2 * len(train))
+    assert len(held_out_windows(train, 1e-9)[1]) == 1
     setup = setup_of(encoded)
     held = replace(setup, training=setup.training.model_copy(update={"validation": 0.2}))
     assert [len(split) for split in TASK.splits(held, CPU)] == [len(fit), len(held_out)]

@@ -1,13 +1,12 @@
 """Bits per byte, exact match, token accuracy and the n-gram, against their definitions."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Self
 
 import numpy as np
 import pytest
@@ -62,7 +61,7 @@ class StreamData:
     def __init__(self, sizes: list[int]) -> None:
         self.sizes = sizes
 
-    def tokenizer(self) -> StreamData:
+    def tokenizer(self) -> Self:
         return self
 
     def get_vocab_size(self) -> int:

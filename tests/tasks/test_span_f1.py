@@ -1,7 +1,5 @@
 """F1 of spans: spans by their definition, and scores as the CoNLL evaluation counts them."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tagging: scores as scikit-learn computes them, what does not count, groups."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Training deletes and hides a random share of the tokens and leaves the others as they were."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Documents held out of the training split are not trained on, nor are their duplicates."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """A validation split of the data is what is scored in validation, by cells and baselines alike."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """What parts ask of the trainer: auxiliary losses, no weight decay, a step of their own."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Nothing in the loop of training steps waits for the device or fetches a value from it."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Training equals a loop written out by hand, and resumes where it was interrupted."""
 
-from __future__ import annotations
-
 import functools
 import math
 

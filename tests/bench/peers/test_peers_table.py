@@ -1,7 +1,5 @@
 """Lines of comparisons with other libraries, as tables and as sentences."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

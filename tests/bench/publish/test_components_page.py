@@ -1,7 +1,5 @@
 """Timings of single components, from pytest-benchmark's JSON to a page."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Published results: pages from records and suites."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

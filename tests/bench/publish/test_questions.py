@@ -1,7 +1,5 @@
 """Answers to questions follow from the verdicts of the records, and say so where these are open."""
 
-from __future__ import annotations
-
 import pytest
 from example import REFERENCE, grouped, records_of, run
 from factory import cell, train_record

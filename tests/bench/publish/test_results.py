@@ -1,7 +1,5 @@
 """Published results are made from records and suites alone."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Files read with the options of the command line, by their names."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

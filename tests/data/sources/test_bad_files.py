@@ -1,7 +1,5 @@
 """All that is wrong with a file is said at once, in lines that name file and row."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A corpus is checked when it is made, and its fingerprint is that of its content."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

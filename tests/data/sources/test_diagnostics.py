@@ -1,7 +1,5 @@
 """Generated data sets: every label is what an independent solver reads from the text alone."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections import Counter

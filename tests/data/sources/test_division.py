@@ -1,7 +1,5 @@
 """Where the test and the validation split come from, and classes that are left out of both."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

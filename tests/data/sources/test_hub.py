@@ -1,7 +1,5 @@
 """Data sets of the Hub: downloaded, cached, and given up soon without network."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """Files are read as they come: each of ``tests/data/files`` gives the rows in ``layouts.toml``."""
 
-from __future__ import annotations
-
 import csv
 import io
 import os

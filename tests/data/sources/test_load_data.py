@@ -1,7 +1,5 @@
 """What may be written after --data, and the errors for everything else."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

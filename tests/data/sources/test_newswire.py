@@ -1,7 +1,5 @@
 """The built-in corpus: the same everywhere, shaped like news, neither trivial nor impossible."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 

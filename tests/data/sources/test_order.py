@@ -1,7 +1,5 @@
 """The order data set: a bag of words is at chance by construction, every encoding is not."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import permutations
 

@@ -1,7 +1,5 @@
 """Pairs: built-in tasks, TSV files, and batches."""
 
-from __future__ import annotations
-
 import datetime
 from pathlib import Path
 from typing import Any
@@ -130,3 +128,5 @@ def test_a_batch_gives_the_target_and_asks_for_the_next_token():
         assert (batch.targets[row][~real] == IGNORED).all()
         assert decode_target(tokenizer, batch.ids[row].tolist()) == source
     assert batch.items == int(batch.decoder_tokens.attention_mask.sum())
+    some = split.subset(np.array([5, 2]))
+    assert some.texts == [pairs.test.targets[5], pairs.test.targets[2]]

@@ -1,7 +1,5 @@
 """What the ids and tags of tagged texts are once they are encoded."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tagged texts: columns of CoNLL files, divisions, and class names of the Hub; groups of texts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from fakehub import hub_of

@@ -3,8 +3,6 @@
 The task: how often does a word occur in a text? A number is predicted, not a class.
 """
 
-from __future__ import annotations
-
 import os
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Means over seeds, the error of a test set and shrunk variances, beside scipy and statsmodels."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Notes on where numbers come from say nothing of records that were replaced."""
 
-from __future__ import annotations
-
 from factory import caption, cell, cost_record, name, train_record
 
 ROPE = "components/pe/rope.py"

@@ -1,7 +1,5 @@
 """The table: what its columns hold, its order, its ties, and what fits on a terminal."""
 
-from __future__ import annotations
-
 import io
 import re
 
