@@ -1,14 +1,12 @@
 """What ``zoo bench`` prints of a run: the table, JSON, or the answer alone."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from functools import partial
 from pathlib import Path
 
 import pytest
-from small_runs import QUICK, flags
+from small_runs import QUICK, executor_plugin, flags
 
 from zoo.cli import main
 
@@ -67,7 +65,9 @@ def test_quiet_prints_the_answer_and_the_page_alone(place, printed):
 
 def test_scores_are_shown_before_their_costs_are_measured(place, tmp_path, printed):
     own = shutil.copytree(place / "out", tmp_path / "out")  # the other tests look at no costs
+    plugin = executor_plugin(tmp_path, "made-up", "made_up_costs:MadeUpCosts")
     costs = ["--phases", "train,cost", "--set", "blocks=1", "--out", str(own)]
+    costs += ["--plugin", str(plugin), "--on", "made-up"]
     out, err = printed(*costs)
     scores, _, rest = err.partition("cost: 1 to run")
     assert "train: 2 there already" in scores

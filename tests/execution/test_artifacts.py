@@ -1,7 +1,5 @@
 """The directory of unfinished jobs, which several jobs use at once."""
 
-from __future__ import annotations
-
 import threading
 
 import torch

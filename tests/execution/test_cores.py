@@ -1,7 +1,5 @@
 """How many cores and threads jobs get: containers' limits, ``OMP_NUM_THREADS``, the plan."""
 
-from __future__ import annotations
-
 import pytest
 
 from zoo.errors import ZooError

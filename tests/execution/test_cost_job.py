@@ -1,7 +1,5 @@
 """A cost job: a group of models measured in turns, in processes of its own."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,11 +16,13 @@ from zoo.execution.base import (
     Event,
     Job,
     Limits,
+    MemoryJob,
     Result,
     Started,
 )
-from zoo.execution.local import InlineExecutor
+from zoo.execution.local import InlineExecutor, run_job
 from zoo.registry.cell import model_name
+from zoo.training.trainer import Trainer
 
 MEMBERS = (
     CostMember(cell()),
@@ -97,17 +97,20 @@ def test_every_member_has_its_turns_those_of_the_reference_and_memory(members):
 
 @pytest.fixture
 def peaks(monkeypatch) -> None:
-    """Made-up memory, whose measurement takes processes of its own."""
+    """Made-up memory, whose measurement takes processes of its own; of ``learned`` it fails."""
 
-    def made_up(job, group, *_):
-        for each in group:
-            each.memory = {key: {"peak_mib": 1.0, "how": ""} for key in ("training", "inference")}
+    def made_up(jobs, *_):
+        memory = {key: {"peak_mib": 1.0, "how": ""} for key in ("training", "inference")}
+        for job in jobs:
+            fails = "learned" in job.name
+            result = Result("crashed", "no peak") if fails else Result(samples={"memory": memory})
+            yield Ended(job, result)
 
-    monkeypatch.setattr("zoo.execution.cost_job._measure_memory", made_up)
+    monkeypatch.setattr("zoo.execution.cost_job.run_in_processes", made_up)
 
 
 @pytest.mark.usefixtures("peaks")
-@pytest.mark.parametrize(("known_after", "expected"), [(3, [3, 2]), (99, [3, 3])])
+@pytest.mark.parametrize(("known_after", "expected"), [(2, [2, 1]), (99, [2, 2])])
 def test_blocks_end_when_every_speed_is_known_and_never_before_the_least(
     corpus, tmp_path, monkeypatch, known_after, expected
 ):
@@ -116,7 +119,7 @@ def test_blocks_end_when_every_speed_is_known_and_never_before_the_least(
         assert planned == 2
         return sum(map(len, train)) >= known_after
 
-    for name, value in {"narrow_enough": enough, "HALF": 2, "MOST_BLOCKS": 6}.items():
+    for name, value in {"narrow_enough": enough, "HALF": 1, "MOST_BLOCKS": 4}.items():
         monkeypatch.setattr(f"zoo.execution.cost_job.{name}", value)
     members = [CostMember(cell()), CostMember(cell(pe="sin"))]
     for member in measured(tmp_path, members, data=str(corpus)).members:
@@ -125,12 +128,18 @@ def test_blocks_end_when_every_speed_is_known_and_never_before_the_least(
 
 
 @pytest.mark.usefixtures("peaks")
-def test_a_member_that_dies_in_its_turn_costs_the_others_nothing(corpus, tmp_path):
-    """Its process dies in the first block; the others have all their turns in a new one."""
-    members = map(CostMember, (cell(), cell(attention="exitslater"), cell(pe="sin")))
-    first, dead, last = measured(tmp_path, [*members], 2, data=str(corpus)).members
-    assert [first.status, dead.status, last.status] == ["ok", "crashed", "ok"]
+def test_a_member_that_dies_in_its_turn_costs_the_others_nothing(corpus, tmp_path, monkeypatch):
+    """Its process dies in the first block; the others have all their turns in a new one.
+
+    Nor does one whose memory could not be measured, which has no turn.
+    """
+    monkeypatch.setattr("zoo.execution.cost_job.STEPS", "zoo.execution.cost_steps")  # long turns
+    cells = cell(), cell(attention="exitslater"), cell(pe="learned"), cell(pe="sin")
+    results = measured(tmp_path, [*map(CostMember, cells)], 2, data=str(corpus)).members
+    first, dead, failed, last = results
+    assert [result.status for result in results] == ["ok", "crashed", "crashed", "ok"]
     assert dead.reason == "the process exited with status 7"
+    assert (failed.reason, failed.samples) == ("no peak", {})
     for member in (first, last):
         assert [len(of) for of in member.samples["turns"]["train"]["cpu"]] == [1, 1]
 
@@ -146,6 +155,17 @@ def test_what_has_no_memory_beside_others_is_measured_once_more_and_no_more(
     results = measured(tmp_path, members, 1, data=str(corpus)).members
     assert [result.status for result in results] == ["ok", "ok", "oom", "ok"]
     assert results[3].samples["session"] != results[0].samples["session"]
+
+
+def test_the_memory_of_training_is_of_its_largest_batch(small, tmp_path, monkeypatch):
+    steps = list[Any]()
+    monkeypatch.setattr(Trainer, "train_step", lambda _, batch: steps.append(batch))
+    exercised = "zoo.execution.cost_steps.peaks_of"
+    monkeypatch.setattr(exercised, lambda _, first, set_up: set_up()("training"))
+    setup = prepared(small).setup
+    (result,) = run_job(MemoryJob(setup, "memory", "key", MEMBERS[0]), tmp_path, Limits())
+    assert result.status == "ok"
+    assert steps[-1].padded_tokens == CLASSIFY["batch_size"] * CLASSIFY["max_length"]
 
 
 class Noting(InlineExecutor):

@@ -1,13 +1,9 @@
 """The built-in executors: the same results from both, and what only one of them can do."""
 
-from __future__ import annotations
-
 import time
-from collections.abc import Iterator
 from multiprocessing import Pipe
 from typing import Any
 
-import numpy as np
 import psutil
 import pytest
 from safetensors.torch import load_file
@@ -40,7 +36,7 @@ from zoo.execution.base import (
     Step,
     TrainJob,
 )
-from zoo.execution.local import RUNNERS, InlineExecutor, LocalExecutor, run_job
+from zoo.execution.local import InlineExecutor, LocalExecutor
 from zoo.execution.process import Worker
 from zoo.registry.cell import model_name
 from zoo.sweep.records import RecordFile
@@ -150,25 +146,6 @@ def test_what_runs_out_of_memory_beside_others_is_run_again_alone(
         last = events[-1]
         assert isinstance(last, Ended)
         assert last.job.key == "0"
-
-
-def made_up(*_: object) -> Iterator[Result]:
-    """A job's results that a plug-in made with NumPy."""
-    for value in (np.float32(0.5), np.arange(2), np.nan, object()):
-        yield Result(metrics={"details": {"value": value}})
-
-
-def test_values_of_numpy_are_recorded_as_plain_ones_and_others_fail_their_job(
-    monkeypatch, tmp_path
-):
-    monkeypatch.setitem(RUNNERS, "train", f"{__name__}:made_up")
-    job = TrainJob(JobSetup("classify", {}, Sizes(), Training(), Execution()), "some", "key")
-    *plain, failed = run_job(job, tmp_path, Limits())
-    assert [result.metrics for result in plain] == [
-        {"details": {"value": 0.5}}, {"details": {"value": [0, 1]}}
-    ]  # fmt: skip
-    assert failed.status == "crashed"
-    assert "not JSON compliant" in failed.reason
 
 
 class Done:

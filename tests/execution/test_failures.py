@@ -1,16 +1,17 @@
 """Whatever fails in a job of real processes is the result of that job, and of no other."""
 
-from __future__ import annotations
-
+import os
 import re
 import subprocess
 from pathlib import Path
 
 import pandas as pd
+import psutil
 import pytest
 from small_runs import CLASSIFY, FAILING, bench, flags
 
 from zoo.cli import main
+from zoo.execution import process
 from zoo.sweep.records import Record, RecordFile
 
 TIMEOUT = 10  # seconds
@@ -67,6 +68,8 @@ def test_records_name_the_file_of_a_component_and_nothing_of_finished_jobs_is_le
     for attention, record in trainings.items():
         assert set(record.plugins) == (set() if attention == "fused" else {"failing.py"})
     assert sorted(path.name for path in run_directory.iterdir()) == [".lock", "records.jsonl"]
+    server = psutil.Process(process._servers[os.getpid()]._process.pid)
+    assert server.children() == [], "what took too long is ended"
 
 
 def test_a_cost_measurement_that_fails_leaves_the_others_measured(tmp_path, small):

@@ -1,17 +1,16 @@
 """A job is plain data: it can be sent to another machine and holds no path of this one."""
 
-from __future__ import annotations
-
 import pickle
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from made_up_costs import MadeUpCosts
 from small_runs import CLASSIFY, LM, bench, cell, prepared, write_book, write_corpus
 
 from zoo.data.cache import cache_directory
 from zoo.execution.base import Event, Job, Limits, TrainJob
-from zoo.execution.local import InlineExecutor, run_job
+from zoo.execution.local import run_job
 
 PLUGIN = '''
 """An attention of a single file."""
@@ -28,8 +27,8 @@ def zoo_register(register):
 JOBS: list[Job] = []
 
 
-class Noting(InlineExecutor):
-    """Runs jobs in this process, as they are after a journey, and notes them."""
+class Noting(MadeUpCosts):
+    """Runs trainings in this process, as they are after a journey, and notes all jobs."""
 
     def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Iterator[Event]:
         copies = [pickle.loads(pickle.dumps(job)) for job in jobs]

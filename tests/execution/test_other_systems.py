@@ -4,8 +4,6 @@ Real Windows and macOS are not among our machines. A ``sitecustomize`` takes the
 every process of the run, before the zoo is imported, and the platform's encoding is not UTF-8.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

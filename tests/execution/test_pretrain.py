@@ -1,7 +1,5 @@
 """What encoders begin with: a saved one, or a stage of masked language modelling in every job."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 from pathlib import Path

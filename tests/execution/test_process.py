@@ -1,13 +1,11 @@
 """Worker processes: what becomes of a call where one of three processes dies, at any moment."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -57,13 +55,31 @@ def _listen():
 SUBMITS = """
 import sys, time
 from pathlib import Path
+from zoo.execution import process
 from zoo.execution.base import Limits
-from zoo.execution.process import Worker
 
-worker = Worker(Limits(), Path(sys.argv[1]))
+process._START = sys.argv[2]
+worker = process.Worker(Limits(), Path(sys.argv[1]))
 worker.send("calls:hang")
 time.sleep(1000)
 """
+
+
+# Some modules that models need, and these calls do not, stand for nothing: importing them is most
+# of the time in which a server starts.
+LIGHT = """
+import sys
+sys.modules |= dict.fromkeys(["sklearn", "sklearn.linear_model", "sklearn.metrics"], sys)
+sys.modules["torch._dynamo"] = sys
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _light_servers() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(process, "_START", LIGHT + process._START)
+        patch.setattr(process, "_servers", {})
+        yield
 
 
 @pytest.fixture
@@ -157,7 +173,7 @@ def test_a_submitting_process_that_is_killed_takes_a_worker_with_it_that_hangs_i
     """Native code may hold the interpreter's lock, so that no thread of the worker has a turn."""
     log, script = calls / "log", calls / "submits.py"
     script.write_text(SUBMITS)
-    submits = subprocess.Popen([sys.executable, script, log], env=ENV)
+    submits = subprocess.Popen([sys.executable, script, log, process._START], env=ENV)
     until(lambda: log.exists() and log.read_text() == "hanging\n")
     started = psutil.Process(submits.pid).children(recursive=True)
     assert len(started) >= 2  # the fork server and the worker

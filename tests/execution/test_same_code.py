@@ -1,7 +1,5 @@
 """A job is refused where the zoo or a plug-in is not the one that the job was made with."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 from contextlib import nullcontext

@@ -1,7 +1,5 @@
 """Chromium for tests of pages: a driver, and what kind of screen it shows them on."""
 
-from __future__ import annotations
-
 import atexit
 import functools
 import shutil

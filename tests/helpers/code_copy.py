@@ -1,7 +1,5 @@
 """A copy of the zoo's code that tests may change, and of which the hashes of records are made."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 from collections.abc import Iterator

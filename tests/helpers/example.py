@@ -1,7 +1,5 @@
 """Runs of which every number is known: on one data set, on several, and of growing sizes."""
 
-from __future__ import annotations
-
 from factory import cell, cost_record, name, train_record, with_config
 
 from zoo.sweep.records import Record, Status

@@ -1,7 +1,5 @@
 """Records made by hand, as a sweep writes them, with every number chosen."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What tests read of pages in Markdown."""
 
-from __future__ import annotations
-
 
 def cells(text: str) -> list[list[str]]:
     """The rows of all tables in a text, with their heads and without the rules below these."""

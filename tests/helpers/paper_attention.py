@@ -1,7 +1,5 @@
 """Attentions of the literature, each written as the author of a plug-in writes one."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

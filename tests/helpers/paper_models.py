@@ -1,7 +1,5 @@
 """Components of the literature in a registry."""
 
-from __future__ import annotations
-
 from paper_attention import register_attentions
 from paper_parts import register_parts
 

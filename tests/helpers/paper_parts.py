@@ -1,7 +1,5 @@
 """Encodings, networks, blocks and a pool of the literature, written as plug-ins write them."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

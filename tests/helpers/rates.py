@@ -1,7 +1,5 @@
 """Whether a count of simulations agrees with the rate that is stated, by exact binomial bounds."""
 
-from __future__ import annotations
-
 from scipy.stats import binomtest
 
 UNLIKELY = 0.001

@@ -1,7 +1,5 @@
 """The papers' formulas, written out slowly in float64; nothing of zoo is used here."""
 
-from __future__ import annotations
-
 import cmath
 import math
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """What tests ask of a refusal: it is one line."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

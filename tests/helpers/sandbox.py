@@ -1,7 +1,5 @@
 """A place with distributions of its own."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import io

@@ -1,7 +1,5 @@
 """Data of small runs, for the conftest files of several rooms."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path

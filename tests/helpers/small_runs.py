@@ -1,7 +1,5 @@
 """Runs of every task that take a second or two, and the data that they use."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import json
@@ -267,12 +265,13 @@ def write_book(path: Path) -> Path:
 
 @contextlib.contextmanager
 def isolated(cache: Path) -> Iterator[None]:
-    """A cache of these tests' own, no plug-ins but theirs, and one thread."""
+    """A cache of these tests' own, no plug-ins but theirs, one thread, and costs of few steps."""
     import torch
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(os.environ, "ZOO_CACHE", str(cache))
         patch.setitem(os.environ, "ZOO_PLUGINS", "")
+        patch.setattr("zoo.execution.cost_job.STEPS", "quick_steps")
         threads = torch.get_num_threads()
         torch.set_num_threads(1)
         yield

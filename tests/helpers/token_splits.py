@@ -1,7 +1,5 @@
 """Texts of random token ids, as the trainer reads them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

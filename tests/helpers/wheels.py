@@ -1,7 +1,5 @@
 """Wheels made by hand: a real distribution in a few milliseconds, without a build."""
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path

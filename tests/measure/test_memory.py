@@ -1,6 +1,4 @@
-"""Peak memory is what work needs, and not what malloc holds back."""
-
-from __future__ import annotations
+"""Peak memory is what work needs, and not what malloc holds back, which it can be told to."""
 
 import json
 import subprocess
@@ -9,8 +7,8 @@ import sys
 import pytest
 
 SCRIPT = """
-import json, torch
-from zoo.measure.memory import peaks_of
+import json, psutil, torch
+from zoo.measure import memory
 
 class Work:
     def __init__(self):
@@ -21,17 +19,25 @@ class Work:
         del blocks[::2]  # 16 MiB are freed, in holes of 2 MiB
         torch.ones(32 * 2**18)  # and this fits into none of them
 
-found = peaks_of(torch.device("cpu"), lambda: torch.ones(9).sum(), Work)
-print(json.dumps(found))
+print(json.dumps(memory.peaks_of(torch.device("cpu"), lambda: torch.ones(9).sum(), Work)))
+held, own = [], psutil.Process()
+for setting in (memory.give_back_blocks, memory.keep_blocks):
+    setting()
+    before = own.memory_info().rss
+    x = torch.ones(2**24)  # 64 MiB, above what glibc maps by itself
+    del x
+    held.append((own.memory_info().rss - before) / 2**20)
+print(held)
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="VmHWM is Linux's")
-def test_the_peak_is_what_is_needed():
+@pytest.mark.skipif(sys.platform != "linux", reason="VmHWM is Linux's, and mallopt glibc's")
+def test_the_peak_is_what_is_needed_and_freed_memory_is_given_back_or_held():
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True
     )
-    both = json.loads(done.stdout)
+    both, held = map(json.loads, done.stdout.splitlines())
     assert list(both) == ["inference", "training"]
     assert all(one["peak_mib"] == pytest.approx(8 + 16 + 32, abs=4) for one in both.values())
     assert "freed memory returned" in both["training"]["how"]
+    assert held == [pytest.approx(0, abs=5), pytest.approx(64, abs=6)]

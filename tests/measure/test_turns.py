@@ -1,7 +1,5 @@
 """Turns of models, and what they say: centres, intervals, and when they tell enough."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import time

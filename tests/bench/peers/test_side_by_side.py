@@ -1,7 +1,5 @@
 """Both sides compute the same, their times are taken in turns, and results are printed as lines."""
 
-from __future__ import annotations
-
 import importlib.util
 from concurrent.futures import ThreadPoolExecutor
 
@@ -157,6 +155,8 @@ def test_a_work_that_fails_is_reported_and_the_next_one_runs(monkeypatch, capsys
         yield
 
     monkeypatch.setitem(peers.WORKS, "training", broken)
+    monkeypatch.setattr(encoders, "PEERS", (model_pairs.TORCH,))
+    monkeypatch.setattr(encoders, "X_ROTARY", model_pairs.TORCH)
     assert peers.main(["training", "inference", "--quick"]) == 1
     found = printed_comparisons(capsys.readouterr().out)
     assert [comparison.work for comparison in found][:2] == ["training", "inference"]
