@@ -19,7 +19,7 @@ from zoo.sweep.cost import measure_rows
 from zoo.sweep.make_request import make_requests
 from zoo.sweep.options import with_options
 from zoo.sweep.prepare import open_executor, place_of, places_of
-from zoo.sweep.progress import Progress, for_python
+from zoo.sweep.progress import Progress, for_python, in_notebook
 from zoo.sweep.run import PreparedRun
 from zoo.tracking import TrackedProgress
 
@@ -129,7 +129,8 @@ def _bench(
             return reports[place]
 
         def trained() -> None:
-            progress.notice(scores_text(report()))
+            if not in_notebook():  # which shows one table, the result
+                progress.notice(scores_text(report()))
 
         try:
             for number, (each, place) in enumerate(zip(prepared, places, strict=True), start=1):

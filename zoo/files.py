@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -63,9 +64,9 @@ def replacing(file: Path) -> Iterator[Path]:
     """A file beside that one, which takes its place when the block ends without error.
 
     So never does a reader find a part of it, and what was there stays where the disk is full.
-    Of two processes that write it at once the last one wins. Raises WriteError.
+    Of two processes or threads that write it at once the last one wins. Raises WriteError.
     """
-    temporary = file.with_name(f".{file.name}.{os.getpid()}.tmp")
+    temporary = file.with_name(f".{file.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     with writing(file):
         try:
             yield temporary

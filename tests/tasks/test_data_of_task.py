@@ -113,7 +113,7 @@ def test_what_duplicates_take_from_training_is_said():
     dropped = "1 scored text also in the training split: dropped from training"
     assert notices == [f"{dropped}, and with them the last training text of 'q'"]
     two = Corpus("x", {"train": (["a", "b"], [0, 1]), "test": test}, ["p", "q"])
-    says = "x: train has the classes .'p'.; two are needed: 1 scored texts .*; --keep-duplicates"
+    says = "x: train has the classes .'p'.; two are needed: 1 scored text .*; --keep-duplicates"
     refused(says, deduplicated, two, [], keep=False)
 
 

@@ -176,9 +176,8 @@ def _examples_of(corpus: Any, split: str) -> Examples:
     if not parts:
         raise ZooError(f"{corpus.name} has no {split} split")
     names = {IGNORED: None, **dict(enumerate(corpus.label_names))}
-    targets = itertools.chain.from_iterable(part.targets for part in parts)
-    return Examples(
-        [text for part in parts for text in part.texts],
-        [names[t] if isinstance(t, int) else [names[tag] for tag in t] for t in targets],
-        parts[0].groups if split == "test" else [],
+    texts, targets, groups = (
+        list(itertools.chain.from_iterable(p)) for p in zip(*parts, strict=True)
     )
+    named = [names[t] if isinstance(t, int) else [names[tag] for tag in t] for t in targets]
+    return Examples(texts, named, groups if len(groups) == len(texts) else [])

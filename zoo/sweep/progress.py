@@ -134,9 +134,13 @@ def for_python(progress: bool | Progress | None) -> Progress:
     if isinstance(progress, Progress):
         return progress
     if progress is None:
-        notebook = "ipykernel" in sys.modules and "IPython" in sys.modules
-        progress = notebook or (sys.stderr is not None and sys.stderr.isatty())
+        progress = in_notebook() or (sys.stderr is not None and sys.stderr.isatty())
     return Shown(bars=True) if progress else Progress()
+
+
+def in_notebook() -> bool:
+    """Whether this is a notebook's process, which shows the value of a cell as its output."""
+    return "ipykernel" in sys.modules and "IPython" in sys.modules
 
 
 def summary(result: Result, metrics: Sequence[MetricDescription]) -> str:
