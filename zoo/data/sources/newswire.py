@@ -49,11 +49,11 @@ def load(*, seed: int = 0, train: int = 1225, test: int = 1000) -> Corpus:
     fewest = 2 * len(LABEL_NAMES)
     if train < fewest or test < 1:
         raise ZooError(f"newswire needs train >= {fewest} and test >= 1, not {train} and {test}")
-    writer = StoryWriter(seed)
+    writer, bounds = StoryWriter(seed), list(accumulate(SHARES))[:-1]
     texts, labels = [], []
     for number in range(train + test):
         # The first stories take the topics in turns, so that every topic is in train.
-        topic = number % len(LABEL_NAMES) if number < fewest else writer.topic()
+        topic = number % len(LABEL_NAMES) if number < fewest else bisect(bounds, writer.draw())
         texts.append(writer.story(topic))
         labels.append(topic)
     notes = {"source": "built-in grammar", "split": f"as written, seed {seed}"}
@@ -135,10 +135,6 @@ class StoryWriter:
     def between(self, low: float, high: float) -> float:
         """A number from low to high."""
         return low + (high - low) * self.draw()
-
-    def topic(self) -> int:
-        """The topic of the next story."""
-        return bisect(list(accumulate(SHARES))[:-1], self.draw())
 
     def length(self) -> int:
         """The number of words the next story should have."""

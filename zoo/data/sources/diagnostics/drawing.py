@@ -11,14 +11,16 @@ import itertools
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
-from zoo.data.sources.corpus import IGNORED, TEST, TRAIN, Corpus, Examples, TaggedCorpus
+from zoo.data.sources.corpus import IGNORED, TEST, TRAIN, Corpus, Examples, Labelled, TaggedCorpus
 from zoo.errors import ZooError
 
 T = TypeVar("T")
+L = TypeVar("L", bound=Labelled)
 Words = list[str]
 Tagged = tuple[list[str], list[str]]  # tokens, and the tag of each
+LengthGroup = tuple[int, Sequence[int], str]  # how many texts, of which lengths, and their name
 
 SOURCE = "built-in diagnostic"
 MOST_TRIES = 20_000  # without a new text, before the texts are taken to be too few
@@ -54,14 +56,6 @@ def divided(texts: list[str], targets: list[Any], train: int) -> dict[str, Examp
     return {TRAIN: Examples(texts[:train], targets[:train]), TEST: test}
 
 
-class LengthGroup(NamedTuple):
-    """Texts to draw: how many, of which lengths, and the name of their group."""
-
-    texts: int
-    lengths: Sequence[int]
-    group: str = ""
-
-
 def length_groups(
     name: str,
     *,
@@ -83,9 +77,9 @@ def length_groups(
         raise ZooError(f"{name} needs length >= {shortest}, not {length}")
     if test_length and test_length <= length:
         raise ZooError(f"{name} needs test_length > length ({length}), or 0, not {test_length}")
-    parts = [LengthGroup(train, range(shortest, length + 1, step))]
+    parts: list[LengthGroup] = [(train, range(shortest, length + 1, step), "")]
     if not test_length:
-        return [*parts, LengthGroup(test, parts[0].lengths)]
+        return [*parts, (test, parts[0][1], "")]
     bounds = [0, length, *([test_length // 2] if test_length // 2 > length else []), test_length]
     each, rest = divmod(test, len(bounds) - 1)
     if rest:
@@ -95,7 +89,7 @@ def length_groups(
         if not between:
             raise ZooError(f"{name} has no text of {low + 1} to {high} words: raise test_length")
         group = f"{low + 1} to {high}" if low else f"to {high}"
-        parts.append(LengthGroup(each, between, group))
+        parts.append((each, between, group))
     return parts
 
 
@@ -113,8 +107,8 @@ def labelled_corpus(
     """A corpus of drawn texts without duplicates, with as many of each class in every part.
 
     draw_text: a text of about that many words; one whose length does not fit is drawn again.
-    sizes: those of ``length_groups``, ``seed``, and ``source`` of the data, for the notes.
-    Where the numbers of texts do not divide among the classes, the first classes have one more.
+    sizes: as of ``drawn``, besides ``kind``. Where the numbers of texts do not divide among the
+    classes, the first classes have one more.
     """
 
     def draw_example(draw: Draw, length: int) -> tuple[Words, str]:
@@ -122,69 +116,52 @@ def labelled_corpus(
         return words, label_of(words)
 
     sizes |= {"train": train, "test": test, "length": length}
-    return Corpus(name, **_drawn(name, draw_example, label_names, **sizes))
+    return drawn(Corpus, name, draw_example, label_names, **sizes)
 
 
-def tagged_corpus(
-    name: str,
-    draw_text: Callable[[Draw, int], Tagged],
-    label_names: Sequence[str],
-    *,
-    train: int = 4000,
-    test: int = 600,
-    **sizes: Any,
-) -> TaggedCorpus:
-    """A tagged corpus of drawn texts without duplicates; tags are equally likely by guessing.
-
-    draw_text: tokens and tags of a text of about that many tokens; one whose length does not fit
-    is drawn again. A tag is a name, or empty where it does not count. sizes: as of
-    ``labelled_corpus``.
-    """
-    sizes |= {"train": train, "test": test}
-    return TaggedCorpus(name, **_drawn(name, draw_text, label_names, tagged=True, **sizes))
-
-
-def _drawn(
+def drawn(
+    kind: type[L],
     name: str,
     draw_example: Callable[[Draw, int], tuple[Words, Any]],
     label_names: Sequence[str],
     *,
-    tagged: bool = False,
+    train: int = 4000,
+    test: int = 600,
     seed: int = 0,
     source: str = SOURCE,
     **sizes: Any,
-) -> dict[str, Any]:
-    """The fields of a data set of different texts, with as many of each class in every part."""
-    draw, seen = Draw(seed), set[str]()
+) -> L:
+    """A data set of different texts; its labels or tags are equally likely by guessing.
+
+    draw_example: words and a label, or tokens and their tags; an empty tag does not count.
+    source: of the data, for the notes. sizes: those of ``length_groups``.
+    """
+    draw, seen, tagged = Draw(seed), set[str](), kind is TaggedCorpus
     codes = {"": IGNORED, **{label: code for code, label in enumerate(label_names)}}
-    train, *tests = length_groups(name, **sizes)
+    training, *tests = length_groups(name, train=train, test=test, **sizes)
     classes = [""] if tagged else label_names
     splits: dict[str, Examples] = {}
-    for split, parts in ((TRAIN, [train]), (TEST, tests)):
+    for split, parts in ((TRAIN, [training]), (TEST, tests)):
         texts, labels, groups = list[Any](), list[Any](), list[str]()
-        for part in parts:
-            each, more = divmod(part.texts, len(classes))
-            wanted = Counter({kind: each + (n < more) for n, kind in enumerate(classes)})
-            lengths, tries = set(part.lengths), 0
+        for count, lengths, group in parts:
+            each, more = divmod(count, len(classes))
+            wanted = Counter({label: each + (n < more) for n, label in enumerate(classes)})
+            tries = 0
             while wanted.total():
-                words, label = draw_example(draw, draw.pick(part.lengths))
-                text, kind = " ".join(words), "" if tagged else label
+                words, label = draw_example(draw, draw.pick(lengths))
+                text, own = " ".join(words), "" if tagged else label
                 tries += 1
                 if tries > MOST_TRIES:
-                    what = f"class '{kind}'" if kind else "that size"
+                    what = f"class '{own}'" if own else "that size"
                     raise ZooError(f"{name} has too few different texts of {what}")
-                if wanted[kind] and len(words) in lengths and text not in seen:
+                if wanted[own] and len(words) in lengths and text not in seen:
                     seen.add(text)
-                    wanted[kind] -= 1
+                    wanted[own] -= 1
                     tries = 0
                     texts.append(words if tagged else text)
                     labels.append([codes[tag] for tag in label] if tagged else codes[label])
-            groups += [part.group] * part.texts if part.group else []
+            groups += [group] * count if group else []
         splits[split] = Examples(texts, labels, groups)
-    return {
-        "splits": splits,
-        "label_names": list(label_names),
-        "notes": {"source": source, "split": f"as drawn, seed {seed}"},
-        "chance": 1 / len(label_names),
-        "word_level": True,
-    }
+    notes = {"source": source, "split": f"as drawn, seed {seed}"}
+    chance = 1 / len(label_names)
+    return kind(name, splits, list(label_names), notes, chance, word_level=True)

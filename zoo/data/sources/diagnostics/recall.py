@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from zoo.data.sources.corpus import TaggedCorpus
-from zoo.data.sources.diagnostics.drawing import Draw, Tagged, tagged_corpus
+from zoo.data.sources.diagnostics.drawing import Draw, Tagged, drawn
 from zoo.errors import ZooError
 
 KEYS, NOISE = 16, [f"n{number}" for number in range(8)]
@@ -37,7 +37,7 @@ def recall(*, pairs: int = 32, values: int = 8, test_length: int = 0, **sizes: A
         return _queried([f"k{key}={value}" for key, value in held.items()], held, queries)
 
     sizes |= {"shortest": 2 * pairs, "length": 2 * pairs, "step": 2, "test_length": test_length}
-    return tagged_corpus("recall", draw_text, names, **sizes)
+    return drawn(TaggedCorpus, "recall", draw_text, names, **sizes)
 
 
 def noisy_recall(
@@ -63,7 +63,7 @@ def noisy_recall(
         return _queried(tokens, held, draw.shuffled(list(held)))
 
     sizes |= {"shortest": 3 * pairs, "length": length}
-    return tagged_corpus("noisy-recall", draw_text, names, **sizes)
+    return drawn(TaggedCorpus, "noisy-recall", draw_text, names, **sizes)
 
 
 def selective_copy(
@@ -90,7 +90,7 @@ def selective_copy(
         return [*tokens, *["copy"] * items], [*[""] * len(tokens), *copied]
 
     sizes |= {"shortest": 2 * items, "length": length}
-    return tagged_corpus("selective-copy", draw_text, names, **sizes)
+    return drawn(TaggedCorpus, "selective-copy", draw_text, names, **sizes)
 
 
 def _names(letter: str, number: int) -> list[str]:
