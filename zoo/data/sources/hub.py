@@ -40,7 +40,7 @@ def load(repository: str, reader: RowReader, *, name: str = "") -> tuple[Any, li
     """The data set ``owner/name`` or ``owner/name@revision`` of the Hub, and its notices.
 
     A revision that is a full commit is read from the cache without asking the Hub; of any other the
-    cache is read where the Hub does not answer in time. Raises HubError where the data cannot be
+    cache is read where the Hub cannot be reached. Raises HubError where the data cannot be
     loaded, ZooError where they do not fit.
     """
     match = _REPOSITORY.fullmatch(repository)
@@ -87,29 +87,18 @@ def load_bbc_news() -> Corpus:
 def _downloaded(repository: str, revision: str) -> Path:
     """The folder of a commit in the Hub's cache, downloaded if need be."""
     from huggingface_hub import HfApi, constants, utils
-    from huggingface_hub.errors import LocalEntryNotFoundError, RepositoryNotFoundError
+    from huggingface_hub.errors import LocalEntryNotFoundError
 
     # The client would read the variable only when it is imported.
     hub = HfApi(endpoint=os.environ.get("HF_ENDPOINT") or None)
-
-    def download(*, cached: bool) -> Path:
-        how: Any = {"repo_type": "dataset", "revision": revision, "allow_patterns": _PATTERNS}
-        return Path(hub.snapshot_download(repository, local_files_only=cached, **how))
-
+    how: Any = {"repo_type": "dataset", "revision": revision, "allow_patterns": _PATTERNS}
     with _quiet(utils):
         if _COMMIT.fullmatch(revision):
             with contextlib.suppress(LocalEntryNotFoundError):
-                return download(cached=True)
-        try:  # one request, because a download that fails is tried again for half a minute
-            limit = constants.HF_HUB_ETAG_TIMEOUT
-            hub.dataset_info(repository, revision=revision, timeout=limit)
-        except RepositoryNotFoundError:
-            raise
-        except Exception as error:
-            with contextlib.suppress(LocalEntryNotFoundError):
-                return download(cached=True)
-            raise error from None
-        return download(cached=False)
+                return Path(hub.snapshot_download(repository, local_files_only=True, **how))
+            # One request first, because those of a download are tried again for half a minute.
+            hub.dataset_info(repository, revision=revision, timeout=constants.HF_HUB_ETAG_TIMEOUT)
+        return Path(hub.snapshot_download(repository, **how))
 
 
 def named_rows(data: Any, label_column: str) -> list[dict[str, Any]]:
