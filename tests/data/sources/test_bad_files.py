@@ -21,11 +21,6 @@ from zoo.errors import DataError
         ("a.csv", "x,1\ny,2\n", "say --no-header if its first line is no header"),
         ("a.csv", "text;label\nx;1\n", "and --delimiter if another character divides"),
         ("a.csv", "text,label,text\nx,1,y\n", "a.csv has two columns 'text', column 1 and 3"),
-        (
-            "a.jsonl",
-            '{"text": "x", "label": 1, "text": "y"}',
-            "broken JSON: an object has two",
-        ),
         ("a.jsonl", '{"text": "x", "label": ["a", "b"]}', "a whole number, and not several"),
         ("a.txt", "__label__a __label__b x\n", "a.txt is of no format the zoo reads"),
         (

@@ -24,14 +24,8 @@ from zoo.config.reading import DELIMITERS, TABLES_ONLY, Reading, given_flags
 from zoo.data.sources.corpus import SPLITS, TRAIN, VALIDATION
 from zoo.errors import ZooError, counted, listed, one_line
 
-FORMATS = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "json",
-    ".parquet": "parquet",
-}
+FORMATS = {f".{name}": name for name in ("csv", "tsv", "jsonl", "json", "parquet")}
+FORMATS[".ndjson"] = "jsonl"
 SEPARATORS = {"csv": ",", "tsv": "\t"}
 CONLL_ONLY = (".conll", ".conllu")
 CONLL = (*CONLL_ONLY, ".txt", ".tsv")
@@ -256,10 +250,10 @@ def delimited(
 def _json_table(source: str, text: str) -> Table:
     """The rows of JSON lines, or of one JSON array of objects."""
     rows: dict[str, Any] = {}
-    broken = (ValueError, RecursionError, ZooError)
+    broken = (ValueError, RecursionError)
     if text.lstrip().startswith("["):
         try:
-            values = json.loads(text, object_pairs_hook=_distinct)
+            values = json.loads(text)
         except broken as error:
             raise ZooError(f"{source} is broken JSON: {error}") from error
         rows = {f"row {n}": value for n, value in enumerate(values, start=1)}
@@ -267,20 +261,13 @@ def _json_table(source: str, text: str) -> Table:
         for place, line in lines_of(text).items():
             try:
                 if line.strip():
-                    rows[place] = json.loads(line, object_pairs_hook=_distinct)
+                    rows[place] = json.loads(line)
             except broken as error:
                 rows[place] = ZooError(f"broken JSON: {getattr(error, 'msg', error)}")
     for place, value in rows.items():
         if not isinstance(value, dict | ZooError):
             rows[place] = ZooError(f"no object but a {type(value).__name__}")
     return Table.of(source, rows)
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON; ZooError where a name is in it twice."""
-    if len(values := dict(pairs)) < len(pairs):
-        refuse_twins("an object", [name for name, _ in pairs])
-    return values
 
 
 def read_conll(file: Path, encoding: str = "") -> Table:
