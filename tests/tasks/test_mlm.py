@@ -17,8 +17,8 @@ from zoo.components.baseline.ngram import NeighbourNGram
 from zoo.components.tokens import Tokens
 from zoo.config.settings import Training
 from zoo.config.sizes import Sizes
+from zoo.data.batches import MaskedSplit
 from zoo.data.encoding import encode_windows, windows
-from zoo.data.masked_batches import MaskedSplit
 from zoo.data.sources.corpus import Texts
 from zoo.data.token_arrays import EncodedData, TokenArrays
 from zoo.data.tokenizer import (

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from zoo.data.sources.corpus import IGNORED, Corpus, Pairs, TaggedCorpus, Texts, whole_text
 from zoo.data.token_arrays import EncodedData, TokenArrays, encoded
@@ -173,11 +172,6 @@ def windows(tokenizer: Tokenizer, texts: Sequence[str], max_length: int) -> Toke
     return TokenArrays.of(parts, texts=np.array(numbers, dtype=np.int64))
 
 
-def token_counts(arrays: TokenArrays, vocab_size: int) -> npt.NDArray[np.int64]:
-    """How often each token occurs in the examples (vocab_size)."""
-    return np.bincount(arrays.ids, minlength=vocab_size)
-
-
 def pieces_of(tokenizer: Tokenizer, tokens: Iterable[str]) -> dict[str, list[int]]:
     """The ids of the pieces of every token: at least one, the unknown token's.
 
@@ -203,11 +197,6 @@ def join_pieces(
         firsts.append(len(ids))
         ids += pieces[token]
     return ids[:max_length], firsts
-
-
-def encode_source(tokenizer: Tokenizer, text: str) -> list[int]:
-    """The ids of the source of a pair."""
-    return [*tokenizer.encode(text).ids, END]
 
 
 def decode_target(tokenizer: Tokenizer, ids: Sequence[int]) -> str:

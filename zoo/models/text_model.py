@@ -20,7 +20,6 @@ from zoo.data.encoding import (
     END_OF_TEXT,
     START,
     decode_target,
-    encode_source,
     join_pieces,
     pieces_of,
 )
@@ -310,7 +309,7 @@ class TextGenerator(TextModel):
                 ids = [END_OF_TEXT, *self.tokenizer.encode(prompt).ids]
                 room = self.max_length - len(ids)
             else:
-                ids = encode_source(self.tokenizer, prompt.strip())
+                ids = [*self.tokenizer.encode(prompt.strip()).ids, END]
                 room = self.max_length - 1 if len(ids) <= self.max_length else 0
             if room <= 0:
                 raise ZooError(

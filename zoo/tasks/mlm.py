@@ -22,7 +22,7 @@ import numpy.typing as npt
 from pydantic import Field
 
 from zoo.config.sizes import Sizes
-from zoo.data.encoding import encode_windows, token_counts
+from zoo.data.encoding import encode_windows
 from zoo.data.token_arrays import TokenArrays
 from zoo.data.tokenizer import piece_bytes
 from zoo.errors import ZooError
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
-    from zoo.data.masked_batches import MaskedBatch, MaskedSplit
+    from zoo.data.batches import MaskedBatch, MaskedSplit
     from zoo.data.sources.corpus import Texts
     from zoo.data.token_arrays import EncodedData
     from zoo.registry.cell import Cell
@@ -82,7 +82,7 @@ class MaskedLanguageModelling(LanguageModelling):
     def build(self, setup: TaskSetup, cell: Cell, seed: int) -> Any:
         model: Any = super().build(setup, cell, seed)
         if setup.data is not None:
-            model.expect(token_counts(setup.data.split(TRAIN), setup.vocab_size))
+            model.expect(np.bincount(setup.data.split(TRAIN).ids, minlength=setup.vocab_size))
         return model
 
     def estimator(self, setup: TaskSetup, choice: Choice) -> Estimator | None:
@@ -123,7 +123,7 @@ class MaskedLanguageModelling(LanguageModelling):
         return self._masked(setup, fit, device), self._masked(setup, held_out, device)
 
     def _masked(self, setup: TaskSetup, arrays: TokenArrays, device: torch.device) -> MaskedSplit:
-        from zoo.data.masked_batches import MaskedSplit
+        from zoo.data.batches import MaskedSplit
 
         sizes = piece_bytes(setup.data.tokenizer())
         return MaskedSplit(arrays, setup.options.masked, sizes, device)
