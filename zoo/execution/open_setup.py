@@ -14,7 +14,7 @@ from zoo.execution.base import JobSetup
 from zoo.registry import Choice, Registry
 from zoo.registry.cell import Cell, ModelParts
 from zoo.registry.loading import load
-from zoo.tasks.base import Estimator, TaskSetup, find_task
+from zoo.tasks.base import TaskSetup, find_task
 
 if TYPE_CHECKING:
     from torch import nn
@@ -48,12 +48,6 @@ def find_baseline(setup: TaskSetup, model: ModelParts) -> Choice | None:
     """The baseline that a model is; None for a cell."""
     specs = model.get("baseline", ())
     return setup.registry.resolve("baseline", specs[0]) if specs else None
-
-
-def find_estimator(setup: TaskSetup, model: ModelParts) -> Estimator | None:
-    """A baseline that is fitted outside the training loop; None for what is trained like a cell."""
-    baseline = find_baseline(setup, model)
-    return None if baseline is None else setup.task.estimator(setup, baseline)
 
 
 def build_model(setup: TaskSetup, model: ModelParts, seed: int) -> nn.Module:

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Generator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from safetensors import safe_open
 from safetensors.torch import load_file
 from torch import nn
 
-from zoo.data.encoding import token_counts, windows
-from zoo.data.masked_batches import MaskedSplit
+from zoo.data.batches import MaskedSplit
+from zoo.data.encoding import windows
 from zoo.data.tokenizer import piece_bytes
 from zoo.errors import ZooError
-from zoo.execution.base import TrainJob
+from zoo.execution.base import Step, TrainJob
 from zoo.models.architectures import MaskedLanguageModel, masked_head
 from zoo.models.seeding import seeded
 from zoo.models.stack import Encoder
@@ -33,28 +34,41 @@ from zoo.training.trainer import Trainer
 
 CHECKPOINT = "pretraining.safetensors"  # of a stage that is not finished
 FINISHED = "pretrained.safetensors"
-ENCODER_PREFIX = "encoder."  # of the encoder's tensors among those of a masked language model
 
 
-@dataclass(frozen=True)
-class Stage:
-    """The stage before a training. texts, tokens: how many it reads in an epoch."""
+def begin(
+    job: TrainJob,
+    setup: TaskSetup,
+    model: nn.Module,
+    runtime: Runtime,
+    directory: Path,
+    run: Callable[[Trainer, Path], Generator[Step, None, list[dict[str, float]]]],
+) -> Generator[Step, None, dict[str, Any]]:
+    """Give a model the encoder of its stage, which is done first; what a record says of that.
 
-    trainer: Trainer
-    texts: int
-    tokens: int
-
-
-def stage_of(
-    job: TrainJob, setup: TaskSetup, model: nn.Module, runtime: Runtime, directory: Path
-) -> Stage | None:
-    """The stage that is still to be done; None where it is finished.
-
-    model: on its device. directory: of the job.
+    model: on its device. directory: of the job. run: trains to the end, with a file for its
+    checkpoint, and returns the curve.
     """
+    file = directory / FINISHED
+    if not file.exists():
+        trainer, described = _stage(job, setup, model, runtime)
+        curve = yield from run(trainer, directory / CHECKPOINT)
+        described |= {"losses": [e["loss"] for e in curve], "accuracy": curve[-1]["accuracy"]}
+        seconds = sum(entry["seconds"] for entry in curve)
+        metrics = {"pretrain_seconds": seconds, "pretraining": described}
+        checkpoint.write_tensors(file, _encoder(trainer.model).state_dict(), metrics)
+        (directory / CHECKPOINT).unlink(missing_ok=True)
+    _encoder(model).load_state_dict(load_file(file))
+    with safe_open(file, framework="pt") as finished:
+        kept: dict[str, Any] = json.loads(finished.metadata()["zoo"])
+    return kept
+
+
+def _stage(
+    job: TrainJob, setup: TaskSetup, model: nn.Module, runtime: Runtime
+) -> tuple[Trainer, dict[str, Any]]:
+    """What trains the stage of a model, and how many texts and tokens it reads in an epoch."""
     own = setup.pretraining
-    if (directory / FINISHED).exists():
-        return None
     with seeded(job.seed, "masked_head"):
         head = masked_head(setup.sizes.dim)
     masked = MaskedLanguageModel(_encoder(model), head).to(runtime.device)
@@ -64,9 +78,8 @@ def stage_of(
     arrays = windows(tokenizer, texts, setup.sizes.max_length)
     if not len(arrays):
         raise ZooError("--init pretrain: every training text is empty or scored")
-    masked.expect(token_counts(arrays, masked.bias.numel()))
-    sizes = piece_bytes(tokenizer)
-    split = MaskedSplit(arrays, own.pretrain_masked, sizes, runtime.device)
+    masked.expect(np.bincount(arrays.ids, minlength=masked.bias.numel()))
+    split = MaskedSplit(arrays, own.pretrain_masked, piece_bytes(tokenizer), runtime.device)
     if job.setup.execution.compile:
         masked.compile(dynamic=True)
     changes = {"epochs": own.pretrain_epochs, "lr": own.pretrain_lr}
@@ -75,33 +88,7 @@ def stage_of(
     )
     loss = functools.partial(MaskedLanguageModelling().loss, replace(setup, training=training))
     trainer = Trainer(masked, split, loss, training, runtime, job.seed)
-    return Stage(trainer, len(texts), len(arrays.ids))
-
-
-def finish(stage: Stage, curve: Sequence[Mapping[str, float]], directory: Path) -> None:
-    """Leave the weights of a stage, and what a record says of it, in the job's directory."""
-    metrics = {
-        "pretrain_seconds": sum(each["seconds"] for each in curve),
-        "pretraining": {
-            "texts": stage.texts,
-            "tokens": stage.tokens,
-            "losses": [each["loss"] for each in curve],
-            "accuracy": curve[-1]["accuracy"],
-        },
-    }
-    encoder = _encoder(stage.trainer.model).state_dict()
-    tensors = {f"{ENCODER_PREFIX}{name}": tensor for name, tensor in encoder.items()}
-    checkpoint.write_tensors(directory / FINISHED, tensors, metrics)
-    (directory / CHECKPOINT).unlink(missing_ok=True)
-
-
-def begin(model: nn.Module, directory: Path) -> dict[str, Any]:
-    """Give a model the encoder of its finished stage; what a record says of that."""
-    encoder = load_file(directory / FINISHED)
-    _encoder(model).load_state_dict({n.removeprefix(ENCODER_PREFIX): t for n, t in encoder.items()})
-    with safe_open(directory / FINISHED, framework="pt") as finished:
-        metrics: dict[str, Any] = json.loads(finished.metadata()["zoo"])
-    return metrics
+    return trainer, {"texts": len(texts), "tokens": len(arrays.ids)}
 
 
 def _encoder(model: nn.Module) -> Encoder:

@@ -13,7 +13,7 @@ import numpy as np
 
 from zoo.execution.base import WEIGHTS, InspectJob, Limits, Result, Step, TrainJob
 from zoo.execution.machine import environment, use_threads
-from zoo.execution.open_setup import build_model, find_estimator, open_setup
+from zoo.execution.open_setup import build_model, find_baseline, open_setup
 from zoo.models.seeding import derive, seeded
 from zoo.tasks.base import Estimator, Evaluation, TaskSetup
 from zoo.training import checkpoint
@@ -37,9 +37,9 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
     """Train and score one model with one seed."""
     use_threads(limits.threads)
     setup = open_setup(job.setup)
-    estimator = find_estimator(setup, job.model)
-    if estimator is not None:
-        yield _fit(job, setup, estimator)
+    baseline = find_baseline(setup, job.model)
+    if baseline is not None and (estimator := setup.task.estimator(setup, baseline)):
+        yield _fit(job, setup, estimator, baseline.can("deterministic"))
         return
     runtime = resolve(job.setup.execution)
     task, registry, epochs = setup.task, setup.registry, setup.training.epochs
@@ -50,11 +50,8 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
         from zoo.execution import pretrain
 
         before = setup.pretraining.pretrain_epochs
-        if stage := pretrain.stage_of(job, setup, model, runtime, directory):
-            file = directory / pretrain.CHECKPOINT
-            stage_curve = yield from run_epochs(stage.trainer, file, 0, before + epochs)
-            pretrain.finish(stage, stage_curve, directory)
-        metrics_before = pretrain.begin(model, directory)
+        run = functools.partial(run_epochs, done=0, total=before + epochs)
+        metrics_before = yield from pretrain.begin(job, setup, model, runtime, directory, run)
     if job.setup.execution.compile:
         model.compile(dynamic=True)
     if job.all_data:
@@ -131,7 +128,7 @@ def run_epochs(
     return curve
 
 
-def _fit(job: TrainJob, setup: TaskSetup, estimator: Estimator) -> Result:
+def _fit(job: TrainJob, setup: TaskSetup, estimator: Estimator, deterministic: bool) -> Result:
     """Fit and score a baseline that fits itself, on the same data."""
     seed = derive(job.seed, "baseline")
     random.seed(seed)
@@ -141,8 +138,6 @@ def _fit(job: TrainJob, setup: TaskSetup, estimator: Estimator) -> Result:
         model = estimator.fit()
         seconds = time.perf_counter() - start
         evaluation = estimator.score(model)
-    (spec,) = job.model["baseline"]
-    deterministic = setup.registry.resolve("baseline", spec).can("deterministic")
     return Result(
         metrics={
             "params": getattr(model, "parameters", None),
