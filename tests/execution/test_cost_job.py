@@ -69,10 +69,6 @@ def test_members_come_in_their_order_and_one_that_fails_stops_no_other(events, m
     assert "in attend" in failed.traceback
     assert (failed.metrics, failed.samples) == ({}, {})
     assert failed.environment == members[REFERENCE].environment
-    fused, naive, both = (members[n].metrics["kernels"] for n in (REFERENCE, NAIVE, HYBRID))
-    assert any("scaled_dot_product" in name for name in fused)
-    assert naive == ["_softmax"]
-    assert both == sorted([*fused, "_softmax"])
 
 
 def test_every_member_has_its_turns_those_of_the_reference_and_memory(members):

@@ -132,7 +132,6 @@ def cost_record(
             "infer_tokens_per_s": float(np.median(speed)) * 3000,
             "latency_ms": 1.0,
             "peak_memory_mib": memory,
-            "kernels": ["a_kernel"],
         },
         samples={
             "session": session,

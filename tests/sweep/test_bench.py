@@ -125,7 +125,6 @@ def test_costs_are_measured_on_the_same_batches_in_turns(records):
         for turns in (record.samples["turns"], record.samples["reference"]["turns"]):
             assert [len(blocks) for blocks in turns["train"]["cpu"]] == [1, 1]
         assert record.environment["threads"] == 1
-        assert record.metrics["flops_per_token"] > 0
 
 
 def test_the_same_request_again_runs_nothing_and_one_more_seed_trains_just_that(copy, options):

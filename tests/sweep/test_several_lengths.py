@@ -75,7 +75,7 @@ class Scripted(InlineExecutor):
             "turns": {"train": {"cpu": [[0.2, 0.1], [0.3]]}, "infer": {"cpu": [[0.05]]}},
             "memory": {p: {"peak_mib": 1.0, "how": "made up"} for p in ("training", "inference")},
         }
-        return Result(metrics={"kernels": []}, samples=samples)
+        return Result(samples=samples)
 
 
 def test_lengths_are_reused_and_extended(tmp_path, monkeypatch, said, refused_command):

@@ -100,17 +100,6 @@ class CostMember:
 
 
 @dataclass(frozen=True)
-class MemoryJob(Job):
-    """Measure the peak memory of a model, in a process that does nothing else.
-
-    The result's samples have ``memory``.
-    """
-
-    kind: ClassVar[str] = "memory"
-    member: CostMember = CostMember({})
-
-
-@dataclass(frozen=True)
 class CostJob(Job):
     """Measure speed and memory of some models in turns.
 

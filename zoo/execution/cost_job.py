@@ -12,20 +12,8 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from zoo.execution.base import (
-    OUTPUT,
-    Artifacts,
-    CostJob,
-    CostMember,
-    Ended,
-    Limits,
-    MemoryJob,
-    Result,
-    Step,
-)
+from zoo.execution.base import OUTPUT, CostJob, CostMember, Limits, Result, Step
 from zoo.execution.failures import JobError
-from zoo.execution.local import run_in_processes
-from zoo.execution.machine import own_cores
 from zoo.execution.process import Worker
 from zoo.measure.turns import (
     HALF,
@@ -74,15 +62,16 @@ def measure(job: CostJob, directory: Path, limits: Limits) -> Iterator[Step | Re
     """
     clock = clock_of(job.setup.execution.device, limits.threads)
     group = [_Measured(member, clock) for member in job.members]
-    with Worker(limits, directory / OUTPUT) as worker:
+    log = directory / OUTPUT
+    with Worker(limits, log) as worker:
         environment: dict[str, Any] = worker.call(ENVIRONMENT, job.setup.execution)
-    _measure_memory(job, group, limits, directory)
-    yield from _speeds(job, group, limits, directory / OUTPUT)
+    _measure_memory(job, group, limits, log)
+    yield from _speeds(job, group, limits, log)
     results = _results(group, environment)
     for place, each in enumerate(group):
         if each.crowded and len(group) > 2:
             pair = [_Measured(one.member, clock, memory=one.memory) for one in (group[0], each)]
-            yield from _speeds(job, pair, limits, directory / OUTPUT)
+            yield from _speeds(job, pair, limits, log)
             results[place] = _results(pair, environment)[1]
     yield Result(members=tuple(results), environment=environment)
 
@@ -107,27 +96,15 @@ def _speeds(
                 worker.stop()
 
 
-def _measure_memory(
-    job: CostJob, group: Sequence[_Measured], limits: Limits, directory: Path
-) -> None:
-    """The peaks of every member, each in a process of its own.
-
-    On the CPU as many run at once as there are cores, each with its share of the threads: the peak
-    of a process does not depend on what else runs. On other devices one runs at a time.
-    """
-    at_once = min(own_cores(), len(group)) if job.setup.execution.device == "cpu" else 1
-    shared = replace(limits, threads=max(1, limits.threads // at_once))
-    measured = {f"memory{place}": each for place, each in enumerate(group)}
-    jobs = [
-        MemoryJob(job.setup, model_name(each.member.model), key, each.member)
-        for key, each in measured.items()
-    ]
-    with Artifacts(directory) as artifacts:
-        for event in run_in_processes(jobs, shared, at_once, artifacts):
-            if isinstance(event, Ended) and event.result.status == "ok":
-                measured[event.job.key].memory = event.result.samples["memory"]
-            elif isinstance(event, Ended):
-                measured[event.job.key].failure = event.result
+def _measure_memory(job: CostJob, group: Sequence[_Measured], limits: Limits, log: Path) -> None:
+    """The peaks of every member, each in a process of its own."""
+    for each in group:
+        with Worker(limits, log) as worker:
+            try:
+                arguments = job.setup, each.member
+                each.memory = worker.call(f"{STEPS}:memory", *arguments, seconds=limits.timeout)
+            except JobError as failure:
+                each.failure = failure.result()
 
 
 def _goes_on(

@@ -6,25 +6,20 @@ import functools
 import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils.flop_counter import FlopCounterMode
 
-from zoo.config.settings import Training
 from zoo.config.sizes import Sizes
-from zoo.execution.base import CostMember, JobSetup, Limits, MemoryJob, Result, Step
+from zoo.execution.base import CostMember, JobSetup
 from zoo.execution.open_setup import build_model, open_setup
 from zoo.measure import turns
 from zoo.measure.memory import peaks_of
 from zoo.measure.turns import LATENCY, PHASES, TURN_SECONDS, Pair, Work
 from zoo.tasks.base import TaskSetup
-from zoo.training.device import Runtime, resolve
-from zoo.training.trainer import Loss, Trainer
+from zoo.training.device import resolve
+from zoo.training.trainer import Trainer
 
 SEED = 0  # of the weights and of the batches
 SMALLEST_LENGTH = 8  # tokens of the first steps where examples are made up
@@ -35,16 +30,14 @@ LATENCY_TEXTS = 10
 _prepared: dict[int, tuple[Mapping[str, Work], Callable[[], object]]] = {}
 
 
-def memory(job: MemoryJob, directory: Path, limits: Limits) -> Iterator[Step | Result]:
-    """Measure the peak memory of each phase of a model."""
-    setup, member = job.setup, job.member
+def memory(setup: JobSetup, member: CostMember) -> dict[str, dict[str, Any]]:
+    """Measure the peak memory of each phase of a model, in a process that does nothing else."""
     opened, small = _opened(setup, member), _opened(setup, member, _small(member, setup.sizes))
-    peaks = peaks_of(
+    return peaks_of(
         resolve(setup.execution).device,
-        first=lambda: _timing(setup, small, member, first=True).small_steps(),
-        set_up=lambda: _timing(setup, opened, member).exercise,
+        first=lambda: _Model(setup, small, member).small_steps(),
+        set_up=lambda: _Model(setup, opened, member).exercise,
     )
-    yield Result(samples={"memory": peaks})
 
 
 def prepare(setup: JobSetup, place: int, member: CostMember) -> dict[str, Any]:
@@ -55,7 +48,7 @@ def prepare(setup: JobSetup, place: int, member: CostMember) -> dict[str, Any]:
     if setup.execution.compile:  # models of one class count as versions of one function
         torch._dynamo.config.recompile_limit = MOST_COMPILED
         torch._dynamo.config.accumulated_recompile_limit = MOST_COMPILED
-    timing = _timing(setup, _opened(setup, member), member)
+    timing = _Model(setup, _opened(setup, member), member)
     properties = timing.prepare()
     _prepared[place] = timing.works(), resolve(setup.execution).synchronise
     gc.freeze()  # or a collection within a turn would look at all of torch
@@ -82,26 +75,6 @@ def _opened(setup: JobSetup, member: CostMember, sizes: Sizes | None = None) -> 
     return open_setup(replace(setup, training=own, sizes=sizes or setup.sizes))
 
 
-def _timing(
-    setup: JobSetup, opened: TaskSetup, member: CostMember, *, first: bool = False
-) -> _Model:
-    """The model of a member on its batches; first: as little work as possible."""
-    runtime = resolve(setup.execution)
-    model = build_model(opened, member.model, SEED).to(runtime.device)
-    if setup.execution.compile:
-        model.compile(dynamic=True)
-    training = opened.training
-    if member.full_length:
-        examples = 1 if first else member.full_length
-        train = opened.task.full_length_split(opened, examples, runtime.device)
-        training = training.model_copy(update={"batch_size": examples})
-    else:
-        train = opened.task.split(opened, ["train"], runtime.device)
-    loss = functools.partial(opened.task.loss, opened)
-    alike = bool(member.full_length)
-    return _Model(model, train, loss, opened.task.forward, training, runtime, alike=alike)
-
-
 def _small(member: CostMember, sizes: Sizes) -> Sizes:
     """The sizes of the steps that load what a process loads once."""
     if "baseline" in member.model:  # a baseline may be of one size alone
@@ -116,24 +89,24 @@ def _small(member: CostMember, sizes: Sizes) -> Sizes:
 class _Model:
     """A model and the batches it is measured on, the same for every model of a run.
 
-    train: the training examples, an EncodedSplit. forward: one inference pass over a batch.
     alike: the examples are made up and all alike: one batch stands for all, and latency is not
     measured.
     """
 
-    def __init__(
-        self,
-        model: nn.Module,
-        train: Any,
-        loss: Loss,
-        forward: Callable[[nn.Module, Any], object],
-        training: Training,
-        runtime: Runtime,
-        *,
-        alike: bool,
-    ) -> None:
-        self.model, self.forward, self.runtime, self.alike = model, forward, runtime, alike
-        self.trainer = Trainer(model, train, loss, training, runtime, SEED)
+    def __init__(self, setup: JobSetup, opened: TaskSetup, member: CostMember) -> None:
+        self.runtime = runtime = resolve(setup.execution)
+        self.model = build_model(opened, member.model, SEED).to(runtime.device)
+        if setup.execution.compile:
+            self.model.compile(dynamic=True)
+        task, training, examples = opened.task, opened.training, member.full_length
+        self.forward, self.alike = task.forward, bool(examples)
+        if self.alike:
+            train = task.full_length_split(opened, examples, runtime.device)
+            training = training.model_copy(update={"batch_size": examples})
+        else:
+            train = task.split(opened, ["train"], runtime.device)
+        loss = functools.partial(task.loss, opened)
+        self.trainer = Trainer(self.model, train, loss, training, runtime, SEED)
         alike_lengths = training.batching == "length"
         batches = list(train.shuffled(training.batch_size, SEED, 0, by_length=alike_lengths))
         full = [b for b in batches if len(b.rows) == training.batch_size] or batches
@@ -141,24 +114,19 @@ class _Model:
         full.sort(key=lambda b: b.padded_tokens)
         picks = np.linspace(0, len(full) - 1, min(MAX_BATCHES, len(full))).round().astype(int)
         order = np.random.default_rng(SEED).permutation(len(picks))
-        self.batches = [full[picks[i]] for i in order][: 1 if alike else None]
+        self.batches = [full[picks[i]] for i in order][: 1 if self.alike else None]
         self.largest = full[-1]
         by_length = np.argsort(train.lengths, kind="stable")
-        spots = np.linspace(0, len(by_length) - 1, 1 if alike else LATENCY_TEXTS)
+        spots = np.linspace(0, len(by_length) - 1, 1 if self.alike else LATENCY_TEXTS)
         self.singles = [train.batch(by_length[[spot]]) for spot in spots.round().astype(int)]
 
     def prepare(self) -> dict[str, Any]:
-        """Compile, and count: parameters, FLOPs, kernels, the tokens of each batch."""
+        """Compile, and count: parameters, the tokens of each batch."""
         self._train(self.batches[0])
-        with FlopCounterMode(display=False) as counter, _Kernels() as kernels:
-            self._train(self.batches[0])
-        flops = counter.get_total_flops()
         for batch in [self.batches[0], *self.singles]:
             self._infer(batch)
         return {
             "params": sum(p.numel() for p in self.model.parameters() if p.requires_grad),
-            "flops_per_token": flops / self.batches[0].padded_tokens if flops else None,
-            "kernels": sorted(kernels.names),
             "batches": [[b.real_tokens, b.padded_tokens] for b in self.batches],
         }
 
@@ -199,17 +167,3 @@ class _Model:
         self.model.eval()
         with self.runtime.autocast():
             self.forward(self.model, batch)
-
-
-class _Kernels(TorchDispatchMode):
-    """The names of the attention kernels that are called."""
-
-    def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.names: set[str] = set()
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        name = func.overloadpacket.__name__
-        if "attention" in name or name in ("_softmax", "_safe_softmax"):
-            self.names.add(name)
-        return func(*args, **(kwargs or {}))

@@ -7,6 +7,7 @@ import platform
 import signal
 import traceback
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import zoo
@@ -45,28 +46,27 @@ def require_same_code(versions: Iterable[CodeVersion]) -> None:
             )
 
 
+@dataclass(eq=False)
 class JobError(Exception):
     """Work that ended without a result, in words without places of this machine.
 
     rejected: the reason is a ZooError's.
     """
 
-    def __init__(
-        self, status: Status, reason: str, traceback: str = "", rejected: bool = False
-    ) -> None:
-        reason, traceback = without_places(reason), without_places(traceback)
-        super().__init__(status, reason, traceback, rejected)  # from which pickle makes it again
-        self.status, self.reason = status, reason
-        self.traceback, self.rejected = traceback, rejected
+    status: Status
+    reason: str
+    traceback: str = ""
+    rejected: bool = False
+
+    def __post_init__(self) -> None:
+        self.reason, self.traceback = without_places(self.reason), without_places(self.traceback)
 
     def __str__(self) -> str:
         return self.reason
 
     def result(self, seconds: float = 0.0) -> Result:
         """The result of a job that ended so."""
-        return Result(
-            self.status, self.reason, self.traceback, rejected=self.rejected, seconds=seconds
-        )
+        return Result(self.status, self.reason, self.traceback, self.rejected, seconds=seconds)
 
 
 def from_exception(error: BaseException) -> JobError | StoppedError:

@@ -44,7 +44,6 @@ from zoo.registry.declarations import part
 RUNNERS = {
     "inspect": "zoo.execution.train_job:inspect",
     "train": "zoo.execution.train_job:train",
-    "memory": "zoo.execution.cost_steps:memory",
     "cost": "zoo.execution.cost_job:measure",
 }
 

@@ -309,22 +309,17 @@ def serve(pipe: connection.Connection) -> None:
     while True:
         name, arguments = calls.get()
         try:
-            _carry_out(pipe, name, arguments)
+            module, _, attribute = name.partition(":")
+            result = getattr(importlib.import_module(module), attribute)(*arguments)
+            if isinstance(result, Generator):
+                for item in result:
+                    pipe.send(item)
+                result = None
+            pipe.send(Returned(result))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a component may raise anything
             with contextlib.suppress(OSError):  # the disk is full
                 traceback.print_exc()
             pipe.send(from_exception(error))
-
-
-def _carry_out(pipe: connection.Connection, name: str, arguments: tuple[Any, ...]) -> None:
-    """Call ``module:function``. Send what a generator yields as it comes, and what is returned."""
-    module, _, attribute = name.partition(":")
-    result = getattr(importlib.import_module(module), attribute)(*arguments)
-    if isinstance(result, Generator):
-        for item in result:
-            pipe.send(item)
-        result = None
-    pipe.send(Returned(result))
 
 
 def _listen(

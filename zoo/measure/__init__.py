@@ -1,1 +1,1 @@
-"""Measuring one model: time, memory, FLOPs."""
+"""Measuring one model: time and memory."""

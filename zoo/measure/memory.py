@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import gc
 import sys
 from collections.abc import Callable
@@ -41,37 +42,30 @@ def peaks_of(
     first()
     gc.collect()  # a trainer is part of a reference cycle
     before = psutil.Process().memory_info().rss
-    measured = set_up()
+    exercise = set_up()
+    peaks = {phase: _peak(device, functools.partial(exercise, phase), before) for phase in PHASES}
+    return {phase: {"peak_mib": peak, "how": how} for phase, (peak, how) in peaks.items()}
+
+
+def _peak(
+    device: torch.device, work: Callable[[], object], before: int
+) -> tuple[float | None, str]:
+    """MiB at the peak of some work beyond ``before`` bytes, None where unknown, and how or why."""
     if device.type == "cuda":
-        return {phase: _peak_on_gpu(measured, phase) for phase in PHASES}
-    how = HOW
-    peaks: dict[str, float | None] = dict.fromkeys(PHASES)
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+        work()
+        return torch.cuda.max_memory_allocated() / MIB, "torch.cuda.max_memory_allocated"
     if sys.platform != "linux":
-        how = f"this platform reports no peak ({sys.platform})"
-    else:
-        try:
-            peaks |= {phase: _peak(measured, phase, before) for phase in PHASES}
-        except OSError as error:
-            how = f"VmHWM cannot be reset: {error.strerror}"
-    return {phase: {"peak_mib": peak, "how": how} for phase, peak in peaks.items()}
-
-
-def _peak_on_gpu(measured: Exercise, phase: str) -> dict[str, Any]:
-    """What torch's allocator gave out."""
-    torch.cuda.empty_cache()
-    torch.cuda.reset_peak_memory_stats()
-    measured(phase)
-    peak = torch.cuda.max_memory_allocated() / MIB
-    return {"peak_mib": peak, "how": "torch.cuda.max_memory_allocated"}
-
-
-def _peak(measured: Exercise, phase: str, before: int) -> float:
-    """MiB of this process at its peak in a phase (VmHWM), beyond ``before`` bytes."""
-    Path("/proc/self/clear_refs").write_text("5")
-    measured(phase)
+        return None, f"this platform reports no peak ({sys.platform})"
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError as error:
+        return None, f"VmHWM cannot be reset: {error.strerror}"
+    work()
     lines = Path("/proc/self/status").read_text().splitlines()
     (peak,) = (int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
-    return peak / 2**10 - before / MIB
+    return peak / 2**10 - before / MIB, HOW
 
 
 def keep_blocks() -> None:

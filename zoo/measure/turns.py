@@ -196,7 +196,7 @@ def rate(model: Mapping[str, Any], phase: str) -> float:
 
 
 def summarise(samples: dict[str, Any]) -> dict[str, Any]:
-    """One model's numbers: tokens/s, milliseconds, MiB, FLOPs."""
+    """One model's numbers: tokens/s, milliseconds, MiB."""
     properties, memory = samples["properties"], samples["memory"]
     alone = seconds(samples, LATENCY) if LATENCY in samples["turns"] else []
     latencies = [1000 * step for step in itertools.chain(*alone)]
@@ -206,8 +206,5 @@ def summarise(samples: dict[str, Any]) -> dict[str, Any]:
         "infer_tokens_per_s": rate(samples, "infer"),
         "latency_ms": statistics.median(latencies) if latencies else None,
         "peak_memory_mib": memory["training"]["peak_mib"],
-        "infer_memory_mib": memory["inference"]["peak_mib"],
         "memory_how": memory["training"]["how"],
-        "flops_per_token": properties.get("flops_per_token"),
-        "kernels": properties["kernels"],
     }

@@ -77,9 +77,6 @@ def _failed_everywhere(run: Run, row: Row) -> bool:
 def _cost_jobs(run: Run, rows: Sequence[Row], trainings: Mapping[str, Training]) -> list[CostJob]:
     """Groups of a few rows, each measured in turns with the reference."""
 
-    def member(row: Row) -> CostMember:
-        return CostMember(row.model, training=trainings[row.name])
-
     prepared = run.prepared
     cells = [row for row in prepared.plan.runnable if row.cell is not None]
     (reference,) = (row for row in cells if row.name == prepared.plan.reference)
@@ -91,7 +88,7 @@ def _cost_jobs(run: Run, rows: Sequence[Row], trainings: Mapping[str, Training])
             prepared.setup,
             f"group {number} of {len(groups)} ({len(group) + 1} models)",
             digest(["group", [row.name for row in group], prepared.config]),
-            members=(member(reference), *map(member, group)),
+            members=tuple(CostMember(r.model, trainings[r.name]) for r in (reference, *group)),
             blocks=prepared.request.blocks or 0,
         )
         for number, group in enumerate(groups, start=1)
@@ -170,6 +167,5 @@ def _of_steps(result: Result) -> Result:
         "train_memory_mib": memory["training"]["peak_mib"],
         "infer_memory_mib": memory["inference"]["peak_mib"],
         "memory_how": memory["training"]["how"],
-        "kernels": result.metrics["kernels"],
     }
     return replace(result, metrics=metrics)

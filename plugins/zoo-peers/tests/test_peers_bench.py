@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from zoo.execution import cost_steps
-from zoo.execution.base import CostMember, Limits, MemoryJob
+from zoo.execution.base import CostMember
 from zoo.registry import PartSpec
 from zoo.registry.loading import load
 from zoo.sweep.make_request import make_request
@@ -48,8 +48,6 @@ def test_the_cost_of_every_peer_can_be_measured(
         member = CostMember({"baseline": (PartSpec(name, {}),)})
         known = cost_steps.prepare(setup, 0, member)
         assert known["params"] > 0
-        assert known["flops_per_token"] > 0
-        assert known["kernels"]
         turns = {
             (phase, place): pair
             for phase, place, pair in cost_steps.block(0, [0])
@@ -57,9 +55,7 @@ def test_the_cost_of_every_peer_can_be_measured(
         }
         assert list(turns) == [("train", 0), ("infer", 0), ("latency", 0)], name
         assert all(min(pair) > 0 for pair in turns.values()), name
-        job = MemoryJob(setup, name, name, member=member)
-        (result,) = cost_steps.memory(job, tmp_path, Limits())
-        assert set(result.samples["memory"]) == {"training", "inference"}
+        assert set(cost_steps.memory(setup, member)) == {"training", "inference"}
 
 
 def test_a_missing_library_costs_its_own_rows(zoo_bench, monkeypatch: pytest.MonkeyPatch):
