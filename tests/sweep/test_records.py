@@ -104,6 +104,7 @@ def test_a_folder_with_tables_and_no_records_is_somebody_elses(tmp_path):
         ("[" * 100_000, "not a valid record: record: Invalid JSON: recursion limit"),
         (record().model_dump_json().replace("fused", "\\ud800"), "record: Invalid JSON"),
         (record().model_dump_json().replace('"ok"', '"fine"'), "status"),
+        (record(config={"sizes": {}}).model_dump_json().replace("{}", "3", 1), "sizes is no table"),
         # The page makes attributes of axes.
         (record().model_dump_json().replace("attention", "x onmouseover=alert(1)"), "cell.x onm"),
     ],

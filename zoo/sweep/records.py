@@ -9,7 +9,6 @@ import codecs
 import contextlib
 import itertools
 import json
-import math
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 import filelock
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from zoo.config.metric_description import MetricDescription
 from zoo.config.reading import Division, Reading
@@ -34,6 +33,7 @@ TABLES = ("table.csv", "table.md", "table.tex", "report.html", "scale.csv", "sca
 Kind = Literal["train", "tune", "cost", "scale"]
 # Options that only decide which data are read: their fingerprint says what came of them.
 DATA_OPTIONS = frozenset({*Reading.model_fields, *Division.model_fields, "group_column"})
+CONFIG_TABLES = {*PARTS, "task_options", "data", "tuning", "base"}
 REUSABLE = ("ok", "skipped")  # work that ended otherwise is done again
 
 
@@ -79,6 +79,15 @@ class Record(BaseModel):
     command: str = ""
     started: str = ""
     traceback: str = ""
+
+    @field_validator("config")
+    @classmethod
+    def _has_tables(cls, config: dict[str, Any]) -> dict[str, Any]:
+        """The config, whose parts are tables."""
+        for part in CONFIG_TABLES & config.keys():
+            if not isinstance(config[part], dict):
+                raise ValueError(f"{part} is no table but {config[part]!r:.40}")
+        return config
 
     @property
     def task(self) -> str:
@@ -201,8 +210,7 @@ def read_run(directory: Path) -> list[Record]:
 def refuse_incomplete(records: Sequence[Record], directory: Path) -> None:
     """Raise ZooError, naming the line, for the first record of a run that no report can read.
 
-    It lacks what a report needs, is of other data than the first, or holds an impossible score,
-    such as an accuracy of 17.5.
+    It lacks what a report needs, or is of other data than the first.
     """
     for number, record in enumerate(records, start=1):
         if problem := _problem(record, records[0]):
@@ -211,28 +219,18 @@ def refuse_incomplete(records: Sequence[Record], directory: Path) -> None:
 
 def _problem(record: Record, first: Record) -> str | None:
     """What is wrong with a record; None where nothing is."""
-    data = record.config.get("data")
-    if not isinstance(data, dict) or not {"name", "fingerprint"} <= data.keys():
+    data = record.config.get("data", {})
+    if not {"name", "fingerprint"} <= data.keys():
         return "config.data: it lacks a name or a fingerprint"
     if "task" not in record.config:
         return "config.task: is missing"
     if data["fingerprint"] != first.config["data"]["fingerprint"]:
         return "config.data.fingerprint: of other data than line 1"
-    if record.status != "ok" or record.kind not in ("train", "tune"):
-        return None
-    for metric in record.metric_descriptions:
-        score = record.metrics.get(metric.name)
-        if score is None and record.kind == "train":
-            return f"metrics.{metric.name}: is missing"
-        if score is not None and not _is_within(score, metric.lowest, metric.highest):
-            return f"metrics.{metric.name}: {score!r} is no possible score"
+    if record.status == "ok" and record.kind == "train":
+        for metric in record.metric_descriptions:
+            if not isinstance(record.metrics.get(metric.name), int | float):
+                return f"metrics.{metric.name}: is missing, or no number"
     return None
-
-
-def _is_within(score: Any, lowest: float | None, highest: float | None) -> bool:
-    """Whether it is a finite number between these, of which each may be missing."""
-    finite = isinstance(score, int | float) and math.isfinite(score)
-    return finite and (lowest is None or score >= lowest) and (highest is None or score <= highest)
 
 
 def refuse_other_settings(
