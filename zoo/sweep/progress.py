@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -41,22 +40,15 @@ class Shown(Progress):
     """Notices, and for each phase a line for each job that ended, and a bar where there are bars.
 
     bars: whether there is a bar: jobs done, the time left, and how far the last job has come; by
-    default on a terminal. clock: seconds. The time left is known once two jobs of a phase have
-    ended.
+    default on a terminal.
     """
 
-    def __init__(
-        self,
-        stream: TextIO | None = None,
-        *,
-        bars: bool | None = None,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self.stream, self.clock = stream or sys.stderr, clock
+    def __init__(self, stream: TextIO | None = None, *, bars: bool | None = None) -> None:
+        self.stream = stream or sys.stderr
         has_bars = self.stream.isatty() if bars is None else bars
         self.make: Any = _tqdm() if has_bars else None
         self.bar: Any = None
-        self.name, self.total, self.ended, self.started = "", 0, 0, clock()
+        self.name, self.total, self.ended = "", 0, 0
         self.shares: dict[str, float] = {}  # job name to the share of it that is done
 
     def notice(self, text: str) -> None:
@@ -67,12 +59,12 @@ class Shown(Progress):
 
     def phase(self, name: str, total: int) -> None:
         self.close()
-        self.name, self.total, self.ended, self.started = name, total, 0, self.clock()
+        self.name, self.total, self.ended = name, total, 0
         self.shares = {}
         if total and self.make is None:
             self.notice(f"{name}: {total} to run")
         elif total:
-            layout = "{desc}: {bar} {n:.1f}/{total} [{elapsed}{postfix}]"
+            layout = "{desc}: {bar} {n:.1f}/{total} [{elapsed}<{remaining}{postfix}]"
             self.bar = self.make(
                 total=total, desc=name, bar_format=layout, file=self.stream, dynamic_ncols=True
             )
@@ -81,7 +73,7 @@ class Shown(Progress):
         if isinstance(event, Notice):
             self.notice(event.text)
             return
-        said, left = event.job.name, ""
+        said = event.job.name
         if isinstance(event, Advanced):
             step = event.step
             # Less than 1 until it has ended, and no less than before: it may begin a further part.
@@ -93,27 +85,18 @@ class Shown(Progress):
             self.shares[said] = 1.0
             self.ended += 1
             said = f"{said}: {summary(event.result, metrics)}"
-            left = self._left()
             if self.make is None or self.stream.isatty():  # in a notebook the bar says it
                 node = f" @{event.node}" if event.node else ""
-                how = f"{said} [{event.result.seconds:.1f} s]{node}{left and f', {left}'}"
-                self.notice(f"{self.name} {self.ended}/{self.total} {how}")
+                done = f"{self.name} {self.ended}/{self.total}"
+                self.notice(f"{done} {said} [{event.result.seconds:.1f} s]{node}")
         if self.bar is not None:
             self.bar.n = sum(self.shares.values())
-            self.bar.set_postfix_str(", ".join(filter(None, [self._left(), said])))
+            self.bar.set_postfix_str(said)
 
     def close(self) -> None:
         if self.bar is not None:
             self.bar.close()
         self.bar = None
-
-    def _left(self) -> str:
-        """The time that the phase still takes, in words; empty where it is not known, or over."""
-        if self.ended < 2 or self.ended >= self.total:
-            return ""
-        seconds = (self.clock() - self.started) / self.ended * (self.total - self.ended)
-        time_left = f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
-        return f"about {time_left} left"
 
 
 def _tqdm() -> Any:
