@@ -18,7 +18,7 @@ from zoo.registry.cell import Cell
 from zoo.sweep.cost import measure_rows
 from zoo.sweep.make_request import make_requests
 from zoo.sweep.options import with_options
-from zoo.sweep.prepare import open_executor, place_of, places_of
+from zoo.sweep.prepare import open_executor, places_of
 from zoo.sweep.progress import Progress, for_python, in_notebook
 from zoo.sweep.run import PreparedRun
 from zoo.tracking import TrackedProgress
@@ -116,11 +116,7 @@ def _bench(
     reports: dict[Path, RunReport] = {}
     with open_executor(zoo, on) as executor:
         prepared = [PreparedRun(r, zoo, executor, progress) for r in requests]
-        if several:
-            directory, places = places_of([each.config for each in prepared], name, out)
-        else:
-            directory = place_of(prepared[0].config, out)
-            places = [directory]
+        directory, places = places_of([each.config for each in prepared], name, out)
 
         def report() -> RunReport:
             """The tables of what the open run has recorded."""

@@ -23,7 +23,7 @@ from zoo.registry.cell import ModelParts
 from zoo.registry.loading import load
 from zoo.sweep.cost import measure_rows
 from zoo.sweep.make_request import make_request
-from zoo.sweep.prepare import open_executor, place_of
+from zoo.sweep.prepare import open_executor, places_of
 from zoo.sweep.progress import Progress
 from zoo.sweep.records import Record
 from zoo.sweep.run import PreparedRun, Run
@@ -130,7 +130,7 @@ def bench(
     )
     with open_executor(loaded, on) as executor:
         ready = PreparedRun(request, loaded, executor, progress or Progress())
-        with ready.open(place_of(ready.config, out)) as run:
+        with ready.open(places_of([ready.config], "", out)[0]) as run:
             measure_rows(run, run.train_rows())
     return run
 

@@ -136,7 +136,7 @@ def test_a_profile_is_of_the_data_sets_of_one_run(run, tmp_path):
     """Others are refused before anything is trained, and nothing is written."""
     out = shutil.copytree(run[0], tmp_path / "out")
     before = {file: file.read_bytes() for file in out.rglob("*") if file.is_file()}
-    says = "holds data sets that this run does not have: order-train-60-test-12-max_distance-1, "
+    says = r"holds another run \(order-train-60-test-12-max_distance-1/records.jsonl, "
     refused(says, zoo.bench, "fused", data=OTHERS, out=out, vocab_size=120, **SETTINGS)
     assert {file: file.read_bytes() for file in out.rglob("*") if file.is_file()} == before
 
@@ -144,10 +144,10 @@ def test_a_profile_is_of_the_data_sets_of_one_run(run, tmp_path):
 def test_one_data_set_and_several_do_not_share_a_directory(run, tmp_path):
     settings = {**SETTINGS, "vocab_size": 120}
     zoo.bench("fused", data=ORDER, out=tmp_path / "one", baseline="none", **settings)
-    says = "holds a run on one data set; choose"
+    says = r"holds another run \(records.jsonl\); choose"
     refused(says, zoo.bench, "fused", data=DATA, out=tmp_path / "one", **SETTINGS)
     assert list((tmp_path / "one").glob("*/records.jsonl")) == []
-    says = r"holds a run on several data sets \(order-"
+    says = r"holds another run \(order-"
     refused(says, zoo.bench, "fused", data=ORDER, out=run[0], **settings)
     assert not (run[0] / "records.jsonl").exists()
 

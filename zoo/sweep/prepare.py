@@ -100,42 +100,22 @@ def inspect(
     return result.environment, replace(setup, execution=execution)
 
 
-def place_of(config: Mapping[str, Any], out: Path | None) -> Path:
-    """The directory of a run on one data set, by default ``runs/TASK-DATA-HASH``.
-
-    Raises ZooError where ``out`` holds a run on several.
-    """
-    if out is None:
-        data = slug(config["data"]["name"])
-        return Path("runs") / f"{config['task']}-{data}-{digest(config)[:8]}"
-    if others := _data_sets_in(out):
-        raise ZooError(
-            f"--out {out} holds a run on several data sets ({', '.join(others)}); choose another "
-            "directory"
-        )
-    return out
-
-
 def places_of(
     configs: Sequence[Mapping[str, Any]], name: str, out: Path | None
 ) -> tuple[Path, list[Path]]:
-    """The directory of a run on several data sets, and beneath it one for each of them.
+    """The directory of a run, and that of the records of each data set: beneath it for several.
 
-    name: of the run, used for its directory under ``runs``. Raises ZooError where ``out`` holds a
-    run on one data set, or on others.
+    name: of a run on several, used for its directory under ``runs``; the name of one is
+    ``TASK-DATA-HASH``. Raises ZooError where ``out`` holds records of other data sets.
     """
-    root = out or Path("runs") / f"{name}-{digest(configs)[:8]}"
+    first, several = configs[0], len(configs) > 1
+    if not several:
+        name = f"{first['task']}-{slug(first['data']['name'])}"
+    root = out or Path("runs") / f"{name}-{digest(configs if several else first)[:8]}"
     names = directory_names([config["data"]["name"] for config in configs])
-    if (root / FILE).exists():
-        raise ZooError(f"--out {root} holds a run on one data set; choose another directory")
-    if others := [other for other in _data_sets_in(root) if other not in names]:
-        raise ZooError(
-            f"--out {root} holds data sets that this run does not have: {', '.join(others)}; give "
-            "them too, or choose another directory"
-        )
-    return root, [root / each for each in names]
-
-
-def _data_sets_in(directory: Path) -> list[str]:
-    """The directories of data sets beneath a run's."""
-    return [file.parent.name for file in sorted(directory.glob(f"*/{FILE}"))]
+    places = [root / each for each in names] if several else [root]
+    files = [root / FILE, *sorted(root.glob(f"*/{FILE}"))]
+    if others := [f for f in files if f.exists() and f.parent not in places]:
+        there = ", ".join(file.relative_to(root).as_posix() for file in others)
+        raise ZooError(f"--out {root} holds another run ({there}); choose another directory")
+    return root, places
