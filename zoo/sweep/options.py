@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from zoo.config.request import flat_fields
@@ -27,14 +26,12 @@ WIDTH = 88
 class Option:
     """One option. An option of several tasks has a field of each.
 
-    part: the model of a request that has it; None for an option of tasks. only: who
-    alone has it, in words. defaults: of tasks, where they are not the field's. data: it only
-    decides which data are loaded.
+    only: who alone has it, in words. defaults: of tasks, where they are not the field's. data: it
+    only decides which data are loaded.
     """
 
     name: str
     fields: Sequence[FieldInfo]
-    part: type[BaseModel] | None = None
     only: str = ""
     defaults: Mapping[str, Any] = field(default_factory=dict)
     data: bool = False
@@ -68,7 +65,7 @@ def request_options(registry: Registry, tasks: Mapping[str, Task]) -> Iterator[O
             defaults = {
                 n: task.defaults[name] for n, task in tasks.items() if name in task.defaults
             }
-            yield Option(name, [model.model_fields[name]], model, defaults=defaults)
+            yield Option(name, [model.model_fields[name]], defaults=defaults)
     found: dict[str, dict[str, FieldInfo]] = {}
     for label, task in tasks.items():
         for name, one in task.options.model_fields.items():
