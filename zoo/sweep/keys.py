@@ -25,7 +25,12 @@ from zoo.sweep.records import Record
 # Whatever these and the parts of a row import decides the number, besides what is HARMLESS.
 ROOTS = {
     "train": ("execution/train_job.py", "registry/cell.py"),
-    "cost": ("execution/cost_job.py", "execution/cost_steps.py", "registry/cell.py"),
+    "cost": (
+        "execution/cost_job.py",
+        "execution/cost_steps.py",
+        "execution/machine.py",  # the threads of its workers
+        "registry/cell.py",
+    ),
 }
 ROOTS["tune"] = ROOTS["train"]
 ROOTS["scale"] = (*ROOTS["cost"], "sweep/cost.py")
