@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from small_runs import CLASSIFY, FAILING, bench, cell, executor_plugin, prepared
 
+from zoo.execution import cost_steps
 from zoo.execution.base import (
     Advanced,
     CostJob,
@@ -16,11 +17,10 @@ from zoo.execution.base import (
     Event,
     Job,
     Limits,
-    MemoryJob,
     Result,
     Started,
 )
-from zoo.execution.local import InlineExecutor, run_job
+from zoo.execution.local import InlineExecutor
 from zoo.registry.cell import model_name
 from zoo.training.trainer import Trainer
 
@@ -153,14 +153,12 @@ def test_what_has_no_memory_beside_others_is_measured_once_more_and_no_more(
     assert results[3].samples["session"] != results[0].samples["session"]
 
 
-def test_the_memory_of_training_is_of_its_largest_batch(small, tmp_path, monkeypatch):
+def test_the_memory_of_training_is_of_its_largest_batch(small, monkeypatch):
     steps = list[Any]()
     monkeypatch.setattr(Trainer, "train_step", lambda _, batch: steps.append(batch))
     exercised = "zoo.execution.cost_steps.peaks_of"
     monkeypatch.setattr(exercised, lambda _, first, set_up: set_up()("training"))
-    setup = prepared(small).setup
-    (result,) = run_job(MemoryJob(setup, "memory", "key", MEMBERS[0]), tmp_path, Limits())
-    assert result.status == "ok"
+    cost_steps.memory(prepared(small).setup, MEMBERS[0])
     assert steps[-1].padded_tokens == CLASSIFY["batch_size"] * CLASSIFY["max_length"]
 
 
