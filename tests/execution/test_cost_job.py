@@ -20,7 +20,9 @@ from zoo.execution.base import (
     Result,
     Started,
 )
+from zoo.execution.failures import JobError
 from zoo.execution.local import InlineExecutor
+from zoo.execution.process import Worker
 from zoo.registry.cell import model_name
 from zoo.training.trainer import Trainer
 
@@ -91,18 +93,20 @@ def test_every_member_has_its_turns_those_of_the_reference_and_memory(members):
         assert reference["turns"] == members[REFERENCE].samples["turns"]
 
 
+class MadeUpPeaks(Worker):
+    """Measures no memory; of ``learned`` it fails."""
+
+    def call(self, function: str, *arguments: Any, seconds: float | None = None) -> Any:
+        if not function.endswith(":memory"):
+            return super().call(function, *arguments, seconds=seconds)
+        if "learned" in model_name(arguments[1].model):
+            raise JobError("crashed", "no peak")
+        return {key: {"peak_mib": 1.0, "how": ""} for key in ("training", "inference")}
+
+
 @pytest.fixture
 def peaks(monkeypatch) -> None:
-    """Made-up memory, whose measurement takes processes of its own; of ``learned`` it fails."""
-
-    def made_up(jobs, *_):
-        memory = {key: {"peak_mib": 1.0, "how": ""} for key in ("training", "inference")}
-        for job in jobs:
-            fails = "learned" in job.name
-            result = Result("crashed", "no peak") if fails else Result(samples={"memory": memory})
-            yield Ended(job, result)
-
-    monkeypatch.setattr("zoo.execution.cost_job.run_in_processes", made_up)
+    monkeypatch.setattr("zoo.execution.cost_job.Worker", MadeUpPeaks)
 
 
 @pytest.mark.usefixtures("peaks")
