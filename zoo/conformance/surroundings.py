@@ -62,7 +62,8 @@ class Row:
 
 ALL = (0, 1, 2)
 RIGHT = Row("right padding of {n}", "right", order=ALL)
-LATER = Row("what follows", "later", more=3, order=ALL)
+# Tokens that follow are real: of a size that a text may have, unlike padding.
+LATER = Row("what follows", "later", more=3, fill=10.0, order=ALL)
 ROWS = (
     RIGHT,
     LATER,

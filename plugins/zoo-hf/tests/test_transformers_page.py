@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ def test_the_examples_run_one_after_another(
         if language:
             exec(compile(block, str(PAGE), "exec"), names)
         else:
-            program, *arguments = block.split()
+            program, *arguments = shlex.split(block)
             assert program == "zoo"
             assert main([*arguments, "--threads", "1", "--on", "inline"]) == 0
     listed = capsys.readouterr().out

@@ -109,7 +109,7 @@ def of_drawn(train, test=None, **about):
 # How a text of a class is changed in both splits.
 GIVEN_AWAY = {
     "longer": (lambda words, label: words * (1 + label), "the number of words gives"),
-    "space_at_the_end": (lambda words, label: [*words, *[""] * label], "gives 80 of 80 answers away"),
+    "space_at_the_end": (lambda words, label: [*words, *[""] * label], "gives 80 of 80"),
     "fourth_word": (lambda words, label: [*words[:3], WORDS[label], *words[3:]], "word 3 gives"),
     "marker": (
         lambda words, label: [*words[:5], *["zq"] * label, *words[5:]],
