@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -109,3 +111,15 @@ def test_a_missing_file_a_folder_and_what_is_no_python_are_refused(tmp_path):
         (text, "its name must end in .py"),
     ]:
         refused(message, load, [path])
+
+
+def test_an_edit_within_the_same_second_is_read(tmp_path, monkeypatch):
+    """Python's cache of bytecode tells files apart by their second and size alone."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    path, labels = tmp_path / "edited.py", []
+    for label in "12":
+        path.write_text(CORPUS.replace("[0, 1, 0, 1] * 4)", f"[0, {label}, 0, 1] * 4)"))
+        os.utime(path, (1e9, 1e9))
+        module = sys.modules[load([path]).registry.get("data", "pets").owner.module]
+        labels.append(module.SPLIT[1][1])
+    assert labels == [1, 2]
