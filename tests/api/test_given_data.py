@@ -46,6 +46,8 @@ def test_every_form_of_the_same_rows_is_the_same_data(frames, small):
         "Series": {s: (f.text, f.label.to_numpy()) for s, f in frames.items()},
         "dicts": {s: f.to_dict("records") for s, f in frames.items()},
         "pairs": {s: list(zip(f.text, f.label, strict=True)) for s, f in frames.items()},
+        "tuple": {s: tuple(zip(f.text, f.label, strict=True)) for s, f in frames.items()},
+        "arrays": {s: f[["text", "label"]].to_numpy().tolist() for s, f in frames.items()},
         "Interchange": {s: Interchange(f) for s, f in frames.items()},
         "Table": {s: pyarrow.Table.from_pandas(f) for s, f in frames.items()},
         "DatasetDict": datasets.DatasetDict(
@@ -55,7 +57,7 @@ def test_every_form_of_the_same_rows_is_the_same_data(frames, small):
     for name, form in forms.items():
         corpus, _ = load_corpus(Registry(), stored(form, {}))
         assert corpus.fingerprint == by_file.fingerprint, name
-        kind = "lists" if name in ("Series", "dicts", "pairs") else name
+        kind = name if name[0].isupper() and name != "Series" else "list"
         assert corpus.name.startswith(f"{kind}-102-rows-")
 
 
@@ -112,7 +114,7 @@ def test_several_data_sets_may_be_given_in_python(frames, small, tmp_path):
 def test_two_pairs_in_a_list_are_two_data_sets_and_a_pair_is_one():
     texts, labels = ["a", "b", "c", "d"], ["x", "y", "x", "y"]
     two = stored([(texts, labels), (texts[::-1], labels)], {})
-    assert [Path(path).name[:12] for path in two] == ["lists-4-rows"] * 2
+    assert [Path(path).name[:11] for path in two] == ["list-4-rows"] * 2
     frames = stored([TEXTS, TEXTS[:4]], {})
     assert [Path(path).name[:16] for path in frames] == ["DataFrame-8-rows", "DataFrame-4-rows"]
     for pair in ((texts, labels), [texts, labels], ([["a", "b"], ["c"]], [["X", "Y"], ["X"]])):
@@ -142,10 +144,14 @@ TEXTS = pd.DataFrame({"text": ["a", "b"] * 4, "label": [0, 1] * 4})
     ("data", "more", "says"),
     [
         (7, {}, "data is a int"),
+        ([("a b", "x", 1), ("c d", "y", 2)], {}, r"row \('a b', 'x', 1\): rows must be pairs"),
+        ([("a b", "x"), ("c d",)], {}, r"row \('c d',\): rows must be pairs \(text, label\) or"),
+        (["a b c", "d e f"], {}, "data has the row 'a b c': rows must be pairs"),
+        ([["a", "x"], ["b", "y"]], {}, "data are two lists of two: rows must be pairs"),
         ([], {}, "data is an empty list"),
         (TEXTS.assign(text=["a", None] * 4), {}, "'text' is missing"),
         (TEXTS.assign(label=[0, pd.NA] * 4), {}, r"'label' is missing \(4 of 8 rows\)$"),
-        ([("a", "x"), ("b", None)], {}, "^the lists, row 2: 'label' is missing"),
+        ([("a", "x"), ("b", None)], {}, "^the list, row 2: 'label' is missing"),
         ((["a", "b"], ["x"]), {}, "2 texts but 1 labels"),
         ({"test": (["a"], ["x"])}, {}, "there must be train"),
         (TEXTS[:0], {}, "empty"),
@@ -154,7 +160,10 @@ TEXTS = pd.DataFrame({"text": ["a", "b"] * 4, "label": [0, 1] * 4})
             {},
             "^data has two .*'text', column 1 and 3",
         ),
-        # What is wrong with a frame is said of the frame.
+        # What is wrong with a frame is said of the frame, by one name.
+        (TEXTS.assign(label=[0] * 7 + [1]), {}, "^the DataFrame has no test split and cannot be"),
+        (TEXTS.assign(label=0), {}, r"^the DataFrame: train has the classes \['0'\]; two are"),
+        ({"train": TEXTS, "test": TEXTS}, {}, "^the DataFrame: every train document is also in"),
         (TEXTS.rename(columns={"text": "body"}), {}, "^the DataFrame has no column 'text'"),
         (
             {"train": TEXTS, "test": TEXTS.assign(text=["a"] * 7 + [""])},
@@ -166,8 +175,8 @@ TEXTS = pd.DataFrame({"text": ["a", "b"] * 4, "label": [0, 1] * 4})
         (TEXTS, {"delimiter": ";"}, "^--delimiter: for files, and the DataFrame is none"),
     ],
     ids=(
-        "number nothing missing label pair lengths no-train empty twice column line half bytes "
-        "delimiter"
+        "number three rest texts two nothing missing label pair lengths no-train empty twice "
+        "single class same column line half bytes delimiter"
     ).split(),
 )
 def test_data_that_do_not_fit_are_one_line(data, more, says, small, tmp_path):

@@ -1,5 +1,6 @@
 """``zoo evaluate``: the scores that scikit-learn computes from the same predictions."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,17 @@ def test_a_warning_says_where_a_model_was_trained_on_what_it_is_scored_on(
     change_config(copied, lambda card: card["metrics"].update(scored=""))  # trained on all the data
     assert warned(copied, corpus)
     assert not warned(copied, corpus / "test.csv", "--split", "all")
+
+
+def test_a_directory_with_the_split_that_is_asked_for_is_enough(
+    trained, corpus, tmp_path, answer, refused_command
+):
+    whole = answer("evaluate", trained, "--data", corpus)
+    shutil.copy(corpus / "test.csv", tmp_path)
+    alone = answer("evaluate", trained, "--data", tmp_path)
+    assert {**alone, "data": None} == {**whole, "data": None}
+    says = "has no validation split; there is: test"
+    assert says in refused_command("evaluate", trained, "--data", tmp_path, "--split", "validation")
 
 
 def test_labels_of_other_data_are_matched_by_name(trained, tmp_path, answer):

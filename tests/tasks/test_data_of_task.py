@@ -47,6 +47,7 @@ def registry(tmp_path) -> Registry:
         ("newswire", "classify"),
         ("order(train=6)", "classify"),
         ("encoder-zoo:parity", "classify"),
+        ("builtin:recall", "tag"),
         ("recall(pairs=4)", "tag"),
         ("rhymes", "seq2seq"),
         ("book", "lm"),

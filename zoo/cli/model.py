@@ -119,7 +119,8 @@ def source_options(what: str, *, may_be_empty: bool = False) -> Callable[[Any], 
                     return list(given)
                 if source is None and sys.stdin.isatty():
                     raise ZooError(f"no {what}: give one, or --input FILE, or a pipe")
-                examples, notices = reader.examples(Path(source or PIPE).expanduser())
+                tables = reader.tables(Path(source or PIPE).expanduser())
+                examples, notices = reader.examples(tables)
                 notes(notices)
                 return list(examples.texts)
 

@@ -113,8 +113,8 @@ def encode_pairs(pairs: Pairs, vocab_size: int, max_length: int) -> EncodedData:
         lengths = np.concatenate([arrays.lengths for arrays in splits.values()])
         if (longest := lengths.max()) > max_length:
             raise ZooError(
-                f"{pairs.name}: {(lengths > max_length).sum()} sources or targets are longer than "
-                f"{max_length} tokens; the longest takes --max-length {longest}"
+                f"{pairs.called}: {(lengths > max_length).sum()} sources or targets are longer "
+                f"than {max_length} tokens; the longest takes --max-length {longest}"
             )
         return tokenizer, splits
 
@@ -135,7 +135,7 @@ def encode_stream(texts: Texts, vocab_size: int, max_length: int) -> EncodedData
             splits[split] = TokenArrays.of([[END_OF_TEXT, *e.ids] for e in encodings])
         if (tokens := len(splits["train"].ids)) <= max_length:
             raise ZooError(
-                f"{texts.name} has {tokens} tokens to train on: too few for one block of "
+                f"{texts.called} has {tokens} tokens to train on: too few for one block of "
                 f"{max_length} (--max-length)"
             )
         return tokenizer, splits
@@ -152,7 +152,7 @@ def encode_windows(texts: Texts, vocab_size: int, max_length: int) -> EncodedDat
         tokenizer = train_word_pieces(texts.train.texts, vocab_size)
         splits = {s: windows(tokenizer, e.texts, max_length) for s, e in texts.splits.items()}
         for split in (split for split, arrays in splits.items() if not len(arrays)):
-            raise ZooError(f"{texts.name}: {split} has no word")
+            raise ZooError(f"{texts.called}: {split} has no word")
         return tokenizer, splits
 
     return encoded("windows", texts, vocab_size, max_length, encode)

@@ -6,15 +6,14 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from zoo.config.request import validated
 from zoo.config.settings import flag
-from zoo.data.sources.corpus import IGNORED, Examples
-from zoo.data.sources.load_data import find_registered
+from zoo.data.sources.corpus import IGNORED, TRAIN, Examples
+from zoo.data.sources.load_data import find_registered, read_raw
 from zoo.errors import ZooError, listed, nearest
 from zoo.models.text_model import TaggedText, TextClassifier, TextTagger
 from zoo.registry import Registry
@@ -66,12 +65,17 @@ def evaluate(
         raise ZooError(f"{listed(other)} is no option of {task.model_name}, which this model is")
     refuse_data(registry, task, card.task, data)
     options = validated(task.options, given)
-    path = Path(data).expanduser()
-    if split == "all" and path.exists() and not find_registered(registry, data):
-        examples, notices = task.reader(options).examples(path)
-        name = path.resolve().name
+    reader = task.reader(options)
+    raw = None if find_registered(registry, data) else read_raw(registry, data, reader)
+    if raw and (split == "all" or TRAIN not in raw.tables):
+        tables = {part: raw.tables[part] for part in raw.tables if split in (part, "all")}
+        if not tables:
+            there = ", ".join(raw.tables)
+            raise ZooError(f"{raw.name} has no {split} split; there is: {there}")
+        examples, notices = reader.examples(tables)
+        name, notices = raw.name, [*notices, *raw.notices]
     else:
-        corpus, notices = task.read(data, options, registry)
+        corpus, notices = reader.data_set(*raw) if raw else task.read(data, options, registry)
         name, examples = corpus.name, _examples_of(corpus, split)
     scored = card.metrics.get("scored", "test")
     if name == card.data["name"] and (split in ("train", "all") or not scored):

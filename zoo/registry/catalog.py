@@ -13,7 +13,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from zoo.errors import ZooError, nearest
-from zoo.registry.component import BUILT_IN, Choice, Component, PartSpec, PluginError, Register
+from zoo.registry.component import (
+    BUILT_IN,
+    SHORT,
+    Choice,
+    Component,
+    PartSpec,
+    PluginError,
+    Register,
+)
 from zoo.registry.kinds import COMMAND, KINDS
 
 OTHERS = (
@@ -65,7 +73,8 @@ class Registry:
 
     def get(self, kind: str, name: str) -> Component:
         """The component of that name; ZooError where it is unknown or ambiguous."""
-        matches = [c for c in self.components(kind) if name in (c.name, c.full_name)]
+        full = name.replace(SHORT, f"{BUILT_IN}:", 1) if name.startswith(SHORT) else name
+        matches = [c for c in self.components(kind) if full in (c.name, c.full_name)]
         if len(matches) > 1:
             built_in = [c for c in matches if c.owner.distribution == BUILT_IN]
             if len(built_in) == 1:

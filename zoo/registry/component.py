@@ -18,6 +18,7 @@ from zoo.errors import ComponentError, nearest, one_line
 from zoo.registry.kinds import CAPABILITIES, COMMAND, KINDS
 
 BUILT_IN = "encoder-zoo"  # the owner of what the zoo itself registers
+SHORT = "builtin:"  # before a name, the same as that owner
 _NAME = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")
 
 

@@ -45,7 +45,7 @@ def read_tagged(path: Path, **options: Any) -> tuple[TaggedCorpus, list[str]]:
 def rows_of(path: Path, *, tagged: bool = False, **options: Any) -> list[tuple[Any, Any]]:
     """Every text with its label, in the order of the file."""
     chosen = tag_reader(**options) if tagged else reader(**options)
-    examples, _ = chosen.examples(path)
+    examples, _ = chosen.examples(chosen.tables(path))
     return list(zip(examples.texts, examples.targets, strict=True))
 
 

@@ -65,6 +65,8 @@ def test_a_test_file_is_the_test_split(tmp_path):
     assert len(read(train, test=str(folder))[0].test.texts) == 4
     write(folder / "train.csv", {"a": 9, "b": 9}, "train")
     assert len(read(train, test=str(folder))[0].test.texts) == 4  # its train split is not scored
+    (folder / "test.csv").rename(folder / "dev.csv")
+    refused("no test split; there is: train, validation", read, train, test=str(folder))
     says = "--test and --test-size: a test file, or a part held out"
     refused(says, read, train, test=str(test), test_size=0.5)
 

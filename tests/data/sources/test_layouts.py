@@ -145,7 +145,8 @@ def test_bytes_that_are_no_text_are_refused_with_their_line(content, encoding, s
 
 def texts_of(path: Path, **options: Any) -> list[Any]:
     """The texts to predict of a file."""
-    return list(UnlabelledTexts(**options).examples(path)[0].texts)
+    chosen = UnlabelledTexts(**options)
+    return list(chosen.examples(chosen.tables(path))[0].texts)
 
 
 def test_texts_are_lines_cells_or_files(tmp_path):
@@ -184,6 +185,7 @@ def test_a_text_that_cannot_be_read_is_named_with_its_place(
 def test_empty_lines_are_left_out_where_asked(tmp_path):
     path = tmp_path / "gap.txt"
     path.write_text("one\n\ntwo\n")
-    examples, notices = UnlabelledTexts(drop_bad_rows=True).examples(path)
+    chosen = UnlabelledTexts(drop_bad_rows=True)
+    examples, notices = chosen.examples(chosen.tables(path))
     assert examples.texts == ["one", "two"]
     assert notices == ["gap.txt, line 2: 'text' is empty; left out"]

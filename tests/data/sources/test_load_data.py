@@ -51,10 +51,12 @@ def test_what_exists_as_a_path_is_the_path(registry, working_directory):
         corpus, notices = load_corpus(registry, name)
         assert corpus.label_names == ["a", "b"]
     assert not any("is a path" in notice for notice in notices)
-    says = "'newswire' is a path here; the data set is encoder-zoo:newswire"
+    says = "'newswire' is a path here; the data set is builtin:newswire"
     assert says in load_corpus(registry, "newswire")[1]
-    built_in, _ = load_corpus(registry, "encoder-zoo:newswire(train=10, test=5)")
-    assert built_in.label_names[0] == "arts"
+    for full in ("encoder-zoo:newswire", "builtin:newswire"):
+        built_in, _ = load_corpus(registry, f"{full}(train=10, test=5)")
+        assert built_in.name == "newswire(train=10, test=5)"
+    refused("no data 'builtin:newswir'", load_corpus, registry, "builtin:newswir")
     for default in (DEFAULT_PAIRS, lm.DEFAULT_DATA, tag.DEFAULT_DATA):  # whatever is here
         (working_directory / default.rpartition(":")[2]).mkdir(exist_ok=True)
         assert find_registered(registry, default)
@@ -80,7 +82,7 @@ def test_an_unknown_spec_names_the_nearest(registry, working_directory, spec, co
         (
             None,
             {"text_column": "body"},
-            "--text-column: for files and hub: data, and 'encoder-zoo:bbc",
+            "--text-column: for files and hub: data, and 'builtin:bbc",
         ),
         ("bbc-news", {"text_column": "body"}, "--text-column: for files and hub: data"),
         ("newswire", {"test_size": 0.1}, "--test-size: for files and hub: data, and 'newswire' is"),

@@ -33,7 +33,7 @@ def test_columns_of_conll_u_have_names(tmp_path):
     renamed.write_text(path.read_text())
     assert read_tagged(renamed, test=str(path))[0].train == usual.train
     renamed.write_text("1-2 can't _\n1 ca AUX\n2 n't PART\n2.1 go VERB\n")  # and of fewer columns
-    examples, _ = tag_reader().examples(renamed)
+    examples, _ = tag_reader().examples(tag_reader().tables(renamed))
     assert examples.texts == [["ca", "n't"]]
     says = "no column 'POS'.*There is: ID, FORM, LEMMA, UPOS, XPOS"
     refused(says, read_tagged, path, tags_column="POS")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import itertools
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,13 @@ from zoo.errors import ZooError
 
 TRAIN, TEST, VALIDATION = SPLITS = ("train", "test", "validation")
 IGNORED: Final = -100  # the tag of a token that is neither trained on nor scored
+# Drawn as nothing, although letters, marks or symbols for Unicode: Default_Ignorable_Code_Point as
+# far as its characters are not of format, the blank of braille, and the null note of music.
+UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8"
+    "\U0001d159\U000e0000-\U000e0fff]"
+)
+OF_PYTHON = re.compile(r"(\w+)-\d+-rows-[0-9a-f]{8}")  # names of data that Python held
 
 
 class Examples(NamedTuple):
@@ -53,9 +61,14 @@ class DataSet:
     def __post_init__(self) -> None:
         splits = {name: self.splits[name] for name in SPLITS if name in self.splits}
         if odd := sorted(self.splits.keys() - splits.keys()):
-            raise ZooError(f"{self.name}: no split is called {odd[0]!r}, but {', '.join(SPLITS)}")
+            raise ZooError(f"{self.called}: no split is called {odd[0]!r}, but {', '.join(SPLITS)}")
         parts = {name: Examples(*map(list, split)) for name, split in splits.items()}
         object.__setattr__(self, "splits", parts)
+
+    @property
+    def called(self) -> str:
+        """What messages call the data."""
+        return plain_name(self.name)
 
     @property
     def train(self) -> Examples:
@@ -120,7 +133,7 @@ class DataSet:
             notes[what] = f"{len(texts) - len(kept)} dropped from {name}"
             splits[name] = Examples(*([values[row] for row in kept if values] for values in split))
             if not kept and name == TRAIN:
-                raise ZooError(f"{self.name}: every train document is also in {self._scored}")
+                raise ZooError(f"{self.called}: every train document is also in {self._scored}")
             if not kept:
                 del splits[name]
         if notes == self.notes:
@@ -137,16 +150,16 @@ class Labelled(DataSet):
     def __post_init__(self) -> None:
         super().__post_init__()
         if len(set(self.label_names)) != len(self.label_names):
-            raise ZooError(f"{self.name}: two {self.labels} have one name: {self.label_names}")
+            raise ZooError(f"{self.called}: two {self.labels} have one name: {self.label_names}")
         if self.chance is not None and not 0 <= self.chance <= 1:
-            raise ZooError(f"{self.name}: chance is a share from 0 to 1, not {self.chance!r}")
+            raise ZooError(f"{self.called}: chance is a share from 0 to 1, not {self.chance!r}")
         for name in {TRAIN, TEST} - self.splits.keys():
-            raise ZooError(f"{self.name}: there is no {name} split")
+            raise ZooError(f"{self.called}: there is no {name} split")
         for name, split in self.splits.items():
-            self._check(f"{self.name}: {name}", *split)
+            self._check(f"{self.called}: {name}", *split)
         if len(trained := labels_in(self.train)) < 2:
             names = [self.label_names[label] for label in trained]
-            raise ZooError(f"{self.name}: train has the {self.labels} {names}; two are needed")
+            raise ZooError(f"{self.called}: train has the {self.labels} {names}; two are needed")
 
     def _check(self, what: str, texts: Any, labels: Any, groups: Any) -> None:
         """ZooError where a text, a label or a group of a split does not fit."""
@@ -239,13 +252,30 @@ def is_missing(value: object) -> bool:
     return value is None or value != value
 
 
-def is_blank(text: str) -> bool:
-    """Whether nothing of a text can be read: tokenizers leave all of it out.
+def is_unseen(character: str) -> bool:
+    """Whether nobody sees a character, which is no space: control, format, variation, filler."""
+    category = unicodedata.category(character)
+    return UNSEEN.fullmatch(character) is not None or (
+        category in ("Cc", "Cf") and not character.isspace()
+    )
 
-    It has only spaces, characters of control, format or private use, and marks without a letter.
+
+def is_blank(text: str) -> bool:
+    """Whether nothing of a text can be read, or tokenizers leave all of it out.
+
+    It has only spaces, what nobody sees, characters of private use, and marks without a letter.
     """
-    unread = ("Cc", "Cf", "Co", "Cs", "Mn")
-    return all(c.isspace() or unicodedata.category(c) in unread or c == "\ufffd" for c in text)
+    unread = ("Co", "Cs", "Mn")
+    return all(
+        c.isspace() or is_unseen(c) or unicodedata.category(c) in unread or c == "\ufffd"
+        for c in text
+    )
+
+
+def plain_name(name: str) -> str:
+    """What messages call data: ``the DataFrame`` for ``DataFrame-60-rows-c198ae15``."""
+    held = OF_PYTHON.fullmatch(name)
+    return f"the {held[1]}" if held else name
 
 
 def plain_words(text: str) -> str:

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any, cast
 
 from zoo.data.sources.corpus import Corpus
-from zoo.data.sources.row_reader import NAMES_COLUMN, LabelledTexts, RowReader
+from zoo.data.sources.row_reader import NAMES_COLUMN, LabelledTexts, RawData
 from zoo.data.sources.tables import SPLIT_NAMES, Table, numbered
 from zoo.errors import ZooError, one_line
 from zoo.files import scratch_directory
@@ -36,18 +36,16 @@ class HubError(ZooError):
         self.reason = " ".join(reason.split())
 
 
-def load(repository: str, reader: RowReader, *, name: str = "") -> tuple[Any, list[str]]:
-    """The data set ``owner/name`` or ``owner/name@revision`` of the Hub, and its notices.
+def read_tables(repository: str, label_column: str, *, name: str = "") -> RawData:
+    """The tables of the data set ``owner/name`` or ``owner/name@revision`` of the Hub.
 
     A revision that is a full commit is read from the cache without asking the Hub; of any other the
-    cache is read where the Hub cannot be reached. Raises HubError where the data cannot be
-    loaded, ZooError where they do not fit.
+    cache is read where the Hub cannot be reached. Raises HubError where the data cannot be loaded.
     """
     match = _REPOSITORY.fullmatch(repository)
     if not match:
         raise ZooError(f"'hub:{repository}' is no Hub data set; write hub:owner/name")
     name = name or f"hub:{repository}"
-    label_column = getattr(reader, "label_column", "")
     tables: dict[str, list[Table]] = {}
     try:
         folder = _downloaded(match["id"], match["revision"] or "main")
@@ -66,10 +64,8 @@ def load(repository: str, reader: RowReader, *, name: str = "") -> tuple[Any, li
         is_vague = type(error).__name__ == "DatasetGenerationError"
         reason = one_line((is_vague and error.__cause__) or error).partition(". ")[0]
         raise HubError(name, reason[:400]) from error
-    made, notices = reader.data_set(name, tables)
     source = f"https://huggingface.co/datasets/{match['id']}"
-    made.notes.update(source=source, revision=folder.name)
-    return made, notices
+    return RawData(name, tables, {"source": source, "revision": folder.name})
 
 
 def load_bbc_news() -> Corpus:
@@ -78,7 +74,8 @@ def load_bbc_news() -> Corpus:
     Source: Greene and Cunningham, "Practical Solutions to the Problem of Diagonal Dominance in
     Kernel Document Clustering", ICML 2006. The articles are the BBC's, for non-commercial research.
     """
-    corpus, _ = load(BBC_NEWS, LabelledTexts(), name="bbc-news")
+    reader = LabelledTexts()
+    corpus, _ = reader.data_set(*read_tables(BBC_NEWS, reader.label_column, name="bbc-news"))
     if corpus.notes["split"] != "as given":  # without a test split train is divided
         raise HubError(corpus.name, "its copy in the Hub's cache is not whole; delete it")
     return cast(Corpus, corpus)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from zoo.config.reading import Reading
-from zoo.data.cache import cache_directory, entry
+from zoo.data.cache import entry
 from zoo.data.sources.corpus import (
     SPLITS,
     TRAIN,
@@ -26,19 +26,21 @@ from zoo.data.sources.corpus import (
     Pairs,
     Texts,
     is_blank,
+    plain_name,
 )
-from zoo.data.sources.row_reader import LabelledTexts, RowReader
+from zoo.data.sources.row_reader import LabelledTexts, RawData, RowReader
 from zoo.data.sources.tables import data_suffix, read_text, refuse_twins
 from zoo.errors import ZooError, listed, nearest, one_line
 from zoo.registry import Choice, Registry
-from zoo.registry.component import BUILT_IN
+from zoo.registry.component import BUILT_IN, SHORT
 
 if TYPE_CHECKING:
     import pandas as pd
 
-DEFAULT, FALLBACK, DEFAULT_PAIRS = "bbc-news", "newswire", f"{BUILT_IN}:reverse"
+DEFAULT, FALLBACK, DEFAULT_PAIRS = "bbc-news", "newswire", f"{SHORT}reverse"
 HUB = "hub:"
 TENTH = 10
+ROWS = "pairs (text, label) or dicts; or give a pair of lists, ([texts], [labels])"
 LABELLED_TEXTS = LabelledTexts()
 D = TypeVar("D", bound=DataSet)
 
@@ -54,7 +56,7 @@ def load_corpus(
     from zoo.data.sources.hub import HubError
 
     try:
-        return load_data(registry, f"{BUILT_IN}:{DEFAULT}" if spec is None else spec, reader)
+        return load_data(registry, f"{SHORT}{DEFAULT}" if spec is None else spec, reader)
     except HubError as error:
         if spec is not None:
             raise
@@ -72,26 +74,32 @@ def load_data(registry: Registry, spec: str, reader: RowReader) -> tuple[Any, li
     ``hub:owner/name@revision``. reader: of a file or Hub data.
     Raises ZooError where the data cannot be loaded or do not fit.
     """
-    spec = spec.strip()
     if choice := find_registered(registry, spec):
         if flags := reader.flags(type(reader)):
             raise ZooError(f"{listed(flags)}: for files and hub: data, and '{spec}' is neither")
         return build_registered(choice, reader.kind), []
+    return reader.data_set(*read_raw(registry, spec, reader))
+
+
+def read_raw(registry: Registry, spec: str, reader: RowReader) -> RawData:
+    """The data of a spec that is no registered name; raises as ``load_data`` does."""
+    spec = spec.strip()
     path, is_of_hub = Path(spec).expanduser(), spec.startswith(HUB)
     if not is_of_hub and not (spec and path.exists()):
         raise no_such_data(registry, spec, pairs=reader.kind is Pairs)
-    source = f"'{spec}'" if is_of_hub else given_as(path)
+    name = spec if is_of_hub else path.resolve().name
+    called = f"'{spec}'" if is_of_hub else plain_name(name)
     of_files = [flag for flag in reader.flags(Reading) if flag != "--drop-bad-rows"]
-    if source and of_files:
-        raise ZooError(f"{listed(of_files)}: for files, and {source} is none")
+    if called != name and of_files:
+        raise ZooError(f"{listed(of_files)}: for files, and {called} is none")
     if is_of_hub:
         from zoo.data.sources import hub
 
-        return hub.load(spec.removeprefix(HUB), reader)
-    made, notices = reader.data_set(path.resolve().name, reader.tables(path, source))
-    if shadowed := [c for c in registry.components("data") if c.name == spec]:
-        notices.append(f"'{spec}' is a path here; the data set is {shadowed[0].full_name}")
-    return made, notices
+        return hub.read_tables(spec.removeprefix(HUB), getattr(reader, "label_column", ""))
+    known = [c.full_name for c in registry.components("data") if c.name == spec]
+    shown = [full.replace(f"{BUILT_IN}:", SHORT) for full in known[:1]]
+    notices = [f"'{spec}' is a path here; the data set is {full}" for full in shown]
+    return RawData(name, reader.tables(path), notices=notices)
 
 
 def load_texts(
@@ -121,7 +129,7 @@ def load_texts(
         validation, how = train[TENTH - 1 :: TENTH], "every tenth training text"
         train = [text for number, text in enumerate(train, start=1) if number % TENTH]
     if not validation:
-        raise ZooError(f"{corpus.name}: {len(train)} training texts; at least {TENTH} are needed")
+        raise ZooError(f"{corpus.called}: {len(train)} training texts; at least {TENTH} are needed")
     splits = {TRAIN: Examples(train), VALIDATION: Examples(validation)}
     return Texts(corpus.name, splits, notes={**corpus.notes, "held out": how}), notices
 
@@ -152,7 +160,8 @@ def find_registered(registry: Registry, spec: str | None) -> Choice | None:
         return None
     bare = spec.partition("(")[0].strip()
     known = (name for c in registry.components("data") for name in (c.name, c.full_name))
-    return registry.choose("data", spec) if bare in known else None
+    is_known = bare.startswith(SHORT) or bare in known
+    return registry.choose("data", spec) if is_known else None
 
 
 def build_registered(choice: Choice, kind: type[D]) -> D:
@@ -194,6 +203,9 @@ def stored(data: Any, options: Mapping[str, Any]) -> Any:
     if isinstance(data, list | tuple) and not data:
         raise ZooError("data is an empty list: name a data set, or leave it out for the task's own")
     if isinstance(data, list | tuple) and _rows(data, options) is None:
+        if odd := [each for each in data if not _is_data(each, options)]:
+            row = next((each for each in odd if not _is_pair(each)), odd[0])
+            raise ZooError(f"data has the row {row!r:.40}: rows must be {ROWS}")
         return [stored(each, options) for each in data]
     if isinstance(data, Mapping) and isinstance(data.get("name"), str):
         return data  # a table of a suite
@@ -206,7 +218,7 @@ def stored(data: Any, options: Mapping[str, Any]) -> Any:
     frames = {split: _frame(parts[split], options) for split in SPLITS if split in parts}
     texts = {split: _json(frame) for split, frame in frames.items()}
     kind = type(parts[TRAIN] if type(data) is dict else data).__name__
-    kind = "lists" if kind in ("tuple", "list") else kind
+    kind = "list" if kind == "tuple" else kind
     digest = hashlib.sha256("\n".join([*texts, *texts.values()]).encode()).hexdigest()[:8]
 
     def build(directory: Path) -> dict[str, str]:
@@ -217,20 +229,18 @@ def stored(data: Any, options: Mapping[str, Any]) -> Any:
     return str(entry(f"{kind}-{sum(map(len, frames.values()))}-rows-{digest}", build))
 
 
-def given_as(path: Path) -> str:
-    """What the data of a path were in Python: ``the DataFrame``; empty for other paths."""
-    match = re.fullmatch(r"(\w+)-\d+-rows-[0-9a-f]{8}", path.name)
-    return f"the {match[1]}" if match and path.parent == cache_directory() else ""
-
-
 def _rows(data: Any, options: Mapping[str, Any]) -> list[dict[str, Any]] | None:
     """The rows of a list of dicts or of pairs, or of a pair of lists; None for other lists."""
     if all(isinstance(row, Mapping) and not {"name", TRAIN} & row.keys() for row in data):
         return list(data)
-    are_tuples = isinstance(data, list) and all(isinstance(row, tuple) for row in data)
-    if are_tuples and all(len(row) == 2 and isinstance(row[0], str) for row in data):
-        data = tuple(zip(*data, strict=True))
-    elif are_tuples or len(data) != 2 or not all(map(_is_column, data)):
+    inner, two = {type(row) for row in data}, len(data) == 2
+    if are_pairs := all(map(_is_pair, data)):
+        if two and inner == {type(data)}:
+            raise ZooError(f"data are two {type(data).__name__}s of two: rows must be {ROWS}")
+        if not (two and isinstance(data, tuple)):
+            data = tuple(zip(*data, strict=True))
+    of_tuples = isinstance(data, list) and inner == {tuple}
+    if not are_pairs and (not two or of_tuples or not all(map(_is_column, data))):
         return None
     texts, labels = map(list, data)
     if len(texts) != len(labels):
@@ -239,6 +249,22 @@ def _rows(data: Any, options: Mapping[str, Any]) -> list[dict[str, Any]] | None:
     names = ("tokens_column", "tags_column") if tagged else ("text_column", "label_column")
     columns = [str(options.get(name) or name.removesuffix("_column")) for name in names]
     return [dict(zip(columns, row, strict=True)) for row in zip(texts, labels, strict=True)]
+
+
+def _is_pair(row: Any) -> bool:
+    """Whether it is a text and a label."""
+    is_two = isinstance(row, tuple | list) and len(row) == 2
+    return is_two and isinstance(row[0], str) and not isinstance(row[1], tuple | list)
+
+
+def _is_data(each: Any, options: Mapping[str, Any]) -> bool:
+    """Whether an item of a list can be a data set; a text of several words is none."""
+    if isinstance(each, str):
+        name = each.partition("(")[0].strip()
+        return not re.search(r"\s", name) or Path(each).expanduser().exists()
+    if isinstance(each, tuple | list):
+        return bool(each) and _rows(each, options) is not None
+    return not (each is None or isinstance(each, int | float | bytes))
 
 
 def _is_column(values: Any) -> bool:

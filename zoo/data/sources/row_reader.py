@@ -30,6 +30,8 @@ from zoo.data.sources.corpus import (
     check_tokens,
     is_blank,
     is_missing,
+    is_unseen,
+    plain_name,
     plain_words,
 )
 from zoo.data.sources.diagnostics.drawing import Draw
@@ -41,16 +43,25 @@ TEST_SHARE = 0.25
 EXAMPLES = 5  # rows with one problem, or labels, that a line names
 MOST_DROPPED = 0.05  # of the rows of a file, where dropping the bad ones is offered
 NAMES_COLUMN = "label_text"  # of the names of labels that are numbers
-# Fillers and variation selectors, which are letters and marks for Unicode.
-UNSEEN = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\U000e0100-\U000e01ef]"
-)
+PUNCTUATION = ".,;:!?'\"\u2018\u2019\u201c\u201d\u00ab\u00bb"  # around a label: not of c#, c++
 # Letters of other alphabets that look like these ones, as they are or as capitals.
 LOOK_ALIKE = str.maketrans(
     "\u0430\u0432\u0435\u043a\u043c\u043d\u043e\u0440\u0441\u0442\u0443\u0445\u0455\u0456\u0458"
     "\u03b1\u03b2\u03b5\u03b6\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7",
     "abekmhopctyxsijabezhikmnoptyx",
 )
+
+
+class RawData(NamedTuple):
+    """Data before their rows are checked: the tables of each split.
+
+    notes: where they came from, for the record. notices: lines for the user.
+    """
+
+    name: str
+    tables: Mapping[str, Sequence[Table]]
+    notes: Mapping[str, str] = {}
+    notices: Sequence[str] = ()
 
 
 class Row(NamedTuple):
@@ -114,23 +125,21 @@ class RowReader(Reading, Division):
         columns.pop("", None)
         return columns
 
-    def tables(self, path: Path, source: str = "") -> dict[str, list[Table]]:
-        """The rows of each split of a file or a directory.
-
-        source: what errors call data that Python held, ``the DataFrame``.
-        """
+    def tables(self, path: Path) -> dict[str, list[Table]]:
+        """The rows of each split of a file or a directory."""
         if not path.exists():
             raise ZooError(f"no file or directory '{path}'")
         formats = self.formats if self.file_format == "auto" else ()
         splits = files.split_files(path, formats, folders=self.class_folders)
         tables = {}
+        source = plain_name(path.name).removeprefix(path.name)
         for split, paths in splits.items():
             called = f"{split} of {source}" if source and len(splits) > 1 else source
             tables[split] = [self.table(file, called) for file in paths]
         return tables
 
-    def examples(self, path: Path) -> tuple[Examples, list[str]]:
-        """All examples of a file, or of all splits of a directory, and notices; undivided.
+    def examples(self, tables: Mapping[str, Sequence[Table]]) -> tuple[Examples, list[str]]:
+        """All examples of the tables of some splits, and notices; undivided.
 
         For scoring alone: any number, whatever their labels, which have their names. Raises
         ZooError, with all that is wrong.
@@ -138,55 +147,63 @@ class RowReader(Reading, Division):
         if flags := self.flags(Division):
             raise ZooError(f"{listed(flags)}: for data that are divided, and these are read whole")
         errors, notices = list[str](), list[str]()
-        tables = [table for split in self.tables(path).values() for table in split]
-        rows = self._checked(tables, errors, notices)
+        rows = self._checked([*chain.from_iterable(tables.values())], errors, notices)
         if errors:
             raise DataError(list(dict.fromkeys(errors)))
         named = all(row.name for row in rows)
         return _examples(rows, [row.name if named else row.label for row in rows]), notices
 
-    def data_set(self, name: str, tables: Mapping[str, Sequence[Table]]) -> tuple[Any, list[str]]:
-        """The data set of the tables of its splits, and notices.
+    def data_set(
+        self,
+        name: str,
+        tables: Mapping[str, Sequence[Table]],
+        about: Mapping[str, str] = {},
+        before: Sequence[str] = (),
+    ) -> tuple[Any, list[str]]:
+        """The data set of raw data, and notices.
 
         Without a test split the validation split is the test split, or train is divided, unless an
         option says where it comes from. Raises ZooError with all that is wrong.
         """
         tables, how, flags = dict(tables), "as given", self.flags(Division)
+        called = plain_name(name)
         errors, reading, notices = list[str](), list[str](), list[str]()
         if flags and TEST in tables:
-            errors.append(f"{listed(flags)}: for data without a test split, and {name} has one")
+            errors.append(f"{listed(flags)}: for data without a test split, and {called} has one")
         elif self.test and len(flags) > 1:
             errors.append(f"{listed(flags)}: a test file, or a part held out, but not both")
         elif self.test:
             file = Path(self.test).expanduser()
             splits = self.tables(file)
+            if TEST not in splits and len(splits) > 1:
+                raise ZooError(f"--test {file} has no test split; there is: {', '.join(splits)}")
             tables[TEST] = splits.get(TEST) or next(iter(splits.values()))
             how = f"test split from {file.name}"
         elif TEST not in tables and VALIDATION in tables and not flags:
             tables[TEST] = tables.pop(VALIDATION)
-            notices.append(f"{name} has no test split; its validation split is used")
+            notices.append(f"{called} has no test split; its validation split is used")
         if TRAIN not in tables:
-            raise ZooError(f"{name} has no train split; there is: {', '.join(tables)}")
+            raise ZooError(f"{called} has no train split; there is: {', '.join(tables)}")
         parts = {split: self._checked(each, errors, reading) for split, each in tables.items()}
         if self.kind in (Corpus, TaggedCorpus):  # tags may differ in case
             labels = chain.from_iterable(map(_flat, parts.values()))
-            errors += spellings(name, labels, foreign_only=self.kind is TaggedCorpus)
+            errors += spellings(called, labels, foreign_only=self.kind is TaggedCorpus)
         train = parts[TRAIN]
         if TEST not in parts and train:
             try:
                 way, test = self.held_out(train)
                 how = f"{way}, seed {self.split_seed}, {len(test)} of {len(train)} for test"
-                notices.append(f"{name} has no test split; {how}")
+                notices.append(f"{called} has no test split; {how}")
                 parts[TEST] = [train[row] for row in test]
                 rest = sorted({*range(len(train))}.difference(test))
                 parts[TRAIN] = [train[row] for row in rest]
             except ZooError as error:
-                errors.append(f"{name} has no test split and cannot be divided: {error}")
+                errors.append(f"{called} has no test split and cannot be divided: {error}")
         if errors:
             raise DataError(list(dict.fromkeys(errors)))
-        notes = {"split": how, **({"reading": "; ".join(reading)} if reading else {})}
+        notes = {"split": how, **({"reading": "; ".join(reading)} if reading else {}), **about}
         unlike = in_one_split(parts) if self.kind.labels else []
-        return self._made(name, parts, notes), [*unlike, *reading, *notices]
+        return self._made(name, parts, notes), [*unlike, *reading, *notices, *before]
 
     def _checked(self, tables: Sequence[Table], errors: list[str], notices: list[str]) -> list[Row]:
         """The rows of tables that can be used.
@@ -271,7 +288,8 @@ class RowReader(Reading, Division):
         if are_numbers and all(row.name for row in parts[TRAIN]):
             for row in every:
                 if row.name and names.setdefault(row.label, row.name) != row.name:
-                    raise ZooError(f"{name}: label {row.label} has two names in '{NAMES_COLUMN}'")
+                    what = f"{plain_name(name)}: label {row.label}"
+                    raise ZooError(f"{what} has two names in '{NAMES_COLUMN}'")
 
         def coded(label: Any) -> Any:
             return [codes[tag] for tag in label] if isinstance(label, list) else codes[label]
@@ -370,8 +388,8 @@ class UnlabelledTexts(RowReader):
     text_column: str = files.TEXT
     empty_texts: bool = False
 
-    def tables(self, path: Path, source: str = "") -> dict[str, list[Table]]:
-        return {TRAIN: [self.table(path, source)]}
+    def tables(self, path: Path) -> dict[str, list[Table]]:
+        return {TRAIN: [self.table(path, "")]}
 
     def table(self, file: Path, source: str) -> Table:
         suffix, of_tables = files.data_suffix(file), self.flags(Reading, besides=TextReading)
@@ -407,14 +425,15 @@ def joined_text(
 
 
 def label_of(what: str, value: Any) -> str:
-    """A label or a tag as text, in plain form; ZooError for none, several, or a fraction."""
-    if isinstance(value, int) or (isinstance(value, float) and value.is_integer()):
-        value = str(int(value) if isinstance(value, float) else value)
+    """A label or a tag as text, in plain form; ZooError for none, or several."""
     if is_missing(value) or (isinstance(value, str) and is_blank(value)):
         raise ZooError(f"{what} is missing")
+    if isinstance(value, int | float):
+        is_whole = isinstance(value, float) and value.is_integer()
+        value = str(int(value) if is_whole else value)
     if not isinstance(value, str):
         several = ", and not several" if isinstance(value, list | dict) else ""
-        raise ZooError(f"{what} must be text or a whole number{several}, not {value!r:.40}")
+        raise ZooError(f"{what} must be text or a number{several}, not {value!r:.40}")
     check_string(what, value)
     return plain_label(value)
 
@@ -423,21 +442,12 @@ def label_of(what: str, value: Any) -> str:
 def plain_label(label: str) -> str:
     """A label without differences that nobody sees, and as it is whatever the format of its file.
 
-    In Unicode's form NFKC, without outer spaces and without characters of control and format (zero
-    width, directions, soft hyphens, byte order marks), variation selectors and fillers. ``1.0`` is
-    ``1``, and ``True`` and ``TRUE`` are ``true``.
+    In Unicode's form NFKC, without outer spaces and without what nobody sees. ``1.0`` is ``1``, and
+    ``True`` and ``TRUE`` are ``true``.
     """
-    seen = (c for c in unicodedata.normalize("NFKC", label) if not _is_unseen(c))
+    seen = (c for c in unicodedata.normalize("NFKC", label) if not is_unseen(c))
     plain = re.sub(r"^(-?\d+)\.0+$", r"\1", "".join(seen).strip())
     return plain.lower() if plain.lower() in ("true", "false") else plain
-
-
-def _is_unseen(character: str) -> bool:
-    """Whether a character is of control, format, variation or a filler, and no space."""
-    category = unicodedata.category(character)
-    return UNSEEN.fullmatch(character) is not None or (
-        category in ("Cc", "Cf") and not character.isspace()
-    )
 
 
 def in_one_split(parts: Mapping[str, Iterable[Row]]) -> list[str]:
@@ -469,21 +479,22 @@ def _examples(rows: Sequence[Row], targets: list[Any]) -> Examples:
 def spellings(name: str, labels: Iterable[str], *, foreign_only: bool = False) -> list[str]:
     """An error for labels that look alike, with their numbers of texts or tokens.
 
-    They differ in case, in spaces, or in letters of other alphabets only; such a letter is named.
-    foreign_only: letters of other alphabets alone count.
+    They differ in case, in spaces, in outer punctuation, or in letters of other alphabets only;
+    such a letter is named. foreign_only: letters of other alphabets alone count.
     """
     counts, alike = Counter(labels), dict[str, list[str]]()
     for label, _ in counts.most_common():
         form = plain_words(label).replace(" ", "").translate(LOOK_ALIKE)
-        alike.setdefault(form, []).append(label)
+        alike.setdefault(form.strip(PUNCTUATION) or form, []).append(label)
     several = []
     for group in (group for group in alike.values() if len(group) > 1):
-        letters = set.symmetric_difference(*(set(label.casefold()) for label in group[:2]))
-        foreign = sorted(unicodedata.name(c) for c in letters if ord(c) in LOOK_ALIKE)
+        letters = [set(label.casefold()) for label in group]
+        unlike = set.union(*letters) - set.intersection(*letters)
+        foreign = sorted(unicodedata.name(c) for c in unlike if ord(c) in LOOK_ALIKE)
         words = " and ".join(f"'{label}' ({counts[label]})" for label in group)
         if foreign or not foreign_only:
             several.append(f"{words}, with {foreign[0]}" if foreign else words)
-    what = "labels that differ in case, spaces or alphabet only"
+    what = "labels that look alike"
     return [f"{name}: {what}: {'; '.join(several)}"] if several else []
 
 
