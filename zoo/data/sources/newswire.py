@@ -24,45 +24,26 @@ from zoo.errors import ZooError
 
 Words = dict[str, list[str]]
 
-LABEL_NAMES = ["arts", "government", "markets", "sport", "technology"]
-# Shares of the topics among the stories.
-SHARES = (0.17, 0.19, 0.24, 0.23, 0.17)
-# Words of a story at these quantiles, interpolated linearly: random.lognormvariate would use the
-# logarithm of the machine's own C library.
-LENGTHS = (
-    (0.0, 95), (0.05, 160), (0.25, 245), (0.5, 335), (0.75, 470), (0.95, 735), (0.99, 1150),
-    (0.999, 2500), (1.0, 4000),
-)  # fmt: skip
-
-# What makes the classes hard to separate. Tuned on TF-IDF with logistic regression (0.96 to 0.98)
-# and on a small encoder (0.90 to 0.96); with other values the published scores do not compare.
-TOPICAL_WORD = 0.6  # share of the content words of a topical sentence from its topic's list
-OWN_NAME = 0.4  # share of a story's names that are from its topic's part of the names
-TOPICAL_PARAGRAPH = (0.5, 0.9)  # share of a story's paragraphs that are about any topic
-DIGRESSION = (0.0, 0.22)  # share of these that are about another topic
-MIXED = 0.04  # share of the stories that are about two topics in equal parts
-MIXED_DIGRESSION = (0.42, 0.52)
-
 
 def load(*, seed: int = 0, train: int = 1225, test: int = 1000) -> Corpus:
     """The corpus of that seed, with so many stories; ZooError for too few."""
-    fewest = 2 * len(LABEL_NAMES)
+    writer = StoryWriter(seed)
+    fewest, bounds = 2 * len(writer.topics), list(accumulate(writer.how["shares"]))[:-1]
     if train < fewest or test < 1:
         raise ZooError(f"newswire needs train >= {fewest} and test >= 1, not {train} and {test}")
-    writer, bounds = StoryWriter(seed), list(accumulate(SHARES))[:-1]
     texts, labels = [], []
     for number in range(train + test):
         # The first stories take the topics in turns, so that every topic is in train.
-        topic = number % len(LABEL_NAMES) if number < fewest else bisect(bounds, writer.draw())
+        topic = number % len(writer.topics) if number < fewest else bisect(bounds, writer.draw())
         texts.append(writer.story(topic))
         labels.append(topic)
     notes = {"source": "built-in grammar", "split": f"as written, seed {seed}"}
-    return Corpus("newswire", divided(texts, labels, train), list(LABEL_NAMES), notes)
+    return Corpus("newswire", divided(texts, labels, train), writer.topics, notes)
 
 
 @cache
-def vocabulary() -> tuple[dict[str, Words], dict[str, list[list[str]]]]:
-    """The words of each topic, the shared ones and names; and the patterns of sentences.
+def grammar() -> dict[str, Any]:
+    """The file with the words of each topic, the shared ones and names, as ``words``.
 
     A sentence is its words; a slot is its letter, and only slots are upper case.
     """
@@ -75,11 +56,9 @@ def vocabulary() -> tuple[dict[str, Words], dict[str, list[list[str]]]]:
         words[source] = {"N": nouns, "A": adjectives, "B": verbs, "R": roles}
         words[source] |= {"M": [*map(with_s, nouns)], "H": [*map(with_s, verbs)]}
         words[source] |= {"D": [*map(past, verbs)], "G": [*map(gerund, verbs)]}
-    sentences = {
-        kind: [[word.removeprefix("*") for word in pattern.split()] for pattern in patterns]
-        for kind, patterns in file["sentences"].items()
-    }
-    return words, sentences
+    for kind, patterns in file["sentences"].items():
+        file["sentences"][kind] = [pattern.replace("*", "").split() for pattern in patterns]
+    return {**file, "words": words}
 
 
 def with_s(word: str) -> str:
@@ -125,7 +104,9 @@ class StoryWriter:
 
     def __init__(self, seed: int) -> None:
         self.draw = Draw(seed).random
-        self.words, self.sentences = vocabulary()
+        file = grammar()
+        self.words, self.sentences, self.how = file["words"], file["sentences"], file["stories"]
+        self.topics = list(file["topics"])
 
     def pick(self, choices: Sequence[str]) -> str:
         """One of the choices; the first ones are the most frequent. An underscore is a space."""
@@ -139,16 +120,18 @@ class StoryWriter:
     def length(self) -> int:
         """The number of words the next story should have."""
         x = self.draw()
-        (low, shortest), (high, longest) = next(p for p in pairwise(LENGTHS) if x < p[1][0])
+        (low, shortest), (high, longest) = next(
+            p for p in pairwise(self.how["lengths"]) if x < p[1][0]
+        )
         return int(shortest + (longest - shortest) * (x - low) / (high - low))
 
     def story(self, topic: int) -> str:
         """One story mainly about the topic, in lower case, punctuation set apart by spaces."""
         length, names = self.length(), self.story_names(topic)
-        other = (topic + 1 + int(self.draw() * (len(LABEL_NAMES) - 1))) % len(LABEL_NAMES)
-        mixed = self.draw() < MIXED
-        topical = self.between(*TOPICAL_PARAGRAPH)
-        digression = self.between(*(MIXED_DIGRESSION if mixed else DIGRESSION))
+        other = (topic + 1 + int(self.draw() * (len(self.topics) - 1))) % len(self.topics)
+        mixed = self.draw() < self.how["mixed"]
+        topical = self.between(*self.how["topical_paragraph"])
+        digression = self.between(*self.how["mixed_digression" if mixed else "digression"])
         words: list[str] = []
         while len(words) < length:
             # The first paragraph says what the story is about.
@@ -164,12 +147,12 @@ class StoryWriter:
         every = self.words["names"]
 
         def some(sort: str) -> list[str]:
-            own = every[sort][topic :: len(LABEL_NAMES)]
-            return [self.pick(own if self.draw() < OWN_NAME else every[sort]) for _ in range(3)]
+            own, share = every[sort][topic :: len(self.topics)], self.how["own_name"]
+            return [self.pick(own if self.draw() < share else every[sort]) for _ in range(3)]
 
         people = list[str]()
         for surname in some("surnames"):
-            people += [f"{self.pick(every['given'])} {surname}", f"mr {surname}", surname]
+            people += [f"{self.pick(every['forenames'])} {surname}", f"mr {surname}", surname]
         return {"P": people, "O": some("organisations"), "L": some("places"), "T": every["T"]}
 
     def sentence(self, words: list[str], about: int | None, names: Words) -> None:
@@ -183,8 +166,8 @@ class StoryWriter:
             elif word == "Q":
                 words.append(self.quantity())
             else:
-                topical = about is not None and self.draw() < TOPICAL_WORD
-                source = LABEL_NAMES[about or 0] if topical else "shared"
+                topical = about is not None and self.draw() < self.how["topical_word"]
+                source = self.topics[about or 0] if topical else "shared"
                 words += self.pick(self.words[source][word]).split()
 
     def quantity(self) -> str:
