@@ -489,7 +489,7 @@ def spellings(name: str, labels: Iterable[str], *, foreign_only: bool = False) -
     several = []
     for group in (group for group in alike.values() if len(group) > 1):
         letters = [set(label.casefold()) for label in group]
-        unlike = set.union(*letters) - set.intersection(*letters)
+        unlike = letters[0].union(*letters) - letters[0].intersection(*letters)
         foreign = sorted(unicodedata.name(c) for c in unlike if ord(c) in LOOK_ALIKE)
         words = " and ".join(f"'{label}' ({counts[label]})" for label in group)
         if foreign or not foreign_only:
