@@ -1,8 +1,10 @@
 """``import zoo`` offers functions that help, Tab and type checkers know; it stays quick."""
 
 import inspect
+import pydoc
 from pathlib import Path
 
+import jedi
 import pytest
 import torch
 from refused import refused
@@ -60,6 +62,15 @@ def test_a_function_takes_every_option_of_its_command_by_name(function, command,
     assert "Width of the model." in said
     for option in offered - OTHERWISE:
         assert option in said, option
+
+
+def test_help_begins_with_what_a_function_does_and_completion_has_its_options():
+    for function, does in ((zoo.bench, "Train and measure every"), (zoo.train, "Train one model")):
+        _, _, call, sentence, *_ = pydoc.plain(pydoc.render_doc(function)).splitlines()
+        assert call == f"{function.__name__}(attention=None, pe=None, **options)"
+        assert sentence.strip().startswith(does)
+        completions = jedi.Interpreter(f"zoo.{function.__name__}(atten", [{"zoo": zoo}]).complete()
+        assert "attention_dropout=" in {completion.name_with_symbols for completion in completions}
 
 
 def test_the_stub_for_editors_is_up_to_date():

@@ -43,7 +43,7 @@ class Option:
             return "str | Sequence[str]"
         if self.name in TUNABLE:
             return "float | Sequence[float]"
-        return " | ".join(dict.fromkeys(_type(one.annotation) for one in self.fields))
+        return " | ".join(dict.fromkeys(_type(field.annotation) for field in self.fields))
 
     def help(self, *, several: bool) -> str:
         """What it does and its defaults. several: whether one of several values is chosen."""
@@ -66,12 +66,12 @@ def request_options(registry: Registry, tasks: Mapping[str, Task]) -> Iterator[O
                 n: task.defaults[name] for n, task in tasks.items() if name in task.defaults
             }
             yield Option(name, [model.model_fields[name]], defaults=defaults)
-    found: dict[str, dict[str, FieldInfo]] = {}
+    of_tasks: dict[str, dict[str, FieldInfo]] = {}
     for label, task in tasks.items():
-        for name, one in task.options.model_fields.items():
+        for name, info in task.options.model_fields.items():
             if name not in shared:
-                found.setdefault(name, {})[label] = one
-    for name, fields in found.items():
+                of_tasks.setdefault(name, {})[label] = info
+    for name, fields in of_tasks.items():
         only = "" if len(fields) == len(tasks) else f"{', '.join(fields)} only"
         data = any(name in tasks[label].reads_rows.model_fields for label in fields)
         yield Option(name, list(fields.values()), only=only, data=data)
@@ -84,6 +84,20 @@ def as_text(value: Any) -> str:
     if isinstance(value, tuple | list):
         return ",".join(map(str, value))
     return "" if value is None else str(value)
+
+
+class OptionsSignature(inspect.Signature):
+    """A signature of a short text, so that ``help`` begins with what the function does.
+
+    All its parameters are there for completion.
+    """
+
+    def __str__(self) -> str:
+        return "(attention=None, pe=None, **options)"
+
+    def format(self, **_: Any) -> str:
+        """The same, for ``help`` from Python 3.13 on."""
+        return str(self)
 
 
 def with_options(without: Collection[str] = ()) -> Callable[[F], F]:
@@ -106,7 +120,9 @@ def with_options(without: Collection[str] = ()) -> Callable[[F], F]:
                 keywords.append(keyword.replace(default=None, annotation=annotation))
                 text = f"{option.name}: {option.help(several=option.name in TUNABLE)}"
                 lines.append(textwrap.fill(text, WIDTH, subsequent_indent="    "))
-        function.__signature__ = own.replace(parameters=[*named, *keywords, rest])  # type: ignore[attr-defined]
+        function.__signature__ = OptionsSignature(  # type: ignore[attr-defined]
+            [*named, *keywords, rest], return_annotation=own.return_annotation
+        )
         about = inspect.cleandoc(function.__doc__ or "")
         function.__doc__ = "\n".join([about, "", "Options, all by name:", "", *lines, ""])
         return function
@@ -120,7 +136,7 @@ def _type(annotation: Any) -> str:
     if origin is typing.Annotated:
         return _type(inner[0])
     if origin in (typing.Union, types.UnionType):
-        return " | ".join(dict.fromkeys(_type(one) for one in inner if one is not type(None)))
+        return " | ".join(dict.fromkeys(_type(each) for each in inner if each is not type(None)))
     if origin is typing.Literal:
         return f"Literal[{', '.join(map(repr, inner))}]"
     if origin is tuple:
