@@ -15,6 +15,7 @@ from zoo.execution import failures
 from zoo.execution.base import InspectJob, JobSetup, Limits, Result
 from zoo.execution.failures import JobError, from_exception, from_exit, oom_kills
 from zoo.execution.local import run_job
+from zoo.sweep.progress import summary
 
 ALLOCATOR = (
     "[enforce fail at alloc_cpu.cpp:119] err == 0. DefaultCPUAllocator: can't allocate memory: "
@@ -122,23 +123,33 @@ def test_a_job_that_fails_ends_with_a_result_and_an_interruption_does_not(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("metrics", "why"),
+    ("value", "plain"),
     [
-        ({"share": np.float32(0.5), "each": np.arange(2)}, ""),
-        ({"share": np.nan}, "not JSON compliant"),
-        ({"share": object()}, "a record cannot hold"),
+        (np.float32(0.5), 0.5),
+        ({np.int64(3): np.arange(2), ("a", 1): {2}}, {"3": [0, 1], "('a', 1)": [2]}),
+        ([np.nan, -np.inf, np.array([np.nan, 1.0])], [None, None, [None, 1.0]]),
+        ([None, True, "\udc80"], [None, True, "\udc80"]),
     ],
-    ids=["numpy", "nan", "object"],
+    ids=["numpy", "keys", "no numbers", "plain"],
 )
-def test_a_result_is_what_a_record_can_hold_or_the_job_has_crashed(
-    metrics, why, tmp_path, monkeypatch
+def test_whatever_a_plug_in_returns_is_recorded_in_plain_values(
+    value, plain, tmp_path, monkeypatch
 ):
-    """What a plug-in returns is checked where it runs: other jobs go on."""
     from zoo.execution import train_job
 
-    monkeypatch.setattr(train_job, "inspect", lambda *_: iter([Result(metrics=metrics)]))
+    outcome = Result(metrics={"share": value})
+    monkeypatch.setattr(train_job, "inspect", lambda *_: iter([outcome]))
     (result,) = run_job(job(), tmp_path, Limits())
-    assert result.status == ("crashed" if why else "ok")
-    assert why in result.reason
-    if not why:
-        assert result.metrics == {"share": 0.5, "each": [0, 1]}
+    assert (result.status, result.reason, result.metrics) == ("ok", "", {"share": plain})
+
+
+def test_what_has_no_plain_value_is_named_and_loses_nothing_else(tmp_path, monkeypatch):
+    from zoo.execution import train_job
+
+    outcome = Result(metrics={"accuracy": 0.5, "about": {"model": object()}})
+    monkeypatch.setattr(train_job, "inspect", lambda *_: iter([outcome]))
+    (result,) = run_job(job(), tmp_path, Limits())
+    assert result.metrics == {"accuracy": 0.5, "about": {"model": "<object>"}}
+    assert result.status == "ok"
+    assert result.reason == "model: no plain value, only its type is kept"
+    assert summary(result, ()) == f"ok; {result.reason}"

@@ -63,6 +63,14 @@ def test_records_are_read_back_as_they_were_written(tmp_path_factory, reasons, v
     assert file.read() == written
 
 
+def test_half_a_character_in_a_reason_ends_no_run(tmp_path):
+    """As of a file whose name is not UTF-8."""
+    file = RecordFile(tmp_path)
+    with file.lock():
+        file.append(record(0, reason="no file caf\udce9.txt"))
+    assert file.read()[0].reason == "no file caf?.txt"
+
+
 def test_an_unfinished_last_line_is_removed_and_reported(tmp_path):
     file = RecordFile(tmp_path)
     with file.lock():

@@ -7,12 +7,13 @@ hangs there, and a crash of native code ends everything.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
-import json
+import math
 import random
 import time
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing import connection
 from pathlib import Path
@@ -20,7 +21,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from zoo.errors import StoppedError, ZooError
+from zoo.errors import StoppedError, ZooError, listed
 from zoo.execution.base import (
     OUTPUT,
     Advanced,
@@ -121,27 +122,37 @@ def run_job(job: Job, directory: Path, limits: Limits) -> Iterator[Step | Result
 
 
 def _plain(result: Result) -> Result:
-    """The result with what a record can hold; ValueError or TypeError where that is impossible.
+    """The result with plain values alone, whatever a plug-in returned, for a record.
 
-    A plug-in's values may be NumPy's.
+    NumPy's values become Python's, keys become text, and NaN and infinities null. Of any other
+    object the type is left, and the reason says so.
     """
+    objects: dict[str, None] = {}  # names of the values that were some other object
 
-    def plain(values: Any) -> Any:
-        return json.loads(json.dumps(values, default=_listed, allow_nan=False))
+    def plain(value: Any, name: str = "") -> Any:
+        with contextlib.suppress(Exception):  # most values have none
+            value = value.tolist()
+        if isinstance(value, Mapping):
+            return {str(key): plain(each, str(key)) for key, each in value.items()}
+        if isinstance(value, list | tuple | set | frozenset):
+            return [plain(each, name) for each in value]
+        if isinstance(value, float):
+            return value if math.isfinite(value) else None
+        if value is None or isinstance(value, str | int):
+            return value
+        objects[name] = None
+        return f"<{type(value).__name__}>"
 
-    return replace(
+    changed = replace(
         result,
         metrics=plain(result.metrics),
         curve=plain(result.curve),
         samples=plain(result.samples),
         members=tuple(map(_plain, result.members)),
     )
-
-
-def _listed(value: Any) -> Any:
-    if not hasattr(value, "tolist"):
-        raise TypeError(f"a record cannot hold {value!r:.80}")
-    return value.tolist()
+    if not objects:
+        return changed
+    return replace(changed, reason=f"{listed(objects, 5)}: no plain value, only its type is kept")
 
 
 def _run_here(job: Job, limits: Limits, artifacts: Artifacts) -> Iterator[Event]:

@@ -138,9 +138,10 @@ def _fit(job: TrainJob, setup: TaskSetup, estimator: Estimator, deterministic: b
         model = estimator.fit()
         seconds = time.perf_counter() - start
         evaluation = estimator.score(model)
+    params = getattr(model, "parameters", None)  # of a module it is a method
     return Result(
         metrics={
-            "params": getattr(model, "parameters", None),
+            "params": params if isinstance(params, int | np.integer) else None,
             "train_seconds": seconds,
             **({"deterministic": True} if deterministic else {}),
             **_metrics(setup, evaluation),

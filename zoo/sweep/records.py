@@ -154,7 +154,7 @@ class RecordFile:
         Raises WriteError, and leaves the file as it was, where the disk is full.
         """
         line = json.dumps(record.model_dump(), ensure_ascii=False, allow_nan=False)
-        left = memoryview(line.encode() + b"\n")
+        left = memoryview(line.encode(errors="replace") + b"\n")  # half a character may be in it
         # Unbuffered, so that closing after a failed write does not write again.
         with writing(self.path), self.path.open("ab", buffering=0) as file:
             size = file.tell()
