@@ -46,6 +46,7 @@ def predict(saved: SavedModel, texts: tuple[str, ...], read: Read, as_json: bool
     if isinstance(wanted[0], list) and not isinstance(model, TextTagger):
         raise ZooError("--input: CoNLL columns are for a model of tags")
     with warnings.catch_warnings(record=True) as caught:
+        warnings.filterwarnings("always", "no tokens in text")  # whatever PYTHONWARNINGS says
         answers = model.predict(wanted)
     notes([str(warning.message) for warning in caught])
     if as_json:

@@ -170,10 +170,15 @@ class TextClassifier(TextReader):
         return list(self.card.class_shares)
 
     def logits(self, texts: Sequence[str]) -> Tensor:
-        """Logits (texts, classes) of all texts in one batch, without dropout."""
-        ids = [encoding.ids[: self.max_length] for encoding in self.encode(texts)]
+        """Logits (texts, classes) of all texts in one batch, without dropout.
+
+        Of a text without tokens they are the logarithms of the shares that ``predict`` gives it.
+        """
+        ids = [encoding.ids[: self.max_length] for encoding in self.encode_any(texts, 1)]
         with evaluating(self):
             logits: Tensor = self(*padded(ids, self.device)).float()
+            for row in (row for row, read in enumerate(ids) if len(read) < 2):
+                logits[row] = torch.tensor(self.class_shares).log()
         return logits
 
 
