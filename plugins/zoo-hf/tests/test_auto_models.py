@@ -233,6 +233,21 @@ def test_token_types_are_ignored_where_all_are_zero_and_else_refused(classifier:
         model(ids, token_type_ids=torch.tensor([[0, 0, 1, 1]]))
 
 
+def test_positions_may_be_those_that_the_text_has_and_attentions_are_refused_in_a_line(
+    classifier: Path,
+):
+    model = AutoModelForSequenceClassification.from_pretrained(classifier).eval()
+    ids, mask = torch.tensor([[0, 2, 9, 5], [2, 9, 5, 31]]), torch.tensor([[0, 1, 1, 1], [1] * 4])
+    own = torch.tensor([[7, 0, 1, 2], [0, 1, 2, 3]])  # of padding any
+    same = model(ids, mask, position_ids=own).logits
+    assert torch.equal(same, model(ids, mask).logits)
+    for other in (torch.arange(4)[None], own + 1, own[:, :3]):
+        with pytest.raises(zoo.ZooError, match="leave position_ids out"):
+            model(ids, mask, position_ids=other)
+    with pytest.raises(zoo.ZooError, match="no output_attentions: fused kernels"):
+        model(ids, mask, output_attentions=True)
+
+
 def test_tokens_are_added_and_saved(classifier: Path, masked: Path, tmp_path: Path):
     for load, directory in (
         (AutoModelForSequenceClassification, classifier),

@@ -135,15 +135,23 @@ class ZooPreTrainedModel(PreTrainedModel):  # type: ignore[misc]
         *,
         inputs_embeds: Tensor | None = None,
         token_type_ids: Tensor | None = None,
+        position_ids: Tensor | None = None,
         output_hidden_states: bool | None = None,
+        output_attentions: bool | None = None,
     ) -> ModelOutput:
         """Token ids (B, L), or their embeddings (B, L, D), to ``logits``, or vectors (B, L, D).
 
         labels: a class for each text (B), or for each token (B, L), -100 where there is none; for
         ``loss``. output_hidden_states: also ``hidden_states``: embeddings, each block's output, of
-        the last block the encoder's. Raises ZooError for more tokens than the model can read, and
-        for token_type_ids that are not all zero.
+        the last block the encoder's. Raises ZooError for more tokens than the model can read, for
+        token_type_ids that are not all zero, for position_ids that do not count the real tokens of
+        each text from 0, and for output_attentions.
         """
+        if self.config.output_attentions if output_attentions is None else output_attentions:
+            raise ZooError(
+                "no output_attentions: fused kernels compute no weights; 'zoo attend' shows those "
+                "of the other attentions"
+            )
         if token_type_ids is not None and (is_tracing(token_type_ids) or token_type_ids.any()):
             raise ZooError(
                 "this model reads single texts and no pairs: leave token_type_ids out, or all zero"
@@ -156,6 +164,8 @@ class ZooPreTrainedModel(PreTrainedModel):  # type: ignore[misc]
             raise ZooError("AutoModel has no loss: leave labels out")
         call: Any = self.model if has_head else self.model.get_submodule("encoder")
         tokens, auxiliary = self.tokens(x, attention_mask), AuxiliaryLosses(self.model)
+        if position_ids is not None:
+            refuse_other_positions(position_ids, tokens)
         nothing: AbstractContextManager[list[AuxiliaryLoss]] = nullcontext([])
         with self.hidden_states(output_hidden_states) as states:
             # The last layer computes all positions then, and not only those of the pool.
@@ -283,6 +293,17 @@ def text_model(directory: str | Path) -> TextModel:
     changes = {"task": kind.task, "task_options": options, "labels": labels, "key": ""}
     made.card = card.model_copy(update=changes)
     return made.eval()
+
+
+def refuse_other_positions(position_ids: Tensor, tokens: Tokens) -> None:
+    """ZooError where real tokens are to stand anywhere but at the positions that they have."""
+    shape, mask = position_ids.shape, tokens.attention_mask
+    same = not is_tracing(position_ids) and shape[-1] == tokens.positions.shape[-1]
+    if same:
+        other = position_ids != tokens.positions
+        same = not (other if mask is None else other & mask).any()
+    if not same:
+        raise ZooError("positions count each text's real tokens from 0: leave position_ids out")
 
 
 def refuse_other_head(card: Card, saved: nn.Module, wanted: str) -> None:

@@ -76,7 +76,7 @@ def offer(attention: str) -> str:
     """
     offered = _offer(components().choose("attention", attention))
     if offered.reason:
-        can = ", ".join(one.implementation for one in offer_all() if one.implementation)
+        can = ", ".join(other.implementation for other in offer_all() if other.implementation)
         raise ZooError(
             f"attention '{attention}' cannot be used in Transformers: {offered.reason}; these can: "
             f"{can}. zoo_hf.offer_all() says why not of each other one"
@@ -129,10 +129,10 @@ def _why_not(choice: Choice) -> str:
     """Why an attention is not offered; empty where it is."""
     if not choice.can("padding"):
         return "it does not declare 'padding'"
-    if found := [reason for capability, reason in REFUSED.items() if choice.can(capability)]:
-        return found[0]
-    if found := [word for word in TAKEN if word in str(choice)]:
-        return f"Transformers has another meaning for '{found[0]}' in a name"
+    if reasons := [reason for capability, reason in REFUSED.items() if choice.can(capability)]:
+        return reasons[0]
+    if words := [word for word in TAKEN if word in str(choice)]:
+        return f"Transformers has another meaning for '{words[0]}' in a name"
     try:
         attention = build_attention(choice, 2, 16)
         if not isinstance(attention, ProjectedAttention):
@@ -170,7 +170,7 @@ def _is_its_mixing(attention: ProjectedAttention, *, rotate: bool) -> list[bool]
     q, k, v = attention.project(x, x)
     q, k = position.rotate(q, tokens.positions), position.rotate(k, tokens.positions)
     heads = mixed(attention, q, k, v, mask)
-    found = attention.out(heads.transpose(1, 2).flatten(2))[mask]
+    ours = attention.out(heads.transpose(1, 2).flatten(2))[mask]
     layer = LayerContext(tokens, position, count=2)
     outs = [attention(x, replace(layer, index=index))[mask] for index in range(2)]
-    return [torch.allclose(found, out, atol=1e-5) for out in outs]
+    return [torch.allclose(ours, out, atol=1e-5) for out in outs]
