@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,16 @@ def test_its_owner_is_the_file_and_its_version_the_hash_of_its_contents(corpus_f
     assert (loaded.files, loaded.warnings) == ((str(corpus_file),), [])
     row = loaded.plugins[-1]
     assert (row.name, row.distribution, row.version) == ("my-corpus", "my-corpus.py", digest[:12])
+
+
+def test_a_thread_waits_until_another_has_run_the_file(tmp_path):
+    """And gets all of it, however slow it is."""
+    file = tmp_path / "slow.py"
+    file.write_text(f"import time\n\ntime.sleep(0.3)\n{CORPUS}")
+    with ThreadPoolExecutor() as threads:
+        first, second = threads.map(load, [file, file])
+    for loaded in (first, second):
+        assert loaded.registry.get("baseline", "one-label").resolve().__name__ == "Majority"
 
 
 def test_every_command_takes_it(corpus_file):

@@ -32,7 +32,7 @@ from zoo.registry.kinds import COMMAND
 
 DEFAULT_PLUGINS = ("zoo.components", "zoo.data", "zoo.tasks", "zoo.execution", "zoo.cli")
 GROUP = "zoo"
-_STDOUT = threading.RLock()  # sys.stdout is of all threads
+_LOADING = threading.RLock()  # sys.stdout and sys.modules are of all threads
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,8 @@ def _load_file(registry: Registry, path: Path) -> PluginRow:
     """Load a single file. Raises ZooError where any of it cannot be used."""
     try:
         digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
-        module = _import_file(path, digest)
+        with _LOADING:
+            module = _import_file(path, digest)
         register = read_plugin(module, Owner(path.name, digest, module))
         if commands := [c.name for c in register.components if c.kind == COMMAND]:
             # The file is read when the command is running already.
@@ -192,7 +193,7 @@ def _import_file(path: Path, digest: str) -> str:
     """Import a single file under a module name that no other content has, and return the name.
 
     The module is in ``sys.modules``, and the same content is imported once, so that its classes can
-    be pickled. Raises PluginError.
+    be pickled. A thread that wants it waits until it has run. Raises PluginError.
     """
     name = re.sub(r"\W", "_", f"zoo_plugin_{path.stem}_{digest}")
     spec = importlib.util.spec_from_file_location(name, path)
@@ -221,7 +222,7 @@ def _plugin_errors() -> Iterator[None]:
     It may even call sys.exit, and stdout may be somebody's JSON. KeyboardInterrupt passes.
     """
     try:
-        with _STDOUT, contextlib.redirect_stdout(io.StringIO()):
+        with _LOADING, contextlib.redirect_stdout(io.StringIO()):
             yield
     except (KeyboardInterrupt, PluginError):
         raise
