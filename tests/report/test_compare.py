@@ -116,6 +116,14 @@ def test_with_one_seed_equal_results_are_a_tie_and_others_are_not_compared():
     assert failure_reason(comparison) is None, "another seed may differ as much"
 
 
+def test_a_change_over_some_of_the_seeds_says_over_how_many():
+    """It is not the difference of the two means that stand beside it."""
+    before, after = seeds(SIN, [50, 60, 40]), [train_record(SIN, 1, range(58))]
+    text = comparison_text(compare(before, after), "a", "b")
+    assert "+0.2 points, 1 common seed" in text
+    assert "common seed" not in comparison_text(compare(before, before), "a", "b")
+
+
 def test_a_difference_too_small_to_print_is_a_tie():
     """One function computed in two ways: rounding, in the same direction with every seed."""
     before = lm(SIN, [2.10, 2.12, 2.11, 2.13])

@@ -14,7 +14,7 @@ import zoo
 from zoo.data.cache import cache_directory
 from zoo.execution.base import CostJob, CostMember, Job, TrainJob
 from zoo.sweep.keys import HARMLESS, OF_COSTS
-from zoo.sweep.plan import Row
+from zoo.sweep.plan import PlanRow
 from zoo.sweep.records import Kind
 from zoo.sweep.run import PreparedRun
 
@@ -77,7 +77,7 @@ JOBS: dict[str, tuple[Kind, Mapping[str, Any]]] = {
 }
 
 
-def job_of(run: PreparedRun, kind: str, row: Row) -> Job:
+def job_of(run: PreparedRun, kind: str, row: PlanRow) -> Job:
     if kind == "cost":
         members = (CostMember(row.model),)
         return CostJob(run.setup, "group", "key", members=members, blocks=1)
@@ -108,7 +108,7 @@ def runs(tmp_path_factory) -> tuple[Path, Mapping[str, PreparedRun]]:
     return root, found
 
 
-def row_of(run: PreparedRun, name: str) -> Row:
+def row_of(run: PreparedRun, name: str) -> PlanRow:
     return run.plan.rows[-1 if name == "baseline" else 0]
 
 

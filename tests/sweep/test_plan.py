@@ -13,6 +13,7 @@ OPTIONS = {
     "norm": "layer,rms",
     "baseline": "none",
 }
+LENGTHS = ("--max-length", "8,16", "--phases", "cost")
 
 
 def plan_of(registry: Registry, **options: str) -> Plan:
@@ -134,13 +135,14 @@ def test_what_a_task_needs_of_components_is_checked_before_anything_runs(registr
         ({}, "27 trainings, 10 cost measurements in 2 groups"),
         ({"phases": "train"}, "27 trainings"),
         ({"phases": "cost"}, "10 cost measurements in 2 groups"),
+        ({"phases": "cost", "max_length": "8,16"}, "9 cost measurements at each of 2 lengths"),
         ({"attention": "fused", "pe": "sin", "seeds": 1, "phases": "train"}, "1 training"),
         (
             {"pe": "sin", "lr": "0.1,0.2,0.3"},
             "18 trainings (9 to choose settings), 3 cost measurements in 1",
         ),
     ],
-    ids=["both", "scores", "costs", "one", "tuned"],
+    ids=["both", "scores", "costs", "lengths", "one", "tuned"],
 )
 def test_a_plan_counts_its_work(options, said, registry):
     """Nine rows are two groups, each with the reference."""
@@ -160,3 +162,8 @@ def test_the_plan_marks_every_impossible_cell_and_runs_nothing(tmp_path, said):
     baseline = next(line for line in printed.splitlines() if line.startswith("tfidf-logreg "))
     assert baseline.index("run") == head.index("plan")
     assert not out.exists()
+    of_costs = said("bench", "--phases", "cost", "--plan").out
+    assert "tfidf-logreg" in of_costs
+    assert "1 to run, 2 skipped" in of_costs
+    assert "tfidf-logreg" not in said("bench", *LENGTHS, "--plan").out
+    said("bench", *LENGTHS, "--baseline", "majority", "--plan", status=2)

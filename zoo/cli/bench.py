@@ -191,22 +191,25 @@ def _print_plans(requests: Sequence[Request], zoo: Zoo, *, as_json: bool) -> Non
 
     plans = [(request, make_plan(request, zoo.registry)) for request in requests]
     if as_json:
-        print_json([{"data": r.data, "task": r.task, "rows": _plan_rows(p)} for r, p in plans])
+        print_json([{"data": r.data, "task": r.task, "rows": _plan_rows(r, p)} for r, p in plans])
         return
     for request, plan in plans:
-        rows = _plan_rows(plan)
+        rows = _plan_rows(request, plan)
         if len(requests) > 1:
             click.echo(f"{request.data} (--task {request.task})\n")
         click.echo(tabulate(rows, headers="keys", disable_numparse=True))
-        skipped = sum(row["plan"].startswith("skipped") for row in rows)
-        click.echo(f"\n{len(rows) - skipped} to run, {skipped} skipped\n{counts(request, plan)}")
+        runs = sum(row["plan"].startswith("run") for row in rows)
+        click.echo(f"\n{runs} to run, {len(rows) - runs} skipped\n{counts(request, plan)}")
 
 
-def _plan_rows(plan: Plan) -> list[dict[str, str]]:
+def _plan_rows(request: Request, plan: Plan) -> list[dict[str, str]]:
     """Every row with its parts, or the baseline, and whether it runs, or why not."""
     rows = []
     for row in plan.rows:
+        reason = row.skip_reason
+        if not row.trainable and "train" not in request.phases:
+            reason = "its fit takes no steps, so it has no cost"
         state = f"run if {row.condition}" if row.condition else "run"
         parts = row.cell_names or {**dict.fromkeys(AXES, ""), AXES[0]: row.name}
-        rows.append({**parts, "plan": f"skipped: {row.skip_reason}" if row.skip_reason else state})
+        rows.append({**parts, "plan": f"skipped: {reason}" if reason else state})
     return rows

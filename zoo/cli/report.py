@@ -74,8 +74,8 @@ def compare(before: Path, after: Path, metric: str, fail_on: str | None, as_json
     from zoo.report.run_report import RunReport
     from zoo.sweep.records import read_run
 
-    one, other = (RunReport(read_run(side), metric=metric) for side in (before, after))
-    comparison = comparing.compare(one, other)
+    runs = [RunReport(read_run(side), metric=metric) for side in (before, after)]
+    comparison = comparing.compare(*runs)
     write = comparing.comparison_data if as_json else comparing.comparison_text
     written = write(comparison, str(before), str(after))
     print_json(written) if as_json else click.echo(written)
@@ -110,19 +110,23 @@ def stale(directories: tuple[Path, ...], plugins: tuple[str, ...], as_json: bool
     for plugin in single.values():
         if not plugin.is_file():
             raise ZooError(f"--plugin {plugin}: no such file")
-    listed: list[dict[str, Any]] = []
+    listed, empty = list[dict[str, Any]](), list[str]()
     for directory in directories:
         if not directory.is_dir():
             raise ZooError(f"{directory}: no such directory")
         files = [file for name in (FILE, SCALE_FILE) for file in sorted(directory.rglob(name))]
         if not files:
-            raise ZooError(f"{directory}: no {FILE} and no {SCALE_FILE} in it")
+            empty.append(f"{directory}: no {FILE} and no {SCALE_FILE} in it")
         for file in files:
             rows = stale_rows(RecordFile(file.parent, file.name).read(), single)
             listed += [
                 {"file": str(file), "row": row, "records": dict(kinds), "changes": changes}
                 for (row, changes), kinds in sorted(rows.items(), key=lambda item: item[0][::-1])
             ]
+    if len(empty) == len(directories):
+        raise ZooError("; ".join(empty))
+    for note in empty:
+        click.echo(f"note: {note}", err=True)
     if as_json:
         print_json(listed)
         return 1 if listed else 0

@@ -68,14 +68,16 @@ class Change:
 class ComparedRow:
     """One row of both runs.
 
-    label: its short name. before, after: its scores. changes: by quantity. verdict: a word; why:
-    what it is based on, or why there is none.
+    label: its short name. before, after: its scores. common: the number of seeds of both, which
+    alone a change is of; None where each has the same seeds. changes: by quantity. verdict: a word;
+    why: what it is based on, or why there is none.
     """
 
     name: str
     label: str
     before: str
     after: str
+    common: int | None
     changes: dict[str, Change]
     verdict: str
     why: str
@@ -127,7 +129,9 @@ def compare(before: RunReport, after: RunReport) -> Comparison:
     for old, new in pairs:
         name, of_row = new.name, changes[new.name]
         texts = after.short_name(new), before.score_text(name), after.score_text(name)
-        compared.append(ComparedRow(name, *texts, of_row, *_verdict(old, new, of_row)))
+        seeds = old.values.keys(), new.values.keys()
+        common = None if seeds[0] == seeds[1] else len(seeds[0] & seeds[1])
+        compared.append(ComparedRow(name, *texts, common, of_row, *_verdict(old, new, of_row)))
     return Comparison(
         metric=after.metric,
         rows=compared,
@@ -316,7 +320,8 @@ def _texts(row: ComparedRow, metric: MetricDescription) -> dict[str, str]:
     if score.value is not None:
         half = None if score.high is None else score.high - score.value
         tie = " (tie)" if score.verdict == 0 else ""
-        difference = metric.format_difference(score.value, half) + tie
+        of = "" if row.common is None else f", {counted(row.common, 'common seed')}"
+        difference = metric.format_difference(score.value, half) + of + tie
     costs = {head: row.changes.get(quantity, Change()) for quantity, head in HEADS.items()}
     return {
         "row": row.label,

@@ -16,7 +16,7 @@ from zoo.registry import Choice
 from zoo.registry.cell import model_name
 from zoo.registry.loading import Zoo
 from zoo.sweep.keys import digest
-from zoo.sweep.plan import Row, cost_groups
+from zoo.sweep.plan import PlanRow, cost_groups
 from zoo.sweep.prepare import open_executor
 from zoo.sweep.progress import Progress
 from zoo.sweep.records import REUSABLE, Record
@@ -67,14 +67,16 @@ def measure_rows(
     run.run_phase("cost", jobs, prepared.cost_limits, ended)
 
 
-def _failed_everywhere(run: Run, row: Row) -> bool:
+def _failed_everywhere(run: Run, row: PlanRow) -> bool:
     """Whether the row was trained in this run, and every training of it failed."""
     own = [r for r in run.records if r.name == row.name and r.kind in ("tune", "train")]
     # Where all trials of settings fail, nothing is trained with them.
     return bool(own) and not any(r.status == "ok" for r in own if r.kind == own[-1].kind)
 
 
-def _cost_jobs(run: Run, rows: Sequence[Row], trainings: Mapping[str, Training]) -> list[CostJob]:
+def _cost_jobs(
+    run: Run, rows: Sequence[PlanRow], trainings: Mapping[str, Training]
+) -> list[CostJob]:
     """Groups of a few rows, each measured in turns with the reference."""
 
     prepared = run.prepared
@@ -125,7 +127,7 @@ def _measure_at(run: Run, length: int, stopped: dict[str, str]) -> None:
     prepared, first, name = run.prepared, len(run.records), f"length {length}"
     training, blocks = prepared.request.training, prepared.request.blocks or HALF
     sizes = prepared.request.sizes.model_copy(update={"max_length": length})
-    to_do: list[tuple[Row, str]] = []
+    to_do: list[tuple[PlanRow, str]] = []
     for row in prepared.plan.rows:
         assert row.cell is not None
         reason = row.cell.refusal(sizes, prepared.plan.needs) or stopped.get(row.name, "")

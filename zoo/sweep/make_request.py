@@ -25,26 +25,25 @@ from zoo.tasks.base import Task, find_task, task_for
 
 
 def make_requests(
-    given: Mapping[str, Any], registry: Registry, suite: Mapping[str, Any] = {}
+    options: Mapping[str, Any], registry: Registry, suite: Mapping[str, Any] = {}
 ) -> list[Request]:
     """One request for each data set asked for.
 
-    given: flat options. Their ``data`` may be a comma list, a list, or tables as in a suite.
-    suite: options that those given replace. Its ``data`` may be a list of tables, each with the
+    options: flat. Their ``data`` may be a comma list, a list, or tables as in a suite.
+    suite: options that these replace. Its ``data`` may be a list of tables, each with the
     ``name`` of a data set and options for it alone. A data set that is given by its name alone has
     the options of the suite's table. Without a task, each data set is for the task that reads it.
     Raises ZooError as ``make_request`` does.
     """
-    given = {name: value for name, value in given.items() if value is not None}
+    options = {name: value for name, value in options.items() if value is not None}
     known = _tables(suite.get("data"))
-    wanted = [_matched(table, known) for table in _tables(given.pop("data", None))]
+    wanted = [_matched(table, known) for table in _tables(options.pop("data", None))]
     requests = []
     for own in itertools.chain(*wanted) if wanted else known or [{}]:
-        options = {**suite, **own}
-        options |= given
-        options["data"] = options.pop("name", None)
-        options["task"] = options.get("task") or task_for(registry, options["data"])
-        requests.append(make_request(options, registry))
+        combined = {**suite, **own, **options}
+        combined["data"] = combined.pop("name", None)
+        combined["task"] = combined.get("task") or task_for(registry, combined["data"])
+        requests.append(make_request(combined, registry))
     for number, request in enumerate(requests):
         if request in requests[:number]:
             raise ZooError(f"--data names {request.data} twice")
@@ -58,10 +57,10 @@ def _tables(data: Any) -> list[dict[str, Any]]:
     if isinstance(data, str):
         data = [data] if Path(data).expanduser().exists() else split_list(data, "--data ")
     tables = []
-    for one in data if isinstance(data, list | tuple) else [data]:
-        table = dict(one) if isinstance(one, Mapping) else {"name": str(one)}
+    for each in data if isinstance(data, list | tuple) else [data]:
+        table = dict(each) if isinstance(each, Mapping) else {"name": str(each)}
         if not isinstance(table.get("name"), str):
-            raise ZooError(f"data {one!r}: expected a name, or a table with a name")
+            raise ZooError(f"data {each!r}: expected a name, or a table with a name")
         tables.append(table)
     return tables
 
@@ -81,8 +80,8 @@ def make_request(options: Mapping[str, Any], registry: Registry) -> Request:
     does not exist, that belongs to another task or has no effect in this one, or a value out of
     bounds.
     """
-    given = {name: value for name, value in options.items() if value is not None}
-    task_name = str(given.pop("task", Request.model_fields["task"].default))
+    asked = {name: value for name, value in options.items() if value is not None}
+    task_name = str(asked.pop("task", Request.model_fields["task"].default))
     task = find_task(registry, task_name)
     fields = flat_fields()
     parts: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
@@ -90,9 +89,9 @@ def make_request(options: Mapping[str, Any], registry: Registry) -> Request:
     tuned: dict[str, tuple[float, ...]] = {}
     request: dict[str, Any] = {"task": task_name}
     wrong: list[str] = []
-    for name, value in {**task.defaults, **given}.items():
+    for name, value in {**task.defaults, **asked}.items():
         try:
-            if name in given and name in task.unused:
+            if name in asked and name in task.unused:
                 why = task.unused[name]
                 wrong.append(f"{flag(name)} has no effect with --task {task_name}: {why}")
             elif name in task.options.model_fields:
@@ -135,10 +134,14 @@ def make_request(options: Mapping[str, Any], registry: Registry) -> Request:
             f"--max-length {as_text(made.lengths)}: several lengths are for costs alone, "
             "'zoo bench --phases cost'"
         )
-    if made.lengths and made.data is not None:
-        raise ZooError("--data has no effect with several --max-length: the texts are made up")
     if made.lengths:
+        for name in ("data", "baseline"):
+            if asked.get(name, "none") != "none":
+                raise ZooError(
+                    f"{flag(name)} has no effect with several --max-length: the texts are made up"
+                )
         refuse_several_values(made, "--max-length with several lengths")
+        made = made.model_copy(update={"baseline": "none", "jobs": None})
     return made
 
 
@@ -236,11 +239,11 @@ def values_in(command: str, option: str) -> Iterator[str]:
 
 def _settings(request: Request, task: Task) -> dict[str, Any]:
     """Every option that decides the result and differs from its default."""
-    given: dict[str, Any] = {"data": request.data}
+    settings: dict[str, Any] = {"data": request.data}
     values: list[tuple[dict[str, Any], type[BaseModel]]] = [(request.task_options, task.options)]
     values += [(getattr(request, part).model_dump(), model) for part, model in PARTS.items()]
     for own, model in values:
         for name, field in model.model_fields.items():
             if own[name] != task.defaults.get(name, field.default):
-                given[name] = own[name]
-    return {**given, "threads": request.threads or None, "plugin": request.plugins}
+                settings[name] = own[name]
+    return {**settings, "threads": request.threads or None, "plugin": request.plugins}

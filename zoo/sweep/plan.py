@@ -28,7 +28,7 @@ Layers = tuple[Choice, ...]  # those of one axis, which take turns
 
 
 @dataclass(frozen=True)
-class Row:
+class PlanRow:
     """One row of the table to be: a cell or a baseline.
 
     skip_reason: why it cannot run; empty where it can. trainable: it is trained in
@@ -97,7 +97,7 @@ class Plan:
 
     task: Task
     scoring: tuple[Choice, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[PlanRow, ...]
     reference: str
     needs: Mapping[str, frozenset[str]]
 
@@ -107,12 +107,12 @@ class Plan:
         return replace(self, rows=tuple(replace(row, condition="") for row in there))
 
     @property
-    def runnable(self) -> list[Row]:
+    def runnable(self) -> list[PlanRow]:
         """The rows that can run."""
         return [row for row in self.rows if not row.skip_reason]
 
     @property
-    def trainable(self) -> list[Row]:
+    def trainable(self) -> list[PlanRow]:
         """Those of them that are trained in steps."""
         return [row for row in self.runnable if row.trainable]
 
@@ -136,7 +136,7 @@ def make_plan(request: Request, registry: Registry) -> Plan:
         if too_long := cell.too_long(request.sizes.layers):
             raise ZooError(f"--{too_long} (--set layers)")
         reason = cell.refusal(request.sizes, needs) or ""
-        rows.append(Row(cell, skip_reason=reason, bidirectional=cell.bidirectional(needs)))
+        rows.append(PlanRow(cell, skip_reason=reason, bidirectional=cell.bidirectional(needs)))
     able = [row for row in rows if not row.skip_reason]
     if not able:
         raise ZooError(f"nothing can run: {'; '.join(sorted({row.skip_reason for row in rows}))}")
@@ -145,12 +145,12 @@ def make_plan(request: Request, registry: Registry) -> Plan:
         named = {row.name: row.cell_names for row in able}
         reference = find_cell(named, request.reference, "--reference")
     if request.baseline.strip() not in ("", "none"):
-        given = _baselines(request, registry, task)
-        names = {str(choice) for choice in given}
-        for choice, condition in task.baseline_rows(given):
+        baselines = _baselines(request, registry, task)
+        names = {str(choice) for choice in baselines}
+        for choice, condition in task.baseline_rows(baselines):
             if not condition or str(choice) not in names:
                 trainable = not task.is_estimator(choice)
-                rows.append(Row(baseline=choice, trainable=trainable, condition=condition))
+                rows.append(PlanRow(baseline=choice, trainable=trainable, condition=condition))
     scoring = registry.choose("task", request.task), *task.metric_choices(registry)
     described = [choice.build().description for choice in task.metric_choices(registry)]
     ranked_by(described, request.metric)  # a wrong name is an error of the plan
@@ -183,7 +183,7 @@ def _baselines(request: Request, registry: Registry, task: Task) -> list[Choice]
     )
 
 
-def tuning_trainings(request: Request, plan: Plan) -> list[tuple[Row, int, Training]]:
+def tuning_trainings(request: Request, plan: Plan) -> list[tuple[PlanRow, int, Training]]:
     """Every trainable row with every combination of settings and the first seed.
 
     They are scored on a part of the training split. Empty where there is nothing to choose.
@@ -197,7 +197,7 @@ def tuning_trainings(request: Request, plan: Plan) -> list[tuple[Row, int, Train
 
 def seed_trainings(
     request: Request, plan: Plan, chosen: Mapping[str, Training]
-) -> list[tuple[Row, int, Training]]:
+) -> list[tuple[PlanRow, int, Training]]:
     """Every row for which settings were chosen, by its name, with every seed."""
     # Seeds outermost: an interrupted run then has whole rounds of cells to compare.
     return [
@@ -207,7 +207,7 @@ def seed_trainings(
     ]
 
 
-def all_trainings(request: Request, plan: Plan) -> list[tuple[Row, int, Training]]:
+def all_trainings(request: Request, plan: Plan) -> list[tuple[PlanRow, int, Training]]:
     """What is trained at most; as long as no settings are chosen, with those of the request."""
     if "train" not in request.phases:
         return []
@@ -239,7 +239,7 @@ def chosen_settings(
     return chosen
 
 
-def cost_groups(rows: Sequence[Row], reference: str) -> list[list[Row]]:
+def cost_groups(rows: Sequence[PlanRow], reference: str) -> list[list[PlanRow]]:
     """The rows besides the reference that are measured together with it; none without rows."""
     if not rows:
         return []
@@ -254,7 +254,10 @@ def counts(request: Request, plan: Plan) -> str:
         tuning = len(tuning_trainings(request, plan))
         of_tuning = f" ({tuning} to choose settings)" if tuning else ""
         parts.append(counted(trainings, "training") + of_tuning)
-    if "cost" in request.phases:
+    if request.lengths:
+        measured, lengths = len(plan.trainable), len(request.lengths)
+        parts.append(f"{counted(measured, 'cost measurement')} at each of {lengths} lengths")
+    elif "cost" in request.phases:
         groups = cost_groups(plan.trainable, plan.reference)
         measured = sum(len(group) + 1 for group in groups)  # with the reference
         in_groups = counted(len(groups), "group")

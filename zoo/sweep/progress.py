@@ -73,25 +73,25 @@ class Shown(Progress):
         if isinstance(event, Notice):
             self.notice(event.text)
             return
-        said = event.job.name
+        text = name = event.job.name
         if isinstance(event, Advanced):
             step = event.step
             # Less than 1 until it has ended, and no less than before: it may begin a further part.
             share = min(step.done / step.total, MOST_SHARE)
-            self.shares[said] = max(share, self.shares.get(said, 0.0))
+            self.shares[name] = max(share, self.shares.get(name, 0.0))
             loss = "" if step.loss is None else f" loss {step.loss:.3f}"
-            said = f"{said} {step.done:g}/{step.total}{loss}"
+            text = f"{name} {step.done:g}/{step.total}{loss}"
         elif isinstance(event, Ended):
-            self.shares[said] = 1.0
+            self.shares[name] = 1.0
             self.ended += 1
-            said = f"{said}: {summary(event.result, metrics)}"
+            text = f"{name}: {summary(event.result, metrics)}"
             if self.make is None or self.stream.isatty():  # in a notebook the bar says it
                 node = f" @{event.node}" if event.node else ""
                 done = f"{self.name} {self.ended}/{self.total}"
-                self.notice(f"{done} {said} [{event.result.seconds:.1f} s]{node}")
+                self.notice(f"{done} {text} [{event.result.seconds:.1f} s]{node}")
         if self.bar is not None:
             self.bar.n = sum(self.shares.values())
-            self.bar.set_postfix_str(said)
+            self.bar.set_postfix_str(text)
 
     def close(self) -> None:
         if self.bar is not None:
@@ -133,6 +133,7 @@ def summary(result: Result, metrics: Sequence[MetricDescription]) -> str:
     bad = [member for member in result.members if member.status != "ok"]
     if bad:
         return f"{len(bad)} of {len(result.members)} failed: {bad[0].status}: {bad[0].reason}"
+    score = "ok"
     if metrics and metrics[0].name in result.metrics:
-        return f"{metrics[0].label} {metrics[0].format(result.metrics[metrics[0].name])}"
-    return "ok"
+        score = f"{metrics[0].label} {metrics[0].format(result.metrics[metrics[0].name])}"
+    return f"{score}; {result.reason}" if result.reason else score

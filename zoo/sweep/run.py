@@ -22,7 +22,7 @@ from zoo.registry.loading import Zoo
 from zoo.sweep.keys import code_of, digest, result_key
 from zoo.sweep.make_request import repeat_command
 from zoo.sweep.plan import (
-    Row,
+    PlanRow,
     all_trainings,
     chosen_settings,
     make_plan,
@@ -60,8 +60,6 @@ class PreparedRun:
 
     def __init__(self, request: Request, zoo: Zoo, executor: Executor, progress: Progress) -> None:
         at_lengths = bool(request.lengths)
-        if at_lengths:  # on made-up texts, which no baseline reads
-            request = request.model_copy(update={"baseline": "none", "jobs": None})
         self.request, self.zoo, self.executor, self.progress = request, zoo, executor, progress
         self.plan = plan = make_plan(request, zoo.registry)
         alone = self._limits()  # before the data: it may refuse what was asked for
@@ -123,7 +121,7 @@ class PreparedRun:
         limits = self.cost_limits if kind in ("cost", "scale") else self.limits
         return {**self.environment, "threads": limits.threads}
 
-    def key(self, kind: Kind, row: Row, training: Training, *more: Any) -> str:
+    def key(self, kind: Kind, row: PlanRow, training: Training, *more: Any) -> str:
         """The key of a record. more: what else it depends on, such as the seed.
 
         Options at their defaults are left out, so that a new option changes no key. Where a default
@@ -131,14 +129,14 @@ class PreparedRun:
         """
         defaults = self.plan.task.options().model_dump(mode="json")
         options = self.config["task_options"].items()
-        given = {name: value for name, value in options if value != defaults.get(name)}
+        changed = {name: value for name, value in options if value != defaults.get(name)}
         model = {"cell": row.cell_names, "baseline": row.baseline_name}
-        config = {**self.config_of(training), "task_options": given}
+        config = {**self.config_of(training), "task_options": changed}
         return result_key(
             kind, model, config, self.code(kind, row), self.environment_of(kind), *more
         )
 
-    def code(self, kind: Kind, row: Row) -> dict[str, str]:
+    def code(self, kind: Kind, row: PlanRow) -> dict[str, str]:
         """The code that a record of this kind depends on; of a cost also that of the reference."""
         rows = [each for each in self.plan.rows if each.name == self.plan.reference]
         rows = [row, *rows] if kind == "cost" else [row]
@@ -203,12 +201,12 @@ class Run:
                 self.record("train", row, key, prepared.request.training, result)
 
     def _train(
-        self, kind: Literal["tune", "train"], trainings: Iterable[tuple[Row, int, Training]]
+        self, kind: Literal["tune", "train"], trainings: Iterable[tuple[PlanRow, int, Training]]
     ) -> None:
         """Carry out the trainings that are not known."""
         prepared = self.prepared
         asked_for = "train" in prepared.request.phases
-        rows: dict[str, Row] = {}  # by the key of the job
+        rows: dict[str, PlanRow] = {}  # by the key of the job
         jobs: list[TrainJob] = []
         for row, seed, training in trainings:
             key = prepared.key("train", row, training, seed)
@@ -236,7 +234,7 @@ class Run:
     def record(
         self,
         kind: Kind,
-        row: Row,
+        row: PlanRow,
         key: str,
         training: Training,
         result: Result,
