@@ -8,6 +8,8 @@ from pathlib import Path
 
 from bench.docs.choosing import by_task, on_text
 from bench.publish.others import INVENTORY
+from bench.publish.page import NOT_CURRENT
+from zoo.errors import counted
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "results"
@@ -47,15 +49,36 @@ MAKERS: dict[str, Callable[[], str]] = {
 }
 
 
-def filled(text: str) -> str:
-    """A page with all of its blocks made again."""
-    return BLOCK.sub(lambda m: f"{m[1]}{MAKERS[m[2]]()}\n{m[3]}", text)
+def outdated(text: str, folder: Path) -> str:
+    """A sentence on the pages that a block links to which are not current; empty where all are.
+
+    folder: what the links are relative to.
+    """
+    pages = set(re.findall(r"\]\(([^)#]*README\.md)\)", text))
+    old = [page for page in pages if f"\n{NOT_CURRENT}" in (folder / page).read_text("utf-8")]
+    if not old:
+        return ""
+    of = counted(len(pages), "page")
+    return (
+        f"\n\n{NOT_CURRENT} {len(old)} of {of} linked here. Code has changed since they were "
+        "measured, and today's numbers may differ; each says of which rows."
+    )
+
+
+def filled(text: str, folder: Path) -> str:
+    """A page in a folder with all of its blocks made again."""
+
+    def block(match: re.Match[str]) -> str:
+        made = MAKERS[match[2]]()
+        return f"{match[1]}{made}{outdated(made, folder)}\n{match[3]}"
+
+    return BLOCK.sub(block, text)
 
 
 def main() -> None:
     for name in FILES:
         file = ROOT / name
-        file.write_text(filled(file.read_text("utf-8")), "utf-8")
+        file.write_text(filled(file.read_text("utf-8"), file.parent), "utf-8")
 
 
 if __name__ == "__main__":

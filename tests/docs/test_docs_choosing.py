@@ -15,7 +15,7 @@ def test_every_published_run_is_on_the_page():
 
 
 def test_the_page_in_the_repository_is_what_the_records_say():
-    assert filled(PAGE) == PAGE
+    assert filled(PAGE, SOURCES) == PAGE
 
 
 def test_no_figure_is_typed_by_hand():

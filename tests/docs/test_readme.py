@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from packaging.specifiers import SpecifierSet
 
-from bench.readme import BLOCK, filled
+from bench.readme import BLOCK, filled, outdated
 from zoo.registry import KINDS
 
 ROOT = Path(__file__).parents[2]
@@ -52,7 +52,16 @@ def test_it_says_how_pip_and_uv_get_the_small_build_of_the_pinned_torch():
 
 def test_its_answers_are_those_of_the_published_pages():
     assert len(BLOCK.findall(README)) == 2
-    assert filled(README) == README
+    assert filled(README, ROOT) == README
+
+
+def test_pages_that_are_not_current_are_counted_under_what_quotes_them(tmp_path):
+    for name, line in (("a", "Not current: code has changed since"), ("b", "Current: no code")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "README.md").write_text(f"# {name}\n\n{line}.\n")
+    quoted = "[Table](a/README.md), [Table](b/README.md), [again](a/README.md#plots)"
+    assert "Not current: 1 of 2 pages linked here." in outdated(quoted, tmp_path)
+    assert outdated("[Table](b/README.md), [text](a/other.md)", tmp_path) == ""
 
 
 @pytest.mark.slow
