@@ -274,11 +274,11 @@ def build_requests(
     options: flat, None where one is not given. ignored: options that a suite may
     hold and that this command has no use for. Raises ZooError.
     """
-    given = {n: value for n, value in options.items() if value is not None}
-    suite = load_suite(given.pop("suite")) if "suite" in given else {}
+    chosen = {n: value for n, value in options.items() if value is not None}
+    suite = load_suite(chosen.pop("suite")) if "suite" in chosen else {}
     suite = {name: value for name, value in suite.items() if name not in ignored}
-    given["plugins"] = (*suite.get("plugins", ()), *given.get("plugins", ()))
-    return make_requests(given, registry, suite)
+    chosen["plugins"] = (*suite.get("plugins", ()), *chosen.get("plugins", ()))
+    return make_requests(chosen, registry, suite)
 
 
 def _files(plugins: Files | None) -> tuple[str, ...]:

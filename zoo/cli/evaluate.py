@@ -52,8 +52,8 @@ def evaluate(saved: SavedModel, data: str, split: str, as_json: bool, **reading:
     from zoo.inference.evaluate import evaluate as score
 
     model = saved.open("evaluate")
-    given = {name: value for name, value in reading.items() if value is not None}
-    scores, metrics, notices = score(model, saved.registry, data, split, given)
+    options = {name: value for name, value in reading.items() if value is not None}
+    scores, metrics, notices = score(model, saved.registry, data, split, options)
     for notice in notices:
         click.echo(notice, err=True)
     if as_json:

@@ -104,19 +104,19 @@ def source_options(what: str, *, may_be_empty: bool = False) -> Callable[[Any], 
             values = {n: rest.pop(n) for n in (*Reading.model_fields, "text_column")}
             reading = {n: value for n, value in values.items() if value is not None}
 
-            def read(given: Sequence[str]) -> list[Any]:
+            def read(texts: Sequence[str]) -> list[Any]:
                 from zoo.config.request import validated
                 from zoo.data.sources.row_reader import UnlabelledTexts
                 from zoo.data.sources.tables import PIPE
 
                 reader = validated(UnlabelledTexts, {**reading, "empty_texts": may_be_empty})
-                if given and (source is not None or reading):
+                if texts and (source is not None or reading):
                     raise ZooError(
                         f"{what}s on the command line and --input, or how it is read: use one of "
                         "the two"
                     )
-                if given:
-                    return list(given)
+                if texts:
+                    return list(texts)
                 if source is None and sys.stdin.isatty():
                     raise ZooError(f"no {what}: give one, or --input FILE, or a pipe")
                 tables = reader.tables(Path(source or PIPE).expanduser())

@@ -69,11 +69,11 @@ class SetOption(click.Option):
         )
         self.settings = settings
 
-    def _read(self, ctx: click.Context, _: click.Parameter, given: Sequence[str]) -> None:
+    def _read(self, ctx: click.Context, _: click.Parameter, texts: Sequence[str]) -> None:
         """Put every value into the command's parameters; UsageError for what is no setting."""
         flags = {param.name: param.opts[0] for param in ctx.command.get_params(ctx)}
         values: dict[str, str] = {}
-        for pair in (pair for text in given for pair in re.split(r",(?=\s*[\w-]+\s*=)", text)):
+        for pair in (pair for text in texts for pair in re.split(r",(?=\s*[\w-]+\s*=)", text)):
             name, equals, value = (part.strip() for part in pair.partition("="))
             name = name.replace("-", "_")
             if not (equals and name):

@@ -70,7 +70,7 @@ def measure(job: CostJob, directory: Path, limits: Limits) -> Iterator[Step | Re
     results = _results(group, environment)
     for place, each in enumerate(group):
         if each.crowded and len(group) > 2:
-            pair = [_Measured(one.member, clock, memory=one.memory) for one in (group[0], each)]
+            pair = [_Measured(m.member, clock, memory=m.memory) for m in (group[0], each)]
             yield from _speeds(job, pair, limits, log)
             results[place] = _results(pair, environment)[1]
     yield Result(members=tuple(results), environment=environment)

@@ -50,21 +50,21 @@ class ModelScores:
 
 
 def evaluate(
-    model: Any, registry: Registry, data: str, split: str, given: Mapping[str, Any]
+    model: Any, registry: Registry, data: str, split: str, reading: Mapping[str, Any]
 ) -> tuple[ModelScores, list[Metric], list[str]]:
     """Score a model on a split of labelled texts: test, train, validation or all.
 
-    all: of a file, its rows undivided. given: options of how the data are read. Returns the
+    all: of a file, its rows undivided. reading: options of how the data are read. Returns the
     metrics, and notices of the data, too. Raises ZooError for what the model's task cannot read or
     score.
     """
     card, task = model.card, model.card.find_task(registry)
     if not isinstance(task, EncoderTask):
         raise ZooError(f"zoo evaluate cannot read labelled texts for --task {card.task}")
-    if other := [flag(name) for name in given if name not in task.options.model_fields]:
+    if other := [flag(name) for name in reading if name not in task.options.model_fields]:
         raise ZooError(f"{listed(other)} is no option of {task.model_name}, which this model is")
     refuse_data(registry, task, card.task, data)
-    options = validated(task.options, given)
+    options = validated(task.options, reading)
     reader = task.reader(options)
     raw = None if find_registered(registry, data) else read_raw(registry, data, reader)
     if raw and (split == "all" or TRAIN not in raw.tables):

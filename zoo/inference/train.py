@@ -182,23 +182,23 @@ class RunRow:
         """The single-file plug-ins that it was trained with."""
         return list(values_in(self.record.command, "--plugin"))
 
-    def request(self, given: Mapping[str, Any], registry: Registry) -> Request:
+    def request(self, changes: Mapping[str, Any], registry: Registry) -> Request:
         """The request that trains it again: the record's settings, and the paths of its command.
 
-        given: where the data are, and how to execute it. Raises ZooError for another option, and
+        changes: where the data are, and how to execute it. Raises ZooError for another option, and
         where the task or a component is not here.
         """
         record, task = self.record, find_task(registry, self.record.task)
-        given = {n: value for n, value in given.items() if value is not None}
+        changes = {n: value for n, value in changes.items() if value is not None}
         paths = ("data", "test")
-        if wrong := given.keys() - {*paths, *Execution.model_fields, "threads", "timeout"}:
+        if wrong := changes.keys() - {*paths, *Execution.model_fields, "threads", "timeout"}:
             raise ZooError(
                 f"{listed(map(flag, sorted(wrong)))}: --from trains with the settings that the row "
                 f"had; '{record.command}' takes others"
             )
         for name in paths:  # the command alone has them
             for path in values_in(record.command, f"--{name}"):
-                given.setdefault(name, path)
+                changes.setdefault(name, path)
         # An option that was null in an earlier version and cannot be now has its default.
         recorded = {
             part: {
@@ -212,12 +212,12 @@ class RunRow:
             )
         }
         recorded["training"].pop("validation", None)  # all the data are trained on
-        recorded["execution"] |= {n: v for n, v in given.items() if n in Execution.model_fields}
-        if "test" in given:
-            recorded["task_options"]["test"] = given["test"]
+        recorded["execution"] |= {n: v for n, v in changes.items() if n in Execution.model_fields}
+        if "test" in changes:
+            recorded["task_options"]["test"] = changes["test"]
         options = validated(task.options, recorded["task_options"]).model_dump(mode="json")
         run: dict[str, Any] = {
-            name: given[name] for name in ("data", "threads", "timeout") if name in given
+            name: changes[name] for name in ("data", "threads", "timeout") if name in changes
         }
         asked: dict[str, Any] = {**record.cell, **recorded, **run, "task": record.task}
         asked |= {"task_options": options, "plugins": tuple(self.plugins)}

@@ -80,8 +80,8 @@ def code_of(
     paths = (*ROOTS[kind], PRETRAINING) if pretrained else ROOTS[kind]
     roots = [f"zoo.{path.removesuffix('.py').replace('/', '.')}" for path in paths]
     roots += [*modules, *(choice.component.module for choice in choices)]
-    found = zoo_modules(roots, tuple(HARMLESS))
-    code = {path: short_hash(path) for path in sorted(found)}
+    paths_used = zoo_modules(roots, tuple(HARMLESS))
+    code = {path: short_hash(path) for path in sorted(paths_used)}
     for (distribution, _), names in plugin_modules(choices).items():
         for name in names:
             key = distribution if distribution.endswith(".py") else name
@@ -96,8 +96,8 @@ def short_hash(module: str, files: Mapping[str, Path] = {}) -> str:
     """
     if module in files:
         return hash_of(files[module])[:8]
-    found = module_hash(BUILT_IN if module.endswith(".py") else "", module)
-    return "" if found == UNKNOWN else found[:8]
+    code = module_hash(BUILT_IN if module.endswith(".py") else "", module)
+    return "" if code == UNKNOWN else code[:8]
 
 
 def changes(record: Record, files: Mapping[str, Path] = {}) -> list[str]:
@@ -107,17 +107,17 @@ def changes(record: Record, files: Mapping[str, Path] = {}) -> list[str]:
     """
     if not record.code:
         return ["made before the hashes of code were kept"]
-    found = []
+    differences = []
     for name in VERSIONS:
         there, here = record.environment.get(name), _version_here(name)
         if there != here:
-            found.append(f"{name} {there}, here {here}")
+            differences.append(f"{name} {there}, here {here}")
     for module, code in record.code.items():
         if (here := short_hash(module, files)) != code:
             gone = "removed" if module.endswith(".py") else "not installed here"
             gone = "not given here (--plugin)" if module in record.plugins else gone
-            found.append(f"{module} {'changed' if here else gone}")
-    return found
+            differences.append(f"{module} {'changed' if here else gone}")
+    return differences
 
 
 def stale_rows(
@@ -132,11 +132,11 @@ def stale_rows(
         config = record.config
         settings = digest(config["training"]) if record.kind == "tune" else config.get("value")
         last[record.kind, record.name, record.seed, settings] = record
-    found: dict[tuple[str, tuple[str, ...]], Counter[str]] = defaultdict(Counter)
+    stale: dict[tuple[str, tuple[str, ...]], Counter[str]] = defaultdict(Counter)
     for record in last.values():
         if changed := changes(record, files):
-            found[record.name, tuple(changed)][record.kind] += 1
-    return found
+            stale[record.name, tuple(changed)][record.kind] += 1
+    return stale
 
 
 def digest(value: Any) -> str:

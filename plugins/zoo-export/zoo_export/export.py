@@ -110,12 +110,12 @@ def _refusal(card: Any, registry: Registry, form: Format) -> str:
     Each is tried alone, in a small model of plain parts.
     """
     cell = card.find_cell(registry)
-    found = []
+    reasons = []
     for axis in AXES:
         for choice in cell.axes[axis]:
             if str(choice) != PLAIN[axis] and (reason := _why_not(card, registry, choice, form)):
-                found.append(f"{axis} '{choice}' of {choice.component.owner}: {reason}")
-    return "; ".join(found)
+                reasons.append(f"{axis} '{choice}' of {choice.component.owner}: {reason}")
+    return "; ".join(reasons)
 
 
 def _why_not(card: Any, registry: Registry, choice: Choice, form: Format) -> str:

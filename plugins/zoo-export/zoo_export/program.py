@@ -123,15 +123,15 @@ def compare(
     run, batches = form.open(file), _lengths(max_length)
     largest, predictions, other = 0.0, 0, 0
     for seed, lengths in enumerate(batches, start=1):
-        for own, found in _logits(model, run, lengths, vocab_size, seed):
-            difference = (found - own).abs()
+        for own, exported in _logits(model, run, lengths, vocab_size, seed):
+            difference = (exported - own).abs()
             if exactly and not bool((difference <= ABSOLUTE + RELATIVE * own.abs()).all()):
                 raise ValueError(
                     f"its logits differ by {difference.max():.2g} from the model's, for texts of "
                     f"{', '.join(map(str, lengths))} tokens"
                 )
             largest = max(largest, float(difference.max()))
-            differs = found.argmax(dim=-1) != own.argmax(dim=-1)
+            differs = exported.argmax(dim=-1) != own.argmax(dim=-1)
             predictions, other = predictions + differs.numel(), other + int(differs.sum())
     version = importlib.import_module(form.runtime).__version__
     runtime = f"{form.runtime} {version}"
@@ -182,8 +182,8 @@ def _logits(
     for before in (0 * room, room, room // 2):
         places = (torch.arange(length) - before) % length
         real = mask.gather(1, places)
-        found = run(ids.gather(1, places), real)
-        yield own, found if found.dim() == 2 else found[real.bool()]
+        exported = run(ids.gather(1, places), real)
+        yield own, exported if exported.dim() == 2 else exported[real.bool()]
 
 
 def _write_torch(program: ExportedProgram, file: Path) -> None:
@@ -215,8 +215,8 @@ def _open_onnx(file: Path) -> Run:
     session = onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"])
 
     def run(ids: Tensor, mask: Tensor) -> Tensor:
-        given = dict(zip(INPUTS, (ids.numpy(), mask.numpy()), strict=True))
-        return torch.from_numpy(session.run([OUTPUT], given)[0])
+        inputs = dict(zip(INPUTS, (ids.numpy(), mask.numpy()), strict=True))
+        return torch.from_numpy(session.run([OUTPUT], inputs)[0])
 
     return run
 
