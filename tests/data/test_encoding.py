@@ -54,9 +54,9 @@ def test_ids_offsets_and_labels_of_both_splits(tiny):
 
 def test_the_tokenizer_learns_from_train_alone(tiny):
     other = with_test(tiny, texts=["zebra zebra", "zoo zoo"])
-    one, two = encode_labelled(tiny, 60, 8), encode_labelled(other, 60, 8)
-    assert one.tokenizer_path.read_text() == two.tokenizer_path.read_text()
-    assert one.directory != two.directory
+    mine, two = encode_labelled(tiny, 60, 8), encode_labelled(other, 60, 8)
+    assert mine.tokenizer_path.read_text() == two.tokenizer_path.read_text()
+    assert mine.directory != two.directory
 
 
 def test_each_size_and_each_corpus_has_its_own_entry(tiny):
@@ -97,9 +97,9 @@ ARRAYS = TokenArrays.of([[1, 2], [3], [4, 5, 6]], labels=[0, 1, 0], tags=[7, 8, 
 def test_arrays_are_saved_taken_and_joined_with_their_columns(tmp_path):
     ARRAYS.save(tmp_path, "train")
     ARRAYS.save(tmp_path, "train_target")
-    found = TokenArrays.load(tmp_path, "train")
-    assert found.columns.keys() == {"labels", "tags"}
-    both = joined([found.take(np.array([2, 0])), found.take(np.array([1]))])
+    arrays = TokenArrays.load(tmp_path, "train")
+    assert arrays.columns.keys() == {"labels", "tags"}
+    both = joined([arrays.take(np.array([2, 0])), arrays.take(np.array([1]))])
     assert [part.tolist() for part in both.parts()] == [[4, 5, 6], [1, 2], [3]]
     assert both.columns["labels"].tolist() == [0, 0, 1]
     tags = both.parts(both.columns["tags"])

@@ -81,12 +81,12 @@ def test_less_text_than_a_block_is_refused():
 
 def test_the_tokenizer_learns_from_the_training_part_alone():
     train = ["the owl saw the fox " * 20]
-    one, other = (
+    mine, other = (
         encode_stream(book(train, [validation]), 300, 8)
         for validation in ("a dog " * 50, "zzz " * 50)
     )
-    assert one.tokenizer_path.read_bytes() == other.tokenizer_path.read_bytes()
-    assert one.directory != other.directory
+    assert mine.tokenizer_path.read_bytes() == other.tokenizer_path.read_bytes()
+    assert mine.directory != other.directory
 
 
 @quick

@@ -84,13 +84,13 @@ def test_in_training_80_percent_are_masks_10_another_piece_and_10_as_they_are():
 
 def rows_of(split: MaskedSplit, seed: int, epoch: int) -> dict[int, tuple[list[int], list[int]]]:
     """Row to the ids that a model sees, and those that it should give, 0 elsewhere."""
-    found = {}
+    targets_of = {}
     for batch in split.shuffled(16, seed, epoch):
         wanted = torch.zeros_like(batch.ids).flatten()
         wanted[batch.places] = batch.targets
         both = zip(batch.ids.tolist(), wanted.view_as(batch.ids).tolist(), strict=True)
-        found |= dict(zip(batch.rows.tolist(), both, strict=True))
-    return found
+        targets_of |= dict(zip(batch.rows.tolist(), both, strict=True))
+    return targets_of
 
 
 def test_masks_are_new_in_every_epoch_and_follow_from_the_seed():
@@ -107,9 +107,9 @@ def test_masks_are_new_in_every_epoch_and_follow_from_the_seed():
 
 
 def test_what_is_scored_has_the_same_masks_for_every_model_and_all_are_masks():
-    one, other = split_of(), split_of()
-    list(one.shuffled(16, seed=3, epoch=4))  # training on it changes nothing
-    for mine, theirs in zip(one.ordered(32), other.ordered(32), strict=True):
+    split, other = split_of(), split_of()
+    list(split.shuffled(16, seed=3, epoch=4))  # training on it changes nothing
+    for mine, theirs in zip(split.ordered(32), other.ordered(32), strict=True):
         assert torch.equal(mine.ids, theirs.ids)
         assert torch.equal(mine.places, theirs.places)
         assert (mine.ids.flatten()[mine.places] == MASK_ID).all()
@@ -173,7 +173,7 @@ def test_scores_are_of_the_masked_tokens_and_the_bytes_that_they_stand_for(encod
     setup = setup_of(encoded)
     model = TASK.build(setup, Cell.parse(registry, DEFAULT_CELL), seed=0).eval()
     _, scored = TASK.splits(setup, CPU)
-    found = TASK.evaluate(setup, model, scored, RUNTIME)
+    evaluation = TASK.evaluate(setup, model, scored, RUNTIME)
     tokenizer = encoded.tokenizer()
     nats, size, right, tokens = 0.0, 0, 0, 0
     with torch.no_grad():
@@ -188,9 +188,11 @@ def test_scores_are_of_the_masked_tokens_and_the_bytes_that_they_stand_for(encod
                 size += len(tokenizer.id_to_token(target).removeprefix("##").encode())
                 right += int(shares[place].argmax()) == target
                 tokens += 1
-    assert (found.outputs["tokens"], found.outputs["bytes"]) == (tokens, size)
-    assert found.outputs["right_tokens"] == right
-    values = {m.description.name: m.compute(found.outputs) for m in TASK.metrics_from(registry, [])}
+    assert (evaluation.outputs["tokens"], evaluation.outputs["bytes"]) == (tokens, size)
+    assert evaluation.outputs["right_tokens"] == right
+    values = {
+        m.description.name: m.compute(evaluation.outputs) for m in TASK.metrics_from(registry, [])
+    }
     assert values["bits_per_byte"] == pytest.approx(nats / math.log(2) / size, rel=1e-4)
     assert values["token_accuracy"] == right / tokens
     assert list(values) == ["bits_per_byte", "token_accuracy"]
@@ -199,15 +201,15 @@ def test_scores_are_of_the_masked_tokens_and_the_bytes_that_they_stand_for(encod
 def test_windows_lose_no_piece_and_are_about_equal():
     texts = ["the owl saw a fox " * 30, "the owl", "", "a fox saw the owl " * 7]
     tokenizer = train_word_pieces([text for text in texts if text], 40)
-    found = windows(tokenizer, texts, 12)
+    arrays = windows(tokenizer, texts, 12)
     cls = tokenizer.token_to_id(CLS)
     for number, text in enumerate(texts):
-        rows = np.flatnonzero(found.columns["texts"] == number)
-        parts = [found.ids[found.offsets[r] : found.offsets[r + 1]].tolist() for r in rows]
+        rows = np.flatnonzero(arrays.columns["texts"] == number)
+        parts = [arrays.ids[arrays.offsets[r] : arrays.offsets[r + 1]].tolist() for r in rows]
         assert all(part[0] == cls and 2 <= len(part) <= 12 for part in parts)
         assert [i for part in parts for i in part[1:]] == tokenizer.encode(text).ids[1:]
         assert not parts or max(map(len, parts)) - min(map(len, parts)) <= 1
-    assert found.columns["texts"].tolist() == sorted(found.columns["texts"].tolist())
+    assert arrays.columns["texts"].tolist() == sorted(arrays.columns["texts"].tolist())
 
 
 def test_pieces_stand_for_the_bytes_of_their_letters():
@@ -271,10 +273,10 @@ def test_the_ngram_of_neighbours_is_that_of_its_formula_and_sums_to_one(texts, t
     place = data.draw(st.integers(1, len(text) - 1))
     model = NeighbourNGram(vocab_size=7)
     model.fit([np.array(each) for each in texts])
-    (found,) = np.exp(model.log_probabilities(np.array(text), np.array([place])))
-    assert found.sum() == pytest.approx(1)
+    (probabilities,) = np.exp(model.log_probabilities(np.array(text), np.array([place])))
+    assert probabilities.sum() == pytest.approx(1)
     right = text[place + 1] if place + 1 < len(text) else 0
-    assert found.tolist() == pytest.approx(between(texts, text[place - 1], right, 7))
+    assert probabilities.tolist() == pytest.approx(between(texts, text[place - 1], right, 7))
 
 
 def test_cells_and_the_ngram_are_scored_on_the_same_masks_in_one_table(book, tmp_path):

@@ -89,16 +89,16 @@ def test_bits_per_byte_are_the_nats_of_all_tokens_over_the_bytes_they_stand_for(
     setup = TaskSetup(
         LanguageModelling(), PlainTextOptions(), Sizes(max_length=4), Training(), 5, [], data
     )
-    found = task.evaluate(setup, Fixed(table), blocks, RUNTIME)
-    metrics = values(found, registry, task.metrics)
+    evaluation = task.evaluate(setup, Fixed(table), blocks, RUNTIME)
+    metrics = values(evaluation, registry, task.metrics)
     shares = torch.softmax(table.double(), dim=1).tolist()
     nats = [-math.log(shares[a][b]) for a, b in itertools.pairwise(stream)]
     size = sum(sizes[token] for token in stream[1:])
-    assert found.details["bytes"] == size == 17
-    assert found.details["tokens"] == found.details["examples"] == 11
+    assert evaluation.details["bytes"] == size == 17
+    assert evaluation.details["tokens"] == evaluation.details["examples"] == 11
     assert metrics["nats_per_token"] == pytest.approx(sum(nats) / 11, rel=1e-5)
     assert metrics["bits_per_byte"] == pytest.approx(sum(nats) / math.log(2) / size, rel=1e-5)
-    assert found.details["perplexity"] == pytest.approx(math.exp(sum(nats) / 11), rel=1e-5)
+    assert evaluation.details["perplexity"] == pytest.approx(math.exp(sum(nats) / 11), rel=1e-5)
 
 
 def witten_bell(train: list[int], text: list[int], vocabulary: int, order: int) -> list[float]:
@@ -129,8 +129,8 @@ IDS = st.lists(st.integers(0, 4), min_size=3, max_size=30)
 def test_the_ngram_is_that_of_witten_and_bell(train, text, order):
     model = NGram(vocab_size=5, order=order)
     model.fit(np.array(train))
-    found = model.nats(np.array(text)).tolist()
-    assert found == pytest.approx(witten_bell(train, text, 5, order))
+    nats = model.nats(np.array(text)).tolist()
+    assert nats == pytest.approx(witten_bell(train, text, 5, order))
 
 
 @pytest.mark.parametrize("order", [0, 64])
@@ -160,8 +160,8 @@ def test_exact_match_counts_targets_generated_word_for_word(registry, setup):
     trainer = Trainer(model, train, loss, setup.training, RUNTIME, 0)
     while not trainer.finished:
         trainer.run_epoch()
-    found = TASK.evaluate(setup, model, test, RUNTIME)
-    metrics = values(found, registry, TASK.metrics)
+    evaluation = TASK.evaluate(setup, model, test, RUNTIME)
+    metrics = values(evaluation, registry, TASK.metrics)
     tokenizer = Tokenizer.from_file(str(encoded.tokenizer_path))
     rows = PairSplit(encoded, ["test"], torch.device("cpu"))
     right = []
@@ -172,22 +172,24 @@ def test_exact_match_counts_targets_generated_word_for_word(registry, setup):
         ids = generated.ids
         right.append(tokenizer.decode([i for i in ids if i > 2]).strip() == target)
     assert metrics["exact_match"] == pytest.approx(np.mean(right))
-    assert found.details["errors"] == [[row] for row, r in enumerate(right) if not r]
+    assert evaluation.details["errors"] == [[row] for row, r in enumerate(right) if not r]
     assert 0 < sum(right) < 40
-    assert found.details["examples"] == 40
+    assert evaluation.details["examples"] == 40
 
 
 def test_token_accuracy_counts_the_end_and_no_padding(registry, setup):
     model = TASK.build(setup, Cell.parse(registry, DEFAULT_CELL), seed=0)
     _, test = TASK.splits(setup, RUNTIME.device)
-    found = TASK.evaluate(setup, model, test, RUNTIME)
+    evaluation = TASK.evaluate(setup, model, test, RUNTIME)
     rows, right, items = PairSplit(setup.data, ["test"], torch.device("cpu")), 0, 0
     with torch.inference_mode():
         for row in range(len(rows)):
             batch = rows.batch(np.array([row]))
             right += int((TASK.forward(model, batch).argmax(dim=-1) == batch.targets).sum())
             items += batch.targets.numel()
-    assert values(found, registry, TASK.metrics)["token_accuracy"] == pytest.approx(right / items)
+    assert values(evaluation, registry, TASK.metrics)["token_accuracy"] == pytest.approx(
+        right / items
+    )
 
 
 def test_a_share_for_validation_is_of_the_training_pairs(setup):
@@ -244,13 +246,13 @@ def test_the_ngram_is_scored_on_the_tokens_and_blocks_of_the_cells(registry, str
     of_cell = task.evaluate(stream, model, task.splits(stream, RUNTIME.device)[1], RUNTIME)
     ngram = task.estimator(stream, registry.choose("baseline", "ngram(order=3)"))
     assert ngram is not None
-    found = ngram.score(ngram.fit())
+    evaluation = ngram.score(ngram.fit())
     for name in ("tokens", "bytes"):
-        assert found.outputs[name] == of_cell.outputs[name]
+        assert evaluation.outputs[name] == of_cell.outputs[name]
     blocks = [ids[start : start + length + 1] for start in range(0, len(ids) - 1, length)]
     size = stream.data.vocab_size
     wanted = math.fsum(n for block in blocks for n in witten_bell(train, block, size, 3))
-    assert found.outputs["nats"] == pytest.approx(wanted)
+    assert evaluation.outputs["nats"] == pytest.approx(wanted)
 
 
 def test_the_end_of_a_text_is_held_out_for_validation(stream):

@@ -24,7 +24,7 @@ def by_definition(tags: list[str]) -> set[tuple[int, int, str]]:
     of another type, and what follows it does not continue it.
     """
     whole = ["O", *tags, "O"]
-    found = set()
+    spans_of = set()
     for first in range(1, len(tags) + 1):
         for last in range(first, len(tags) + 1):
             inside = whole[first : last + 1]
@@ -33,8 +33,8 @@ def by_definition(tags: list[str]) -> set[tuple[int, int, str]]:
             goes_on = whole[last + 1] == f"I-{kind}"
             same = all(tag == f"I-{kind}" for tag in inside[1:])
             if kind and begins and same and not goes_on:
-                found.add((first - 1, last, kind))
-    return found
+                spans_of.add((first - 1, last, kind))
+    return spans_of
 
 
 def score(texts: list[list[tuple[int, int]]]) -> float:
@@ -81,6 +81,13 @@ def test_f1_is_twice_the_right_spans_over_all_true_and_predicted_ones(texts):
 )
 def test_known_scores(true, predicted, expected):
     names = sorted({*true.split(), *predicted.split()})
-    labels, found = (np.array([names.index(t) for t in tags.split()]) for tags in (true, predicted))
-    outputs = {"labels": labels, "predicted": found, "names": names, "lengths": [len(labels)]}
+    labels, predicted_tags = (
+        np.array([names.index(t) for t in tags.split()]) for tags in (true, predicted)
+    )
+    outputs = {
+        "labels": labels,
+        "predicted": predicted_tags,
+        "names": names,
+        "lengths": [len(labels)],
+    }
     assert span_f1().compute(outputs) == pytest.approx(expected)

@@ -39,9 +39,9 @@ def registry() -> Registry:
     return load().registry
 
 
-def values(found: Evaluation, registry: Registry, names: Sequence[str]) -> dict[str, float]:
+def values(evaluation: Evaluation, registry: Registry, names: Sequence[str]) -> dict[str, float]:
     metrics = TASK.metrics_from(registry, names)
-    return {metric.description.name: metric.compute(found.outputs) for metric in metrics}
+    return {metric.description.name: metric.compute(evaluation.outputs) for metric in metrics}
 
 
 def drawn(texts: int, seed: int = 0) -> tuple[list[np.ndarray], list[np.ndarray]]:
@@ -54,10 +54,10 @@ def drawn(texts: int, seed: int = 0) -> tuple[list[np.ndarray], list[np.ndarray]
 
 def test_scores_equal_those_of_scikit_learn(registry):
     predicted, tags = drawn(60)
-    found = values(tag_evaluation(predicted, tags, NAMES), registry, NAMES)
+    scores = values(tag_evaluation(predicted, tags, NAMES), registry, NAMES)
     true, guess = np.concatenate(tags), np.concatenate(predicted)
-    assert found["token_accuracy"] == pytest.approx((true == guess).mean())
-    assert found["macro_f1"] == pytest.approx(f1_score(true, guess, average="macro"))
+    assert scores["token_accuracy"] == pytest.approx((true == guess).mean())
+    assert scores["macro_f1"] == pytest.approx(f1_score(true, guess, average="macro"))
 
 
 @pytest.mark.parametrize("texts", [2, 60])
@@ -74,10 +74,10 @@ def test_the_effective_number_of_tokens_is_that_of_an_error_over_texts(texts):
     )
     share = right.mean()
     details = tag_evaluation(predicted, tags, NAMES).details
-    found = details["effective_examples"]["token_accuracy"]
+    effective = details["effective_examples"]["token_accuracy"]
     expected = share * (1 - share) / fitted.bse[0] ** 2
-    assert found == pytest.approx(min(expected, len(right)))
-    assert found < len(right)
+    assert effective == pytest.approx(min(expected, len(right)))
+    assert effective < len(right)
 
 
 def test_where_all_tokens_are_right_or_there_is_one_text_texts_count():
@@ -117,16 +117,16 @@ def test_macro_f1_is_over_the_tags_in_truth_or_predictions(registry, guess, expe
 )
 def test_span_f1_applies_to_bio_tags_alone(registry, names, expected):
     assert is_bio(names) is expected
-    found = [metric.description.name for metric in TASK.metrics_from(registry, names)]
-    assert found == ["token_accuracy", "macro_f1", *["span_f1"] * expected]
+    applied = [metric.description.name for metric in TASK.metrics_from(registry, names)]
+    assert applied == ["token_accuracy", "macro_f1", *["span_f1"] * expected]
 
 
 def test_groups_are_scored_as_if_each_were_alone(registry):
     predicted, tags = drawn(30)
     groups = ["late", "early", "late"] * 10
-    found = tag_evaluation(predicted, tags, NAMES, groups)
-    assert list(found.groups) == ["late", "early"]
-    for group, outputs in found.groups.items():
+    evaluation = tag_evaluation(predicted, tags, NAMES, groups)
+    assert list(evaluation.groups) == ["late", "early"]
+    for group, outputs in evaluation.groups.items():
         rows = [row for row, own in enumerate(groups) if own == group]
         alone = tag_evaluation([predicted[r] for r in rows], [tags[r] for r in rows], NAMES)
         for metric in TASK.metrics_from(registry, NAMES):
@@ -158,7 +158,7 @@ def setup() -> TaskSetup:
 def test_evaluation_scores_each_text_as_it_would_alone(registry, setup):
     model = TASK.build(setup, Cell.parse(registry, DEFAULT_CELL), seed=0)
     _, test = TASK.splits(setup, RUNTIME.device)
-    found = TASK.evaluate(setup, model, test, RUNTIME)
+    evaluation = TASK.evaluate(setup, model, test, RUNTIME)
     right = items = 0
     with torch.inference_mode():
         for row in range(len(test)):
@@ -166,10 +166,10 @@ def test_evaluation_scores_each_text_as_it_would_alone(registry, setup):
             guess = model(batch.ids, batch.tokens).argmax(dim=-1)
             right += int((guess == batch.targets)[batch.targets != IGNORED].sum())
             items += int((batch.targets != IGNORED).sum())
-    assert found.details["examples"] == items == int(test.scored.sum())
-    score = values(found, registry, setup.labels)["token_accuracy"]
+    assert evaluation.details["examples"] == items == int(test.scored.sum())
+    score = values(evaluation, registry, setup.labels)["token_accuracy"]
     assert score == pytest.approx(right / items)
-    assert sum(group["tokens"] for group in found.groups.values()) == items
+    assert sum(group["tokens"] for group in evaluation.groups.values()) == items
 
 
 def test_tokens_without_a_tag_have_no_influence_on_the_loss(registry, setup):
@@ -215,11 +215,13 @@ def test_the_baselines_read_and_score_the_tokens_that_the_cells_do(registry, set
     rows = TASK.scored_groups(setup)
     estimator = TASK.estimator(setup, registry.choose("baseline", "window-logreg(size=1)"))
     assert max(map(len, estimator.training[0])) == 8  # of nine
-    found = estimator.score(estimator.fit())
+    evaluation = estimator.score(estimator.fit())
     _, test = TASK.splits(setup, RUNTIME.device)
-    assert found.details["examples"] == int(test.scored.sum())
-    assert values(found, registry, setup.labels)["token_accuracy"] == 1.0  # the neighbour decides
-    assert list(found.groups) == list(dict.fromkeys(rows)) == ["a", "b"]
+    assert evaluation.details["examples"] == int(test.scored.sum())
+    assert (
+        values(evaluation, registry, setup.labels)["token_accuracy"] == 1
+    )  # the neighbour decides
+    assert list(evaluation.groups) == list(dict.fromkeys(rows)) == ["a", "b"]
     alone = TASK.estimator(setup, registry.choose("baseline", "frequent-tag"))
     assert values(alone.score(alone.fit()), registry, setup.labels)["token_accuracy"] < 0.5
 
@@ -243,7 +245,7 @@ def test_costs_at_several_lengths_get_texts_of_full_length(setup):
     assert int(batch.targets.max()) < len(setup.labels)
 
 
-def test_a_run_records_scores_of_cells_and_baselines_whole_and_by_group(tmp_path):
+def test_a_run_records_sampled_cells_and_baselines_whole_and_by_group(tmp_path):
     data = "recall(train=60, test=20, pairs=4, values=2, test_length=16)"
     baseline = {"baseline": "frequent-tag,window-logreg"}
     outcome = bench(tmp_path, {**TAG, **baseline, "data": data})
@@ -296,8 +298,8 @@ def test_a_summary_counts_the_tokens_with_a_tag(registry, tmp_path):
 def test_a_saved_model_is_compared_by_the_scores_at_the_last_token_of_each_text(registry, setup):
     model = TASK.build(setup, Cell.parse(registry, DEFAULT_CELL), seed=0).eval()
     texts = [[4, 5, 6], [7], [5, 9, 4, 8]]
-    found = TASK.sample_scores(model, texts)
-    assert found.shape == (3, 6)
-    for ids, scores in zip(texts, found, strict=True):
+    sampled = TASK.sample_scores(model, texts)
+    assert sampled.shape == (3, 6)
+    for ids, scores in zip(texts, sampled, strict=True):
         alone = model(torch.tensor([ids]), Tokens.whole(len(ids)))[0, -1]
         torch.testing.assert_close(scores, alone)

@@ -32,10 +32,10 @@ def test_the_remaining_tokens_are_the_right_share_in_their_order(lengths, share,
         count = int(mask.sum())
         assert mask[:count].all()
         assert abs(count - 1 - (length - 1) * (1 - share)) <= 0.51
-        found = after[:count].tolist()
-        assert found[0] == before[0]
-        assert found == sorted(set(found))  # ids rise along a text
-        assert set(found) <= set(before[:length].tolist())
+        kept = after[:count].tolist()
+        assert kept[0] == before[0]
+        assert kept == sorted(set(kept))  # ids rise along a text
+        assert set(kept) <= set(before[:length].tolist())
 
 
 @quick

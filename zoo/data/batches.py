@@ -6,7 +6,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, Self, TypeVar
+from typing import ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -63,6 +63,7 @@ class EncodedSplit(ABC, Generic[B]):
     """Examples on the device. lengths: tokens of each."""
 
     lengths: np.ndarray
+    by_length: ClassVar[bool] = True  # whether batches may be of examples of similar length
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -78,8 +79,13 @@ class EncodedSplit(ABC, Generic[B]):
 
         by_length: of examples of similar length; otherwise (``batching="random"``) of random ones.
         """
+        by_length, part = by_length and self.by_length, self.at_epoch(seed, epoch)
         for rows in shuffled_rows(self.lengths, batch_size, seed, epoch, by_length=by_length):
-            yield self.batch(rows)
+            yield part.batch(rows)
+
+    def at_epoch(self, seed: int, epoch: int) -> Self:
+        """The examples as they are in this epoch of a training."""
+        return self
 
     def ordered(self, batch_size: int) -> Iterator[B]:
         """All examples once, longest first, for evaluation."""
@@ -180,6 +186,8 @@ class Blocks(EncodedSplit[Batch]):
     end is a shorter block, as scoring needs; training leaves it out.
     """
 
+    by_length = False
+
     def __init__(
         self, ids: npt.NDArray[np.int32], length: int, device: torch.device, *, short: bool
     ) -> None:
@@ -199,12 +207,6 @@ class Blocks(EncodedSplit[Batch]):
         places = starts[:, None] + tokens.positions
         items = len(rows) * length
         return Batch(self.ids[places], tokens, self.ids[places + 1], rows, items, items, items)
-
-    def shuffled(
-        self, batch_size: int, seed: int, epoch: int, *, by_length: bool = True
-    ) -> Iterator[Batch]:
-        """All blocks once, in an order drawn from (seed, epoch); by_length changes nothing."""
-        yield from super().shuffled(batch_size, seed, epoch, by_length=False)
 
     def ordered(self, batch_size: int) -> Iterator[Batch]:
         """All blocks once, in their order; a shorter one is a batch of its own."""
@@ -243,34 +245,26 @@ class MaskedSplit(EncodedSplit[MaskedBatch]):
         self.lengths = np.asarray(arrays.lengths)
         self.chosen = choose(arrays, share, np.random.default_rng(FIXED))
         self.hidden = np.where(self.chosen, np.int32(MASK_ID), arrays.ids)
-        self._fixed = self._seen_as(self.hidden), np.flatnonzero(self.chosen)
+        self._show(self.hidden, self.chosen)
+
+    def at_epoch(self, seed: int, epoch: int) -> Self:
+        """The texts with masks drawn from (seed, epoch)."""
+        draw = np.random.default_rng([seed, epoch, 1])  # the order has the generator without the 1
+        chosen, part = choose(self.arrays, self.share, draw), copy.copy(self)
+        part._show(noised(np.asarray(self.arrays.ids), chosen, len(self.sizes), draw), chosen)
+        return part
+
+    def _show(self, ids: npt.NDArray[np.int32], chosen: Bools) -> None:
+        self.texts = PaddedSplit(replace(self.arrays, ids=ids), self.device, None)
+        self.places = np.flatnonzero(chosen)
 
     def batch(self, rows: np.ndarray) -> MaskedBatch:
-        return self._masked(*self._fixed, rows)
-
-    def shuffled(
-        self, batch_size: int, seed: int, epoch: int, *, by_length: bool = True
-    ) -> Iterator[MaskedBatch]:
-        """All texts once, in batches, an order and with masks drawn from (seed, epoch)."""
-        draw = np.random.default_rng([seed, epoch, 1])  # the order has the generator without the 1
-        chosen = choose(self.arrays, self.share, draw)
-        ids = np.asarray(self.arrays.ids)
-        texts = self._seen_as(noised(ids, chosen, len(self.sizes), draw))
-        places = np.flatnonzero(chosen)
-        for rows in shuffled_rows(self.lengths, batch_size, seed, epoch, by_length=by_length):
-            yield self._masked(texts, places, rows)
-
-    def _seen_as(self, ids: npt.NDArray[np.int32]) -> PaddedSplit:
-        return PaddedSplit(replace(self.arrays, ids=ids), self.device, None)
-
-    def _masked(
-        self, texts: PaddedSplit, places: npt.NDArray[np.int64], rows: np.ndarray
-    ) -> MaskedBatch:
-        """The texts of these rows as a model sees them. places: of all chosen tokens."""
-        batch, offsets = texts.batch(rows), np.asarray(self.arrays.offsets)
-        firsts, ends = np.searchsorted(places, [offsets[rows], offsets[rows + 1]])
-        picked = places[np.concatenate([np.arange(*two) for two in zip(firsts, ends, strict=True)])]
+        batch, offsets = self.texts.batch(rows), np.asarray(self.arrays.offsets)
+        firsts, ends = np.searchsorted(self.places, [offsets[rows], offsets[rows + 1]])
         counts = ends - firsts
+        picked = np.concatenate(
+            [self.places[slice(*two)] for two in zip(firsts, ends, strict=True)]
+        )
         begins = np.arange(len(rows)) * batch.ids.shape[1] - offsets[rows]
         targets = np.asarray(self.arrays.ids)[picked].astype(np.int64)
         moved_places, moved_targets = (
@@ -283,9 +277,7 @@ class MaskedSplit(EncodedSplit[MaskedBatch]):
 
 def choose(arrays: TokenArrays, share: float, draw: np.random.Generator) -> Bools:
     """Whether each token is predicted (tokens), with this probability; special ones never are."""
-    ids = np.asarray(arrays.ids)
-    chosen: Bools = (draw.random(len(ids)) < share) & (ids >= FIRST_PIECE)
-    return chosen
+    return np.asarray((draw.random(len(arrays.ids)) < share) & (arrays.ids >= FIRST_PIECE))
 
 
 def noised(

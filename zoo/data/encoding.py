@@ -1,18 +1,20 @@
 """How each form of data becomes token ids, from the cache or into it.
 
-Tokenizers are trained on the training split alone. Each function raises ZooError where the cache
-cannot be written, or a size is too small.
+Tokenizers are trained on the training split alone. What each ``encode_`` function gives is kept in
+the cache, and returned as ``EncodedData`` of it; it raises ZooError where the cache cannot be
+written, or a size is too small.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zoo.data.sources.corpus import IGNORED, Corpus, Pairs, TaggedCorpus, Texts, whole_text
-from zoo.data.token_arrays import EncodedData, TokenArrays, encoded
+from zoo.data.token_arrays import TokenArrays, kept_encoded
 from zoo.data.tokenizer import (
     UNK,
     train_byte_level,
@@ -29,10 +31,12 @@ END_OF_TEXT = 0  # of a stream of texts
 STREAM_SPECIALS = ("[end of text]",)
 START, END = 1, 2  # of pairs, whose padding is PAD_ID too
 _Columns = tuple[list[list[int]], dict[str, Any]]  # ids of examples, and columns
+Encoded = tuple["Tokenizer", dict[str, TokenArrays]]  # a tokenizer, and the arrays of every split
 PAIR_SPECIALS = ("[no token]", "[start of text]", "[end of text]")
 
 
-def encode_labelled(corpus: Corpus | TaggedCorpus, vocab_size: int, max_length: int) -> EncodedData:
+@kept_encoded
+def encode_labelled(corpus: Corpus | TaggedCorpus, vocab_size: int, max_length: int) -> Encoded:
     """Labelled or tagged texts, each cut to max_length tokens.
 
     Columns: those of ``_classified`` or ``_tagged``, and ``groups`` of test texts that have any.
@@ -40,24 +44,19 @@ def encode_labelled(corpus: Corpus | TaggedCorpus, vocab_size: int, max_length: 
     tagged = isinstance(corpus, TaggedCorpus)
     if max_length < 2 and not tagged:
         raise ZooError(f"a length of {max_length} has no room for [CLS] and one token")
-
-    def encode() -> tuple[Tokenizer, dict[str, TokenArrays]]:
-        plain = list(map(whole_text, corpus.train.texts))
-        if corpus.word_level:
-            tokenizer = word_level_tokenizer(plain)
-        else:
-            tokenizer = train_word_pieces(plain, vocab_size)
-        splits = {}
-        for split, (texts, targets, groups) in corpus.splits.items():
-            columns_of = _tagged if tagged else _classified
-            ids, columns = columns_of(tokenizer, texts, targets, max_length)
-            if split == "test" and groups:
-                columns["groups"] = groups
-            splits[split] = TokenArrays.of(ids, **columns)
-        return tokenizer, splits
-
-    kind = "tags" if tagged else "documents"
-    return encoded(kind, corpus, vocab_size, max_length, encode)
+    plain = list(map(whole_text, corpus.train.texts))
+    if corpus.word_level:
+        tokenizer = word_level_tokenizer(plain)
+    else:
+        tokenizer = train_word_pieces(plain, vocab_size)
+    splits = {}
+    for split, (texts, targets, groups) in corpus.splits.items():
+        columns_of = _tagged if tagged else _classified
+        ids, columns = columns_of(tokenizer, texts, targets, max_length)
+        if split == "test" and groups:
+            columns["groups"] = groups
+        splits[split] = TokenArrays.of(ids, **columns)
+    return tokenizer, splits
 
 
 def _classified(tokenizer: Tokenizer, texts: Any, labels: Any, max_length: int) -> _Columns:
@@ -94,68 +93,58 @@ def _tagged(tokenizer: Tokenizer, texts: Any, tags: Any, max_length: int) -> _Co
     return ids, {"tags": labels, "tokens": read, "cut": cut}
 
 
-def encode_pairs(pairs: Pairs, vocab_size: int, max_length: int) -> EncodedData:
+@kept_encoded
+def encode_pairs(pairs: Pairs, vocab_size: int, max_length: int) -> Encoded:
     """Sources as the splits ``train`` and ``test``, targets as ``train_target``, ``test_target``.
 
     A source ends with END; a target also begins with START. Raises ZooError where one is longer
     than max_length: a shortened answer would be wrong.
     """
-
-    def encode() -> tuple[Tokenizer, dict[str, TokenArrays]]:
-        given = zip(pairs.train.texts, pairs.train.targets, strict=True)
-        both_sides = [side for pair in given for side in pair]
-        tokenizer = train_byte_level(both_sides, vocab_size, PAIR_SPECIALS, symbols=True)
-        splits = {}
-        for split, (sources, targets, _) in pairs.splits.items():
-            for name, side, start in ((split, sources, ()), (f"{split}_target", targets, (START,))):
-                encodings = tokenizer.encode_batch_fast(side)
-                splits[name] = TokenArrays.of([[*start, *e.ids, END] for e in encodings])
-        lengths = np.concatenate([arrays.lengths for arrays in splits.values()])
-        if (longest := lengths.max()) > max_length:
-            raise ZooError(
-                f"{pairs.called}: {(lengths > max_length).sum()} sources or targets are longer "
-                f"than {max_length} tokens; the longest takes --max-length {longest}"
-            )
-        return tokenizer, splits
-
-    return encoded("pairs", pairs, vocab_size, max_length, encode)
+    both_sides = chain.from_iterable(zip(pairs.train.texts, pairs.train.targets, strict=True))
+    tokenizer = train_byte_level(both_sides, vocab_size, PAIR_SPECIALS, symbols=True)
+    splits = {}
+    for split, (sources, targets, _) in pairs.splits.items():
+        for name, side, start in ((split, sources, ()), (f"{split}_target", targets, (START,))):
+            encodings = tokenizer.encode_batch_fast(side)
+            splits[name] = TokenArrays.of([[*start, *e.ids, END] for e in encodings])
+    lengths = np.concatenate([arrays.lengths for arrays in splits.values()])
+    if (longest := lengths.max()) > max_length:
+        raise ZooError(
+            f"{pairs.called}: {(lengths > max_length).sum()} sources or targets are longer than "
+            f"{max_length} tokens; the longest takes --max-length {longest}"
+        )
+    return tokenizer, splits
 
 
-def encode_stream(texts: Texts, vocab_size: int, max_length: int) -> EncodedData:
+@kept_encoded
+def encode_stream(texts: Texts, vocab_size: int, max_length: int) -> Encoded:
     """``train`` and ``validation`` as tokens that follow one another, END_OF_TEXT before each text.
 
     Raises ZooError where there is less text than one block of max_length.
     """
-
-    def encode() -> tuple[Tokenizer, dict[str, TokenArrays]]:
-        tokenizer = train_byte_level(texts.train.texts, vocab_size, STREAM_SPECIALS)
-        splits = {}
-        for split, part in texts.splits.items():
-            encodings = tokenizer.encode_batch_fast(part.texts)
-            splits[split] = TokenArrays.of([[END_OF_TEXT, *e.ids] for e in encodings])
-        if (tokens := len(splits["train"].ids)) <= max_length:
-            raise ZooError(
-                f"{texts.called} has {tokens} tokens to train on: too few for one block of "
-                f"{max_length} (--max-length)"
-            )
-        return tokenizer, splits
-
-    return encoded("stream", texts, vocab_size, max_length, encode)
+    tokenizer = train_byte_level(texts.train.texts, vocab_size, STREAM_SPECIALS)
+    splits = {}
+    for split, part in texts.splits.items():
+        encodings = tokenizer.encode_batch_fast(part.texts)
+        splits[split] = TokenArrays.of([[END_OF_TEXT, *e.ids] for e in encodings])
+    if (tokens := len(splits["train"].ids)) <= max_length:
+        raise ZooError(
+            f"{texts.called} has {tokens} tokens to train on: too few for one block of "
+            f"{max_length} (--max-length)"
+        )
+    return tokenizer, splits
 
 
-def encode_windows(texts: Texts, vocab_size: int, max_length: int) -> EncodedData:
+@kept_encoded
+def encode_windows(texts: Texts, vocab_size: int, max_length: int) -> Encoded:
     """``train`` and ``validation`` as ``windows`` of word pieces, so that no text is cut."""
     if max_length < 3:
         raise ZooError(f"a length of {max_length} has no room for [CLS], a mask and a neighbour")
-
-    def encode() -> tuple[Tokenizer, dict[str, TokenArrays]]:
-        tokenizer = train_word_pieces(texts.train.texts, vocab_size)
-        splits = {s: windows(tokenizer, e.texts, max_length) for s, e in texts.splits.items()}
-        for split in (split for split, arrays in splits.items() if not len(arrays)):
-            raise ZooError(f"{texts.called}: {split} has no word")
-        return tokenizer, splits
-
-    return encoded("windows", texts, vocab_size, max_length, encode)
+    tokenizer = train_word_pieces(texts.train.texts, vocab_size)
+    splits = {s: windows(tokenizer, e.texts, max_length) for s, e in texts.splits.items()}
+    for split in (split for split, arrays in splits.items() if not len(arrays)):
+        raise ZooError(f"{texts.called}: {split} has no word")
+    return tokenizer, splits
 
 
 def windows(tokenizer: Tokenizer, texts: Sequence[str], max_length: int) -> TokenArrays:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,7 @@ from zoo.errors import ZooError
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+D = TypeVar("D", bound=DataSet)
 # Raise it whenever the files, or the ids in them, would come out differently.
 FORMAT = 7
 TOKENIZER = "tokenizer.json"
@@ -164,43 +166,33 @@ class EncodedData:
         return CORPORA[kind](**values)
 
 
-def encoded(
-    kind: str,
-    source: DataSet,
-    vocab_size: int,
-    max_length: int,
-    encode: Callable[[], tuple[Tokenizer, Mapping[str, TokenArrays]]],
-) -> EncodedData:
-    """The source's cache entry for these sizes, built where it is missing or damaged.
+def kept_encoded(
+    encode: Callable[[D, int, int], tuple[Tokenizer, Mapping[str, TokenArrays]]],
+) -> Callable[[D, int, int], EncodedData]:
+    """What a function encodes, in an entry of the cache for its arguments, built where missing.
 
-    kind: a word for what ``encode`` does. encode: gives the tokenizer that it has trained, and
-    the arrays of every split. Raises ZooError where the cache cannot be written.
+    encode: of data, a size of the vocabulary and a length, gives the tokenizer that it has trained,
+    and the arrays of every split. Raises ZooError where the cache cannot be written.
     """
-    import tokenizers
 
-    request = {
-        "format": FORMAT,
-        "tokenizers": tokenizers.__version__,
-        "data": [source.fingerprint, source.name, source.notes],
-        "vocab_size": vocab_size,
-        "max_length": max_length,
-    }
+    @functools.wraps(encode)
+    def kept(source: D, vocab_size: int, max_length: int) -> EncodedData:
+        import tokenizers
 
-    def write(directory: Path) -> dict[str, Any]:
-        tokenizer, splits = encode()
-        tokenizer.save(str(directory / TOKENIZER))
-        for name, arrays in splits.items():
-            arrays.save(directory, name)
-        if (cls := type(source).__name__) in CORPORA:
-            text = json.dumps({cls: dataclasses.asdict(source)})
-            (directory / CORPUS).write_text(text, encoding="utf-8")
-        return {
-            "name": source.name,
-            "fingerprint": source.fingerprint,
-            "vocab_size": tokenizer.get_vocab_size(),
-            "max_length": max_length,
-            "label_names": source.label_names,
-        }
+        def write(directory: Path) -> dict[str, Any]:
+            tokenizer, splits = encode(source, vocab_size, max_length)
+            tokenizer.save(str(directory / TOKENIZER))
+            for name, arrays in splits.items():
+                arrays.save(directory, name)
+            if (cls := type(source).__name__) in CORPORA:
+                text = json.dumps({cls: dataclasses.asdict(source)})
+                (directory / CORPUS).write_text(text, encoding="utf-8")
+            size = tokenizer.get_vocab_size()
+            return {**about, "vocab_size": size, "label_names": source.label_names}
 
-    digest = hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
-    return EncodedData.open(entry(f"{kind}-{digest[:32]}", write))
+        about = {"name": source.name, "fingerprint": source.fingerprint, "max_length": max_length}
+        versions = [FORMAT, tokenizers.__version__, encode.__name__, vocab_size, source.notes]
+        digest = hashlib.sha256(json.dumps([about, versions], sort_keys=True).encode()).hexdigest()
+        return EncodedData.open(entry(f"encoded-{digest[:32]}", write))
+
+    return kept

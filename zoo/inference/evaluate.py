@@ -75,7 +75,7 @@ def evaluate(
         examples, notices = reader.examples(tables)
         name, notices = raw.name, [*notices, *raw.notices]
     else:
-        corpus, notices = reader.data_set(*raw) if raw else task.read(data, options, registry)
+        corpus, notices = reader.data_set(raw) if raw else task.read(data, options, registry)
         name, examples = corpus.name, _examples_of(corpus, split)
     scored = card.metrics.get("scored", "test")
     if name == card.data["name"] and (split in ("train", "all") or not scored):

@@ -5,7 +5,7 @@ from typing import Any
 
 from zoo.config.request import validated
 from zoo.data.sources.corpus import IGNORED, Corpus, Examples, TaggedCorpus
-from zoo.data.sources.row_reader import LabelledTexts, TaggedTexts
+from zoo.data.sources.row_reader import LabelledTexts, RawData, TaggedTexts
 from zoo.tasks.classify import Classify, ClassifyOptions
 from zoo.tasks.tag import Tag, TagOptions
 
@@ -34,12 +34,12 @@ def tag_reader(**options: Any) -> TaggedTexts:
 def read(path: Path, **options: Any) -> tuple[Corpus, list[str]]:
     """A corpus and its notices."""
     chosen = reader(**options)
-    return chosen.data_set("mine", chosen.tables(path))
+    return chosen.data_set(RawData("mine", chosen.tables(path)))
 
 
 def read_tagged(path: Path, **options: Any) -> tuple[TaggedCorpus, list[str]]:
     chosen = tag_reader(**options)
-    return chosen.data_set("mine", chosen.tables(path))
+    return chosen.data_set(RawData("mine", chosen.tables(path)))
 
 
 def rows_of(path: Path, *, tagged: bool = False, **options: Any) -> list[tuple[Any, Any]]:

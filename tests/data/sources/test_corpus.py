@@ -31,7 +31,7 @@ def changed(data: DataSet, **changes: Any) -> DataSet:
 
 
 @pytest.mark.parametrize(
-    ("given", "changes", "complaint"),
+    ("data", "changes", "complaint"),
     [(CORPUS, *case) for case in [
         ({"train_labels": [0, 0, 0]}, r"train has the classes \['a'\]; two are needed"),
         ({"train_texts": ["one", " \n", "three"]}, "train text 2 is empty"),
@@ -58,8 +58,8 @@ def changed(data: DataSet, **changes: Any) -> DataSet:
         ({"chance": 2.0}, "chance is a share from 0 to 1, not 2.0"),
     ]],
 )  # fmt: skip
-def test_an_invalid_corpus_is_refused_in_one_line(given, changes, complaint):
-    assert "tiny: " in str(refused(complaint, changed, given, **changes))
+def test_an_invalid_corpus_is_refused_in_one_line(data, changes, complaint):
+    assert "tiny: " in str(refused(complaint, changed, data, **changes))
 
 
 def test_the_fingerprint_is_the_same_on_every_machine_and_with_every_name():
@@ -70,7 +70,7 @@ def test_the_fingerprint_is_the_same_on_every_machine_and_with_every_name():
 
 
 @pytest.mark.parametrize(
-    ("given", "changes"),
+    ("data", "changes"),
     [
         (CORPUS, {"train_texts": ["one", "two", "three."]}),
         (CORPUS, {"train_texts": ["on", "etwo", "three"]}),
@@ -83,8 +83,8 @@ def test_the_fingerprint_is_the_same_on_every_machine_and_with_every_name():
         (TAGGED, {"train_tokens": [["Anna", "sees", "Rome"], ["Ben runs", "x"], *[["a"] * 3]]}),
     ],
 )  # fmt: skip
-def test_any_change_of_content_changes_the_fingerprint(given, changes):
-    assert changed(given, **changes).fingerprint != given.fingerprint
+def test_any_change_of_content_changes_the_fingerprint(data, changes):
+    assert changed(data, **changes).fingerprint != data.fingerprint
 
 
 def test_duplicates_are_counted_in_test_and_dropped_from_train():

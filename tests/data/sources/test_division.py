@@ -130,8 +130,8 @@ def test_data_with_a_test_split_are_not_divided(three_splits, options, says):
 
 def test_a_class_of_one_text_is_refused(tmp_path):
     path = write(tmp_path / "x.csv", {"news": 200, "odd": 4, "sport": 150, "single": 1})
-    one = r"1 class has only one document, 'single' \(line 356\)"
-    refused(one, read, path)
+    says = r"1 class has only one document, 'single' \(line 356\)"
+    refused(says, read, path)
 
 
 def test_what_one_split_alone_has_is_said_and_a_part_of_the_data(tmp_path):

@@ -114,7 +114,7 @@ from zoo.data.sources import hub, newswire, row_reader
 print(sorted(LIGHT & set(sys.modules)))
 zoo.data.encoding.encode_labelled(newswire.load(train=20, test=5), 300, 32)
 raw = hub.read_tables("owner/name", "label")
-print(row_reader.LabelledTexts().data_set(*raw)[0].label_names, "torch" in sys.modules)
+print(row_reader.LabelledTexts().data_set(raw)[0].label_names, "torch" in sys.modules)
 """
 
 

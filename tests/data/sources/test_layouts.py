@@ -31,10 +31,10 @@ def layout_of(name: str) -> dict[str, Any]:
 def test_a_file_gives_its_rows(name):
     layout = layout_of(name)
     tagged = layout.get("tagged", False)
-    given = rows_of(FILES / name, tagged=tagged, **layout.get("options", {}))
+    examples = rows_of(FILES / name, tagged=tagged, **layout.get("options", {}))
     if tagged:  # TOML has no null
-        given = [(tokens, [tag or "" for tag in tags]) for tokens, tags in given]
-    assert [list(row) for row in given] == layout["rows"]
+        examples = [(tokens, [tag or "" for tag in tags]) for tokens, tags in examples]
+    assert [list(row) for row in examples] == layout["rows"]
 
 
 def test_every_file_is_in_the_table():
@@ -45,7 +45,7 @@ def test_every_file_is_in_the_table():
 def opened() -> list[str]:
     """The path of every file that is opened from now on."""
     paths: list[str] = []
-    sys.addaudithook(lambda event, given: paths.append(str(given[0])) if event == "open" else None)
+    sys.addaudithook(lambda event, of: paths.append(str(of[0])) if event == "open" else None)
     return paths
 
 

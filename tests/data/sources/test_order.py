@@ -49,9 +49,9 @@ def test_every_bag_of_words_is_in_all_six_orders_in_one_split(corpus):
         for text, label in zip(texts, labels, strict=True):
             classes.setdefault(bag(text), []).append(label)
             frames.setdefault(bag(text), set()).add(places(text))
-        assert all(sorted(found) == list(range(6)) for found in classes.values())
+        assert all(sorted(labels) == list(range(6)) for labels in classes.values())
         # The positions of the three words do not depend on their order.
-        assert all(len(found) == 1 for found in frames.values())
+        assert all(len(labels) == 1 for labels in frames.values())
         seen.append(set(classes))
     assert not seen[0] & seen[1]
     assert (len(seen[0]), len(seen[1])) == (1000, 200)
@@ -62,9 +62,9 @@ def test_the_three_words_are_at_several_distances_anywhere_in_the_text(corpus):
     distances: Counter[int] = Counter()
     first: Counter[int] = Counter()
     for text in corpus.test.texts:
-        one, two, three = places(text)
-        distances.update([two - one, three - two])
-        first[one] += 1
+        how, are, you = places(text)
+        distances.update([are - how, you - are])
+        first[how] += 1
     assert set(distances) == {1, 2, 4, 8}
     assert min(distances.values()) > 0.2 * sum(distances.values())
     assert set(first) == set(range(2, 6))
@@ -78,8 +78,10 @@ def test_max_distance_is_the_greatest_distance(registry, max_distance):
     )
     assert notices == []
     assert (len(corpus.train.texts), len(corpus.test.texts)) == (600, 60)
-    found = set()
+    distances = set()
     for text in corpus.train.texts:
-        one, two, three = places(text)
-        found |= {two - one, three - two}
-    assert found == {distance for distance in (1, 2, 4, 8, 16, 32, 64) if distance <= max_distance}
+        how, are, you = places(text)
+        distances |= {are - how, you - are}
+    assert distances == {
+        distance for distance in (1, 2, 4, 8, 16, 32, 64) if distance <= max_distance
+    }

@@ -54,8 +54,8 @@ def test_the_answers_are_right():
         ("revers", "did you mean 'reverse'"),
         ("newswire(train=10, test=5)", "gives no Pairs but a Corpus"),
         ("nowhere.tsv", "no such file"),
-        ("reverse(train=0)", "train and test >= 1"),
-        ("reverse(shortest=0)", "1 <= shortest <= longest"),
+        ("reverse(train=0)", "reverse needs train >= 1, not 0"),
+        ("reverse(shortest=0)", "reverse needs shortest >= 1, not 0"),
         ("copy(shortest=1, longest=1)", "at most 1 pairs in all"),
         ("dates(train=80000)", "at most 73000 pairs in all"),
         ("sort(lenght=3)", "lenght"),
@@ -121,9 +121,9 @@ def test_a_batch_gives_the_target_and_asks_for_the_next_token():
     batch = split.batch(np.arange(len(split)))
     for row, (source, target) in enumerate(zip(*pairs.test[:2], strict=True)):
         real = batch.decoder_tokens.attention_mask[row]
-        given, asked = batch.decoder_ids[row][real].tolist(), batch.targets[row][real].tolist()
-        assert (given[0], asked[-1]) == (START, END)
-        assert given[1:] == asked[:-1]
+        inputs, asked = batch.decoder_ids[row][real].tolist(), batch.targets[row][real].tolist()
+        assert (inputs[0], asked[-1]) == (START, END)
+        assert inputs[1:] == asked[:-1]
         assert decode_target(tokenizer, asked) == target == split.texts[row]
         assert (batch.targets[row][~real] == IGNORED).all()
         assert decode_target(tokenizer, batch.ids[row].tolist()) == source

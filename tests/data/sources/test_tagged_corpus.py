@@ -20,14 +20,15 @@ def test_the_tag_is_on_the_first_piece_and_the_ids_are_those_of_the_tokenizer():
     tokenizer = encoded.tokenizer()
     split = encoded.split("train")
     parts = zip(split.parts(), split.parts(split.columns["tags"]), strict=True)
-    given = zip(TAGGED.train.texts, TAGGED.train.targets, strict=True)
-    for (ids, tags), (tokens, its_tags) in zip(parts, given, strict=True):
+    texts = zip(TAGGED.train.texts, TAGGED.train.targets, strict=True)
+    for (ids, tags), (tokens, tags_of_tokens) in zip(parts, texts, strict=True):
         expected = tokenizer.encode(tokens, is_pretokenized=True, add_special_tokens=False)
         assert ids.tolist() == expected.ids
         words = expected.word_ids
         first = [i == 0 or words[i] != words[i - 1] for i in range(len(words))]
         assert tags.tolist() == [
-            its_tags[word] if begins else IGNORED for word, begins in zip(words, first, strict=True)
+            tags_of_tokens[word] if begins else IGNORED
+            for word, begins in zip(words, first, strict=True)
         ]
     assert split.lengths[2] > 3  # the rare word is in pieces
     assert encoded.corpus() == TAGGED

@@ -176,12 +176,10 @@ class Labelled(DataSet):
                 check_tokens(place, text, label)
             else:
                 check_text(place, text)
-            for each in label if is_tagged else [label]:
-                # numpy's integers and booleans would not survive a JSON file.
-                if type(each) is not int or each not in known:
-                    raise ZooError(
-                        f"{place} has the label {each!r}; labels are int from 0 to {most}"
-                    )
+            # numpy's integers and booleans would not survive a JSON file.
+            odd = (n for n in listed_label(label) if type(n) is not int or n not in known)
+            for each in odd:
+                raise ZooError(f"{place} has the label {each!r}; labels are int from 0 to {most}")
         if not labels_in(Examples(texts, labels)):
             raise ZooError(f"{what}: every tag is {IGNORED}, so that nothing is scored")
 
@@ -208,8 +206,12 @@ class Texts(DataSet):
 
 def labels_in(examples: Examples) -> set[int]:
     """The labels of texts, or of their tokens; without ``IGNORED``."""
-    lists = (target if isinstance(target, list) else [target] for target in examples.targets)
-    return set(itertools.chain.from_iterable(lists)) - {IGNORED}
+    return set(itertools.chain.from_iterable(map(listed_label, examples.targets))) - {IGNORED}
+
+
+def listed_label(label: Any) -> list[Any]:
+    """The labels of a text: one, or those of its tokens."""
+    return label if isinstance(label, list) else [label]
 
 
 def check_tokens(what: str, tokens: Sequence[object], tags: Sequence[object]) -> None:

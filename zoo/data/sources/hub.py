@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from zoo.data.sources.corpus import Corpus
 from zoo.data.sources.row_reader import NAMES_COLUMN, LabelledTexts, RawData
-from zoo.data.sources.tables import SPLIT_NAMES, Table, numbered
+from zoo.data.sources.tables import SPLIT_NAMES, SourceTable, numbered
 from zoo.errors import ZooError, one_line
 from zoo.files import scratch_directory
 
@@ -46,7 +46,7 @@ def read_tables(repository: str, label_column: str, *, name: str = "") -> RawDat
     if not match:
         raise ZooError(f"'hub:{repository}' is no Hub data set; write hub:owner/name")
     name = name or f"hub:{repository}"
-    tables: dict[str, list[Table]] = {}
+    tables: dict[str, list[SourceTable]] = {}
     try:
         folder = _downloaded(match["id"], match["revision"] or "main")
         import datasets
@@ -75,7 +75,7 @@ def load_bbc_news() -> Corpus:
     Kernel Document Clustering", ICML 2006. The articles are the BBC's, for non-commercial research.
     """
     reader = LabelledTexts()
-    corpus, _ = reader.data_set(*read_tables(BBC_NEWS, reader.label_column, name="bbc-news"))
+    corpus, _ = reader.data_set(read_tables(BBC_NEWS, reader.label_column, name="bbc-news"))
     if corpus.notes["split"] != "as given":  # without a test split train is divided
         raise HubError(corpus.name, "its copy in the Hub's cache is not whole; delete it")
     return cast(Corpus, corpus)

@@ -78,7 +78,7 @@ def load_data(registry: Registry, spec: str, reader: RowReader) -> tuple[Any, li
         if flags := reader.flags(type(reader)):
             raise ZooError(f"{listed(flags)}: for files and hub: data, and '{spec}' is neither")
         return build_registered(choice, reader.kind), []
-    return reader.data_set(*read_raw(registry, spec, reader))
+    return reader.data_set(read_raw(registry, spec, reader))
 
 
 def read_raw(registry: Registry, spec: str, reader: RowReader) -> RawData:

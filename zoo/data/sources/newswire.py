@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.data.sources.corpus import Corpus
-from zoo.data.sources.diagnostics.drawing import Draw, divided
-from zoo.errors import ZooError
+from zoo.data.sources.diagnostics.drawing import Draw, divided, need
 
 Words = dict[str, list[str]]
 
@@ -29,8 +28,7 @@ def load(*, seed: int = 0, train: int = 1225, test: int = 1000) -> Corpus:
     """The corpus of that seed, with so many stories; ZooError for too few."""
     writer = StoryWriter(seed)
     fewest, bounds = 2 * len(writer.topics), list(accumulate(writer.how["shares"]))[:-1]
-    if train < fewest or test < 1:
-        raise ZooError(f"newswire needs train >= {fewest} and test >= 1, not {train} and {test}")
+    need("newswire", train=(train, fewest), test=(test, 1))
     texts, labels = [], []
     for number in range(train + test):
         # The first stories take the topics in turns, so that every topic is in train.

@@ -31,11 +31,12 @@ from zoo.data.sources.corpus import (
     is_blank,
     is_missing,
     is_unseen,
+    listed_label,
     plain_name,
     plain_words,
 )
 from zoo.data.sources.diagnostics.drawing import Draw
-from zoo.data.sources.tables import Table
+from zoo.data.sources.tables import SourceTable
 from zoo.errors import DataError, ZooError, counted, listed, nearest
 from zoo.registry.catalog import split_list
 
@@ -59,12 +60,12 @@ class RawData(NamedTuple):
     """
 
     name: str
-    tables: Mapping[str, Sequence[Table]]
+    tables: Mapping[str, Sequence[SourceTable]]
     notes: Mapping[str, str] = {}
     notices: Sequence[str] = ()
 
 
-class Row(NamedTuple):
+class Example(NamedTuple):
     """A row that can be used: a text and its label as text; of tagged texts lists of these.
 
     name: of a label that is a number, where the row has one. group: where groups are asked for.
@@ -94,10 +95,10 @@ class RowReader(Reading, Division):
     group_column: str = ""
 
     @abstractmethod
-    def row(self, values: Mapping[str, Any]) -> Row:
+    def row(self, values: Mapping[str, Any]) -> Example:
         """The row of these values, without its group; ZooError where it cannot be used."""
 
-    def table(self, file: Path, source: str) -> Table:
+    def table(self, file: Path, source: str) -> SourceTable:
         """The rows of a file, or of a folder. source: what an error calls it, if not its name."""
         if not file.is_dir():
             return files.read_table(file, part_of(Reading, self), source)
@@ -105,7 +106,7 @@ class RowReader(Reading, Division):
             raise ZooError(f"{listed(flags)}: for tables, and {file} is a folder of texts")
         return files.read_folder(file, self.encoding, labelled=bool(self.target))
 
-    def held_out(self, rows: Sequence[Row]) -> tuple[str, list[int]]:
+    def held_out(self, rows: Sequence[Example]) -> tuple[str, list[int]]:
         """How rows for the test split are drawn, and which; ZooError for too few."""
         return "by text", self._stratified([""] * len(rows))
 
@@ -125,7 +126,7 @@ class RowReader(Reading, Division):
         columns.pop("", None)
         return columns
 
-    def tables(self, path: Path) -> dict[str, list[Table]]:
+    def tables(self, path: Path) -> dict[str, list[SourceTable]]:
         """The rows of each split of a file or a directory."""
         if not path.exists():
             raise ZooError(f"no file or directory '{path}'")
@@ -138,7 +139,7 @@ class RowReader(Reading, Division):
             tables[split] = [self.table(file, called) for file in paths]
         return tables
 
-    def examples(self, tables: Mapping[str, Sequence[Table]]) -> tuple[Examples, list[str]]:
+    def examples(self, tables: Mapping[str, Sequence[SourceTable]]) -> tuple[Examples, list[str]]:
         """All examples of the tables of some splits, and notices; undivided.
 
         For scoring alone: any number, whatever their labels, which have their names. Raises
@@ -153,20 +154,14 @@ class RowReader(Reading, Division):
         named = all(row.name for row in rows)
         return _examples(rows, [row.name if named else row.label for row in rows]), notices
 
-    def data_set(
-        self,
-        name: str,
-        tables: Mapping[str, Sequence[Table]],
-        about: Mapping[str, str] = {},
-        before: Sequence[str] = (),
-    ) -> tuple[Any, list[str]]:
+    def data_set(self, raw: RawData) -> tuple[Any, list[str]]:
         """The data set of raw data, and notices.
 
         Without a test split the validation split is the test split, or train is divided, unless an
         option says where it comes from. Raises ZooError with all that is wrong.
         """
-        tables, how, flags = dict(tables), "as given", self.flags(Division)
-        called = plain_name(name)
+        tables, how, flags = dict(raw.tables), "as given", self.flags(Division)
+        called = plain_name(raw.name)
         errors, reading, notices = list[str](), list[str](), list[str]()
         if flags and TEST in tables:
             errors.append(f"{listed(flags)}: for data without a test split, and {called} has one")
@@ -195,23 +190,25 @@ class RowReader(Reading, Division):
                 how = f"{way}, seed {self.split_seed}, {len(test)} of {len(train)} for test"
                 notices.append(f"{called} has no test split; {how}")
                 parts[TEST] = [train[row] for row in test]
-                rest = sorted({*range(len(train))}.difference(test))
-                parts[TRAIN] = [train[row] for row in rest]
+                parts[TRAIN] = [train[row] for row in sorted({*range(len(train))}.difference(test))]
             except ZooError as error:
                 errors.append(f"{called} has no test split and cannot be divided: {error}")
         if errors:
             raise DataError(list(dict.fromkeys(errors)))
-        notes = {"split": how, **({"reading": "; ".join(reading)} if reading else {}), **about}
+        notes = {"split": how, **({"reading": "; ".join(reading)} if reading else {}), **raw.notes}
         unlike = in_one_split(parts) if self.kind.labels else []
-        return self._made(name, parts, notes), [*unlike, *reading, *notices, *before]
+        made = self._made(raw.name, parts, notes)
+        return made, [*unlike, *reading, *notices, *raw.notices]
 
-    def _checked(self, tables: Sequence[Table], errors: list[str], notices: list[str]) -> list[Row]:
+    def _checked(
+        self, tables: Sequence[SourceTable], errors: list[str], notices: list[str]
+    ) -> list[Example]:
         """The rows of tables that can be used.
 
         What is wrong with the columns and with the other rows is added to the errors or, where
         these rows are left out, to the notices; how labels were changed always to the notices.
         """
-        rows = list[Row]()
+        rows = list[Example]()
         for table in tables:
             notices += table.notices
             if missing := self._missing(table):
@@ -229,7 +226,7 @@ class RowReader(Reading, Division):
                     continue
                 rows.append(row)
                 written = values[getattr(self, self.target)] if self.target else row.label
-                for raw, label in zip(_listed(written), _listed(row.label), strict=True):
+                for raw, label in zip(listed_label(written), listed_label(row.label), strict=True):
                     if isinstance(raw, str) and label not in (raw.strip(), None):
                         plain.append(f"{raw!a} ({place}) as '{label}'")
             count, dropped = len(table.rows), sum(map(len, bad.values()))
@@ -259,7 +256,7 @@ class RowReader(Reading, Division):
             raise ZooError(f"'{self.group_column}' (--group-column) is empty")
         return plain_label(str(group)) if self.group_column else ""
 
-    def _missing(self, table: Table) -> str:
+    def _missing(self, table: SourceTable) -> str:
         """The columns that a table lacks, with those that it has; empty if it lacks none."""
         missing = {n: flag for n, flag in self.columns().items() if n not in table.columns}
         places = [place for place, row in table.rows.items() if not isinstance(row, ZooError)]
@@ -276,7 +273,9 @@ class RowReader(Reading, Division):
     def _stratified(self, labels: Sequence[Hashable]) -> list[int]:
         return stratified(labels, self.split_seed, share=self.test_size or TEST_SHARE)
 
-    def _made(self, name: str, parts: Mapping[str, Sequence[Row]], notes: dict[str, str]) -> Any:
+    def _made(
+        self, name: str, parts: Mapping[str, Sequence[Example]], notes: dict[str, str]
+    ) -> Any:
         """The data set of its splits; ZooError where they do not fit."""
         every = [row for rows in parts.values() for row in rows]
         labels = sorted({*_flat(every)})
@@ -312,13 +311,13 @@ class LabelledTexts(RowReader):
     text_column: str = files.TEXT
     label_column: str = files.LABEL
 
-    def row(self, values: Mapping[str, Any]) -> Row:
+    def row(self, values: Mapping[str, Any]) -> Example:
         label = label_of(f"'{self.label_column}'", values.get(self.label_column))
         name = values.get(NAMES_COLUMN)
         text = joined_text(values, split_list(self.text_column))
-        return Row(text, label, plain_label(name) if isinstance(name, str) else "")
+        return Example(text, label, plain_label(name) if isinstance(name, str) else "")
 
-    def held_out(self, rows: Sequence[Row]) -> tuple[str, list[int]]:
+    def held_out(self, rows: Sequence[Example]) -> tuple[str, list[int]]:
         counts = Counter(row.label for row in rows)
         if single := [f"'{r.label}' ({r.place})" for r in rows if counts[r.label] < 2]:
             are = f"{len(single)} classes have" if len(single) > 1 else "1 class has"
@@ -336,12 +335,12 @@ class TaggedTexts(RowReader):
     tokens_column: str = files.TOKENS
     tags_column: str = files.TAGS
 
-    def table(self, file: Path, source: str) -> Table:
+    def table(self, file: Path, source: str) -> SourceTable:
         if files.data_suffix(file) in files.CONLL:
             return files.read_conll(file, self.encoding)
         return super().table(file, source)
 
-    def row(self, values: Mapping[str, Any]) -> Row:
+    def row(self, values: Mapping[str, Any]) -> Example:
         lists: list[Any] = [values.get(self.tokens_column), values.get(self.tags_column)]
         for column, each in zip((self.tokens_column, self.tags_column), lists, strict=True):
             if not isinstance(each, list):
@@ -349,7 +348,7 @@ class TaggedTexts(RowReader):
         tokens, tags = lists
         check_tokens("it", tokens, tags)
         what, ignored = f"a tag in '{self.tags_column}'", (IGNORED, str(IGNORED))
-        return Row(tokens, [None if tag in ignored else label_of(what, tag) for tag in tags])
+        return Example(tokens, [None if tag in ignored else label_of(what, tag) for tag in tags])
 
 
 class PairedTexts(RowReader):
@@ -358,21 +357,23 @@ class PairedTexts(RowReader):
     kind = Pairs
     formats = (".tsv", ".txt")
 
-    def table(self, file: Path, source: str) -> Table:
+    def table(self, file: Path, source: str) -> SourceTable:
         text = files.read_text(file, self.encoding)
         return files.delimited(source or file.name, text, "\t", header=False, quotes=False)
 
-    def row(self, values: Mapping[str, Any]) -> Row:
+    def row(self, values: Mapping[str, Any]) -> Example:
         if len(values) != 2:
             raise ZooError(f"{len(values)} columns, where SOURCE<TAB>TARGET has two")
-        return Row(*(joined_text(values, [side]).strip() for side in values))
+        return Example(*(joined_text(values, [side]).strip() for side in values))
 
-    def held_out(self, rows: Sequence[Row]) -> tuple[str, list[int]]:
+    def held_out(self, rows: Sequence[Example]) -> tuple[str, list[int]]:
         sources = list(dict.fromkeys(row.text for row in rows))
         drawn = {sources[number] for number in self._stratified([""] * len(sources))}
         return "by source", [number for number, row in enumerate(rows) if row.text in drawn]
 
-    def _made(self, name: str, parts: Mapping[str, Sequence[Row]], notes: dict[str, str]) -> Pairs:
+    def _made(
+        self, name: str, parts: Mapping[str, Sequence[Example]], notes: dict[str, str]
+    ) -> Pairs:
         splits = {s: _examples(rows, [row.label for row in rows]) for s, rows in parts.items()}
         return Pairs(name, splits, notes=notes)
 
@@ -388,10 +389,10 @@ class UnlabelledTexts(RowReader):
     text_column: str = files.TEXT
     empty_texts: bool = False
 
-    def tables(self, path: Path) -> dict[str, list[Table]]:
+    def tables(self, path: Path) -> dict[str, list[SourceTable]]:
         return {TRAIN: [self.table(path, "")]}
 
-    def table(self, file: Path, source: str) -> Table:
+    def table(self, file: Path, source: str) -> SourceTable:
         suffix, of_tables = files.data_suffix(file), self.flags(Reading, besides=TextReading)
         if file.is_dir() or of_tables or suffix in files.FORMATS:
             return super().table(file, source)
@@ -400,13 +401,13 @@ class UnlabelledTexts(RowReader):
         table = files.read_conll(file, self.encoding)
         return table._replace(columns=[*table.columns, files.TEXT])
 
-    def row(self, values: Mapping[str, Any]) -> Row:
+    def row(self, values: Mapping[str, Any]) -> Example:
         if isinstance(tokens := values.get(self.text_column, values.get(files.TOKENS)), list):
             check_tokens("it", tokens, tokens)
-            return Row(tokens)
+            return Example(tokens)
         may_be_empty = self.empty_texts and not self.drop_bad_rows
         columns = split_list(self.text_column)
-        return Row(joined_text(values, columns, may_be_empty=may_be_empty))
+        return Example(joined_text(values, columns, may_be_empty=may_be_empty))
 
 
 def joined_text(
@@ -450,7 +451,7 @@ def plain_label(label: str) -> str:
     return plain.lower() if plain.lower() in ("true", "false") else plain
 
 
-def in_one_split(parts: Mapping[str, Iterable[Row]]) -> list[str]:
+def in_one_split(parts: Mapping[str, Iterable[Example]]) -> list[str]:
     """A line for each split with labels that train lacks, or that lacks labels of train."""
     counts, lines = {split: Counter(_flat(rows)) for split, rows in parts.items()}, list[str]()
     for split in filter(lambda name: name != TRAIN, counts):
@@ -461,18 +462,13 @@ def in_one_split(parts: Mapping[str, Iterable[Row]]) -> list[str]:
     return lines
 
 
-def _listed(label: Any) -> list[Any]:
-    """The labels of a text: one, or those of its tokens."""
-    return label if isinstance(label, list) else [label]
-
-
-def _flat(rows: Iterable[Row]) -> Iterator[str]:
+def _flat(rows: Iterable[Example]) -> Iterator[str]:
     """The labels of texts, or the tags of their tokens that count."""
     for row in rows:
-        yield from (label for label in _listed(row.label) if label is not None)
+        yield from (label for label in listed_label(row.label) if label is not None)
 
 
-def _examples(rows: Sequence[Row], targets: list[Any]) -> Examples:
+def _examples(rows: Sequence[Example], targets: list[Any]) -> Examples:
     return Examples([row.text for row in rows], targets, [row.group for row in rows if row.group])
 
 

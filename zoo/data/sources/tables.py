@@ -52,7 +52,7 @@ DOCUMENT, COMMENT = "-DOCSTART-", "# "
 UNLABELLED = ("unsup", "unlabeled", "unlabelled")  # folders of texts without labels
 
 
-class Table(NamedTuple):
+class SourceTable(NamedTuple):
     """The rows of a file by their places: values by column, or what is wrong with a row.
 
     source: what an error calls the file. notices: lines for the user on how it was read.
@@ -142,15 +142,15 @@ def lines_of(text: str) -> dict[str, str]:
     return {f"line {n}": line.removesuffix("\r") for n, line in enumerate(lines, start=1)}
 
 
-def read_lines(file: Path, encoding: str = "") -> Table:
+def read_lines(file: Path, encoding: str = "") -> SourceTable:
     """A row with ``text`` for every line of a file or, for ``-``, of stdin."""
     content = sys.stdin.buffer.read() if str(file) == PIPE else read_bytes(file)
     source = "stdin" if str(file) == PIPE else file.name
     lines = lines_of(decode(source, content, encoding))
-    return Table.of(source, {place: {TEXT: line} for place, line in lines.items()})
+    return SourceTable.of(source, {place: {TEXT: line} for place, line in lines.items()})
 
 
-def read_table(file: Path, reading: Reading, source: str = "") -> Table:
+def read_table(file: Path, reading: Reading, source: str = "") -> SourceTable:
     """The rows of a CSV, TSV, JSON, JSON lines or Parquet file.
 
     Every cell of CSV and TSV is text. source: what an error calls the file, if not by its name.
@@ -181,9 +181,9 @@ def read_table(file: Path, reading: Reading, source: str = "") -> Table:
     return delimited(source, text, delimiter, **how)
 
 
-def numbered(source: str, rows: Iterable[Any]) -> Table:
+def numbered(source: str, rows: Iterable[Any]) -> SourceTable:
     """The table of rows that have no lines."""
-    return Table.of(source, {f"row {n}": row for n, row in enumerate(rows, start=1)})
+    return SourceTable.of(source, {f"row {n}": row for n, row in enumerate(rows, start=1)})
 
 
 def delimited(
@@ -194,7 +194,7 @@ def delimited(
     header: bool = True,
     quotes: bool = True,
     escape: bool = False,
-) -> Table:
+) -> SourceTable:
     """The rows of a table of text, without empty lines; a row that is too short has empty cells.
 
     Read by csv and not by pandas, which tells no lines and mends rows in silence. header: the first
@@ -244,10 +244,10 @@ def delimited(
             rows[place] = ZooError(f"{len(fields)} fields, where {where} has {len(columns)}")
         else:
             rows[place] = dict(zip_longest(columns, fields[: len(columns)], fillvalue=""))
-    return Table(source, rows, columns, notices)
+    return SourceTable(source, rows, columns, notices)
 
 
-def _json_table(source: str, text: str) -> Table:
+def _json_table(source: str, text: str) -> SourceTable:
     """The rows of JSON lines, or of one JSON array of objects."""
     rows: dict[str, Any] = {}
     broken = (ValueError, RecursionError)
@@ -267,10 +267,10 @@ def _json_table(source: str, text: str) -> Table:
     for place, value in rows.items():
         if not isinstance(value, dict | ZooError):
             rows[place] = ZooError(f"no object but a {type(value).__name__}")
-    return Table.of(source, rows)
+    return SourceTable.of(source, rows)
 
 
-def read_conll(file: Path, encoding: str = "") -> Table:
+def read_conll(file: Path, encoding: str = "") -> SourceTable:
     """The texts of a file of CoNLL columns: a row of lists of fields for every text.
 
     A token stands in every line, and a blank line between two texts; columns are divided at tabs
@@ -288,7 +288,7 @@ def read_conll(file: Path, encoding: str = "") -> Table:
     lines = {place: line for place, line in lines.items() if not line.startswith(DOCUMENT)}
     tokens = {p: line for p, line in lines.items() if line.strip() and line[:2] != COMMENT}
     if not tokens:
-        return Table.of(file.name, {})
+        return SourceTable.of(file.name, {})
     first, start = next(iter(tokens.items()))
     divider = "\t" if "\t" in start else None
 
@@ -322,7 +322,7 @@ def read_conll(file: Path, encoding: str = "") -> Table:
             lists = map(list, zip(*(own for _, own in words), strict=True))
             row = dict(zip(columns, lists, strict=True))
             rows[words[0][0]] = row | {name: row[column] for name, column in usual.items()}
-    return Table(file.name, rows, [*columns, *usual])
+    return SourceTable(file.name, rows, [*columns, *usual])
 
 
 def split_files(path: Path, formats: Sequence[str], *, folders: bool) -> dict[str, list[Path]]:
@@ -366,7 +366,7 @@ def _by_split(paths: Sequence[Path]) -> dict[str, list[Path]]:
     return {split: splits[split] for split in SPLITS if split in splits}
 
 
-def read_folder(directory: Path, encoding: str = "", *, labelled: bool = True) -> Table:
+def read_folder(directory: Path, encoding: str = "", *, labelled: bool = True) -> SourceTable:
     """A row with ``text`` and ``label`` for every file that is not hidden.
 
     The label is the folder in the directory that the file is in, at whatever depth. labelled: files
@@ -387,4 +387,4 @@ def read_folder(directory: Path, encoding: str = "", *, labelled: bool = True) -
     if left_out:
         names = (f"{name} ({count})" if count > 1 else name for name, count in left_out.items())
         notices = [f"{directory.name}: {listed(names, 5)} left out, for there are no labels"]
-    return Table.of(directory.name, rows, *notices)
+    return SourceTable.of(directory.name, rows, *notices)

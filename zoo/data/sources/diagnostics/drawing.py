@@ -50,6 +50,13 @@ class Draw:
         return self.shuffled(items)[:number]
 
 
+def need(name: str, **sizes: tuple[int, int]) -> None:
+    """ZooError unless each size of a data set, the first number, is at least the second."""
+    for size, (number, least) in sizes.items():
+        if number < least:
+            raise ZooError(f"{name} needs {size} >= {least}, not {number}")
+
+
 def divided(texts: list[str], targets: list[Any], train: int) -> dict[str, Examples]:
     """The first so many texts for training, the others for the test."""
     test = Examples(texts[train:], targets[train:])
@@ -71,12 +78,8 @@ def length_groups(
     shortest, step: lengths are shortest, shortest + step, and so on. Raises ZooError for sizes that
     are impossible, and test texts that do not divide among the groups.
     """
-    if min(train, test) < 1:
-        raise ZooError(f"{name} needs train and test >= 1, not {train} and {test}")
-    if length < shortest:
-        raise ZooError(f"{name} needs length >= {shortest}, not {length}")
-    if test_length and test_length <= length:
-        raise ZooError(f"{name} needs test_length > length ({length}), or 0, not {test_length}")
+    need(name, train=(train, 1), test=(test, 1), length=(length, shortest))
+    need(name, test_length=(test_length or length + 1, length + 1))
     parts: list[LengthGroup] = [(train, range(shortest, length + 1, step), "")]
     if not test_length:
         return [*parts, (test, parts[0][1], "")]

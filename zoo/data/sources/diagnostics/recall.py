@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from zoo.data.sources.corpus import TaggedCorpus
-from zoo.data.sources.diagnostics.drawing import Draw, Tagged, drawn
+from zoo.data.sources.diagnostics.drawing import Draw, Tagged, drawn, need
 from zoo.errors import ZooError
 
 KEYS, NOISE = 16, [f"n{number}" for number in range(8)]
@@ -27,8 +27,7 @@ def recall(*, pairs: int = 32, values: int = 8, test_length: int = 0, **sizes: A
     values of a key. test_length: more tokens have more keys, and training texts then have ``pairs``
     of these. Raises ZooError for impossible sizes.
     """
-    if pairs < 1 or values < 2:
-        raise ZooError(f"recall needs pairs >= 1 and values >= 2, not {pairs} and {values}")
+    need("recall", pairs=(pairs, 1), values=(values, 2))
     keys, names = range(max(pairs, test_length // 2)), _names("v", values)
 
     def draw_text(draw: Draw, length: int) -> Tagged:
@@ -49,10 +48,9 @@ def noisy_recall(
     tokens, this 8. pairs: keys of a text, of 16. values: different values of a key. Longer texts
     have more noise. Raises ZooError for impossible sizes.
     """
-    if not 1 <= pairs <= KEYS or values < 2:
-        raise ZooError(
-            f"noisy-recall needs 1 <= pairs <= {KEYS} and values >= 2, not {pairs} and {values}"
-        )
+    need("noisy-recall", pairs=(pairs, 1), values=(values, 2))
+    if pairs > KEYS:
+        raise ZooError(f"noisy-recall needs pairs <= {KEYS}, not {pairs}")
     names = _names("v", values)
 
     def draw_text(draw: Draw, length: int) -> Tagged:
@@ -75,10 +73,7 @@ def selective_copy(
     16 symbols. items: symbols of a text to copy. symbols: different ones. Longer texts have more
     blanks. Raises ZooError for impossible sizes.
     """
-    if items < 1 or symbols < 2:
-        raise ZooError(
-            f"selective-copy needs items >= 1 and symbols >= 2, not {items} and {symbols}"
-        )
+    need("selective-copy", items=(items, 1), symbols=(symbols, 2))
     names = _names("s", symbols)
 
     def draw_text(draw: Draw, length: int) -> Tagged:

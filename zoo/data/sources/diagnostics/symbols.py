@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from zoo.data.sources.corpus import Corpus, Pairs
-from zoo.data.sources.diagnostics.drawing import SOURCE, Draw, Words, divided, labelled_corpus
+from zoo.data.sources.diagnostics.drawing import SOURCE, Draw, Words, divided, labelled_corpus, need
 from zoo.errors import ZooError
 
 BITS = ("zero", "one")
@@ -179,8 +179,7 @@ def _letters(name: str, answer: Callable[[Words], Iterable[str]]) -> Callable[..
         *, seed: int = 0, train: int = 4000, test: int = 400, shortest: int = 3, longest: int = 10
     ) -> Pairs:
         """The pairs of that seed, of so many letters; ZooError for impossible values."""
-        if not 1 <= shortest <= longest:
-            raise ZooError(f"{name} needs 1 <= shortest <= longest, not {shortest} and {longest}")
+        need(name, shortest=(shortest, 1), longest=(longest, shortest))
 
         def draw_pair(draw: Draw) -> tuple[str, str]:
             length = shortest + draw.below(longest - shortest + 1)
@@ -214,8 +213,9 @@ def _drawn_pairs(
 ) -> Pairs:
     """Pairs of different sources, so that no source is in both splits. sizes: seed, train, test."""
     seed, train, test = sizes
-    if min(train, test) < 1 or train + test > most:
-        raise ZooError(f"{name} needs train and test >= 1 and at most {most} pairs in all")
+    need(name, train=(train, 1), test=(test, 1))
+    if train + test > most:
+        raise ZooError(f"{name} has at most {most} pairs in all, not {train + test}")
     draw, different = Draw(seed), dict[str, str]()
     while len(different) < train + test:
         source, target = draw_pair(draw)
