@@ -84,7 +84,8 @@ class Registry:
                 + ", ".join(c.full_name for c in matches)
             )
         if not matches:
-            raise ZooError(f"no {kind} '{name}'{nearest(name, self.labels(kind))}. {OTHERS}")
+            hint = nearest(name.removeprefix(SHORT), self.labels(kind))
+            raise ZooError(f"no {kind} '{name}'{hint}. {OTHERS}")
         return matches[0]
 
     def example(self, component: Component) -> Choice:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 DEFAULT, FALLBACK, DEFAULT_PAIRS = "bbc-news", "newswire", f"{SHORT}reverse"
 HUB = "hub:"
 TENTH = 10
-ROWS = "pairs (text, label) or dicts; or give a pair of lists, ([texts], [labels])"
+ROWS = "pairs (text, label) or dicts; or give a pair of lists (texts, labels)"
 LABELLED_TEXTS = LabelledTexts()
 D = TypeVar("D", bound=DataSet)
 
@@ -291,8 +291,7 @@ def _frame(data: Any, options: Mapping[str, Any]) -> pd.DataFrame:
     if not isinstance(data, pd.DataFrame):
         raise ZooError(
             f"data is a {type(data).__name__}: give a name, a path, a DataFrame, a datasets."
-            "Dataset, a pyarrow.Table, a dict of splits, a list of dicts, or a pair of lists "
-            "(texts, labels)"
+            f"Dataset, a pyarrow.Table, a dict of splits, or a list, whose rows are {ROWS}"
         )
     return data.rename(columns=str)
 
