@@ -1,8 +1,11 @@
 """Data say what they hold and tasks what they read; the one is refused where the other differs."""
 
+import re
+
 import pytest
 from refused import refused
 
+from zoo.config.sizes import Sizes
 from zoo.data.sources.corpus import Corpus, Examples, Pairs, Texts
 from zoo.registry import CAPABILITIES, Registry
 from zoo.registry.loading import load
@@ -116,6 +119,24 @@ def test_what_duplicates_take_from_training_is_said():
     two = Corpus("x", {"train": (["a", "b"], [0, 1]), "test": test}, ["p", "q"])
     says = "x: train has the classes .'p'.; two are needed: 1 scored text .*; --keep-duplicates"
     refused(says, deduplicated, two, [], keep=False)
+
+
+TABLE = "text,label\n" + "".join(f"some words {n},{'ab'[n % 2]}\n" for n in range(40))
+LINES = {"classify": "x.csv", "lm": "x.csv", "tag": "x.conll", "seq2seq": "x.tsv"}
+CONTENT = {
+    "x.csv": f"{TABLE} ,a\n",
+    "x.conll": "".join(f"a{n} O\nb P\n\n" for n in range(8)) + "c\n\n",
+    "x.tsv": "".join(f"a {n}\tb\n" for n in range(8)) + "one side\n",
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_what_reading_left_out_is_a_remark_under_the_table_of_every_task(registry, tmp_path, name):
+    task, file = find_task(registry, name), tmp_path / LINES[name]
+    file.write_text(CONTENT[file.name])
+    options, sizes = task.options(drop_bad_rows=True), Sizes(vocab_size=300, max_length=16)
+    (remark,) = task.load(str(file), options, sizes, registry).description["remarks"]
+    assert re.fullmatch(rf"Reading the data: {file.name}, line \d+: .*; left out[.]", remark)
 
 
 def test_only_data_that_can_be_somewhere_pass_before_anything_is_read(registry, tmp_path):

@@ -338,12 +338,17 @@ def deduplicated(data: D, notices: list[str], *, keep: bool) -> tuple[D, int]:
 
 
 def loaded(source: DataSet, encoded: EncodedData, notices: list[str], **about: Any) -> Loaded:
-    """Data from their source, and encoded. about: further entries of the description."""
+    """Data from their source, and encoded, with a remark on what reading left out or changed.
+
+    about: further entries of the description.
+    """
+    reading = source.notes.get("reading")
     description = {
         "name": source.name,
         "fingerprint": source.fingerprint,
         "vocab_size": encoded.vocab_size,
         "notes": source.notes,
+        "remarks": [f"Reading the data: {reading}."] if reading else [],
         **about,
     }
     return Loaded(encoded, description, notices)

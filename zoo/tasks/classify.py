@@ -70,23 +70,20 @@ class Classify(EncoderTask):
         return load_corpus(registry, spec, self.reader(options))
 
     def with_remarks(self, data_set: Loaded, options: ClassifyOptions) -> Loaded:
-        """With how much is cut off, and what reading left out."""
+        """With how much is cut off."""
         data, about = data_set.encoded, data_set.description
         train, test = data.split("train"), data.split("test")
         weights = options.class_weight.split(",") if options.class_weight else data.label_names
         if len(weights) != len(data.label_names):
             classes = f"and there are {len(data.label_names)} classes"
             raise ZooError(f"--class-weight has {len(weights)} numbers, {classes}")
-        about["remarks"] = remarks = list[str]()
         whole = sum(int(arrays.columns["whole"].sum()) for arrays in (train, test))
         cut = 1 - (len(train.ids) + len(test.ids)) / whole
         if cut:
-            remarks.append(
+            about["remarks"].append(
                 f"{cut:.0%} of all tokens are beyond the first {data.max_length} of their text and "
                 "cut off: only baselines with whole=True read them."
             )
-        if left_out := about["notes"].get("reading"):
-            remarks.append(f"Reading the data: {left_out}.")
         return dataclasses.replace(data_set, conditions=frozenset({CUT} if cut else ()))
 
     def baseline_rows(self, asked_for: Sequence[Choice]) -> list[tuple[Choice, str]]:

@@ -14,6 +14,7 @@ from zoo.config.reading import Division, TextReading
 from zoo.config.sizes import Sizes
 from zoo.data.encoding import encode_labelled
 from zoo.data.sources.corpus import plain_words, whole_text
+from zoo.data.sources.load_data import load_data
 from zoo.data.token_arrays import TokenArrays
 from zoo.errors import ZooError
 from zoo.registry import Choice, Registry
@@ -62,16 +63,18 @@ class EncoderOptions(TaskOptions, TextReading, Division):
 class EncoderTask(Task):
     """A task whose model gives an answer for every text, or every token of it.
 
-    column: of the encoded data, with what is predicted.
+    column: of the encoded data, with what is predicted. default_data: what is read where none are
+    named.
     """
 
     column: ClassVar[str] = "labels"
+    default_data: ClassVar[str] = ""
     needs: ClassVar = {"attention": frozenset({"padding"})}
     commands = ("predict", "evaluate", "attend", "export")
 
-    @abstractmethod
     def read(self, spec: str | None, options: Any, registry: Registry) -> tuple[Any, list[str]]:
         """The Corpus or TaggedCorpus of a spec, before encoding, and notices for the user."""
+        return load_data(registry, spec or self.default_data, self.reader(options))
 
     @abstractmethod
     def with_remarks(self, data_set: Loaded, options: Any) -> Loaded:

@@ -28,7 +28,7 @@ from zoo.data.tokenizer import piece_bytes
 from zoo.errors import ZooError
 from zoo.registry import Choice
 from zoo.registry.declarations import part
-from zoo.tasks.base import TRAIN, Estimator, Evaluation, Rows, TaskSetup
+from zoo.tasks.base import TRAIN, Estimator, Evaluation, Rows, Task, TaskSetup
 from zoo.tasks.encoder_task import without_copies
 from zoo.tasks.lm import LanguageModelling, PlainTextOptions, language_evaluation
 from zoo.tasks.tag import effective_examples
@@ -128,8 +128,7 @@ class MaskedLanguageModelling(LanguageModelling):
         sizes = piece_bytes(setup.data.tokenizer())
         return MaskedSplit(arrays, setup.options.masked, sizes, device)
 
-    def full_length_split(self, setup: TaskSetup, examples: int, device: torch.device) -> Any:
-        raise ZooError("several lengths: this task makes no examples of full length")
+    full_length_split = Task.full_length_split  # of masked texts none are made up
 
     def forward(self, model: nn.Module, batch: MaskedBatch) -> Any:
         return model(batch.ids, batch.tokens, batch.places)

@@ -8,11 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from zoo.data.sources.corpus import IGNORED, TaggedCorpus
-from zoo.data.sources.load_data import load_data
+from zoo.data.sources.corpus import IGNORED
 from zoo.data.sources.row_reader import TaggedTexts
 from zoo.errors import ZooError
-from zoo.registry import BUILT_IN, Choice, Registry
+from zoo.registry import BUILT_IN, Choice
 from zoo.registry.declarations import part
 from zoo.tasks.base import Evaluation, Loaded, TaskSetup
 from zoo.tasks.encoder_task import EncoderOptions, EncoderTask, Read, by_group
@@ -47,6 +46,7 @@ class Tag(EncoderTask):
 
     options = TagOptions
     column = "tags"
+    default_data = DEFAULT_DATA
     reads = ("token-labels",)
     reads_rows = TaggedTexts
     metrics = ("token_accuracy", "macro_f1", "span_f1")
@@ -61,11 +61,6 @@ class Tag(EncoderTask):
     def needs_of(self, options: TagOptions) -> Mapping[str, frozenset[str]]:
         causal = {"causal"} if options.causal else set()
         return {**self.needs, "attention": self.needs["attention"] | causal}
-
-    def read(
-        self, spec: str | None, options: TagOptions, registry: Registry
-    ) -> tuple[TaggedCorpus, list[str]]:
-        return load_data(registry, spec or DEFAULT_DATA, self.reader(options))
 
     def no_pretraining(self, options: TagOptions) -> str | None:
         if not options.causal:
@@ -91,10 +86,10 @@ class Tag(EncoderTask):
         )
         train, test = (int(splits[name].columns["cut"].sum()) for name in ("train", "test"))
         if train + test:
-            about["remarks"] = [
+            about["remarks"].append(
                 f"{train:,} tags of train and {test:,} of test are beyond the {data.max_length} "
                 "word pieces of --max-length: not scored."
-            ]
+            )
         return data_set
 
     def model_options(self, setup: TaskSetup) -> dict[str, Any]:

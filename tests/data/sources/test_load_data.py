@@ -56,7 +56,12 @@ def test_what_exists_as_a_path_is_the_path(registry, working_directory):
     for full in ("encoder-zoo:newswire", "builtin:newswire"):
         built_in, _ = load_corpus(registry, f"{full}(train=10, test=5)")
         assert built_in.name == "newswire(train=10, test=5)"
-    refused("no data 'builtin:newswir'; did you mean 'newswire'", load_corpus, registry, "builtin:newswir")
+    refused(
+        "no data 'builtin:newswir'; did you mean 'newswire'",
+        load_corpus,
+        registry,
+        "builtin:newswir",
+    )
     for default in (DEFAULT_PAIRS, lm.DEFAULT_DATA, tag.DEFAULT_DATA):  # whatever is here
         (working_directory / default.rpartition(":")[2]).mkdir(exist_ok=True)
         assert find_registered(registry, default)
