@@ -15,12 +15,7 @@ import numpy as np
 
 from zoo.data.sources.corpus import IGNORED, Corpus, Pairs, TaggedCorpus, Texts, whole_text
 from zoo.data.token_arrays import TokenArrays, kept_encoded
-from zoo.data.tokenizer import (
-    UNK,
-    train_byte_level,
-    train_word_pieces,
-    word_level_tokenizer,
-)
+from zoo.data.tokenizer import UNK, train_byte_level, train_word_pieces, word_level_tokenizer
 from zoo.errors import ZooError
 
 if TYPE_CHECKING:

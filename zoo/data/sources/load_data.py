@@ -233,14 +233,12 @@ def _rows(data: Any, options: Mapping[str, Any]) -> list[dict[str, Any]] | None:
     """The rows of a list of dicts or of pairs, or of a pair of lists; None for other lists."""
     if all(isinstance(row, Mapping) and not {"name", TRAIN} & row.keys() for row in data):
         return list(data)
-    inner, two = {type(row) for row in data}, len(data) == 2
-    if are_pairs := all(map(_is_pair, data)):
-        if two and inner == {type(data)}:
-            raise ZooError(f"data are two {type(data).__name__}s of two: rows must be {ROWS}")
-        if not (two and isinstance(data, tuple)):
-            data = tuple(zip(*data, strict=True))
-    of_tuples = isinstance(data, list) and inner == {tuple}
-    if not are_pairs and (not two or of_tuples or not all(map(_is_column, data))):
+    forms, are_two, are_pairs = {*map(type, data)}, len(data) == 2, all(map(_is_pair, data))
+    if are_pairs and are_two and forms == {type(data)}:
+        raise ZooError(f"data are two {type(data).__name__}s of two: rows must be {ROWS}")
+    if are_pairs and not (are_two and isinstance(data, tuple)):
+        data = tuple(zip(*data, strict=True))
+    elif not are_two or (type(data), forms) == (list, {tuple}) or not all(map(_is_column, data)):
         return None
     texts, labels = map(list, data)
     if len(texts) != len(labels):

@@ -278,6 +278,9 @@ class RowReader(Reading, Division):
     ) -> Any:
         """The data set of its splits; ZooError where they do not fit."""
         every = [row for rows in parts.values() for row in rows]
+        if not self.kind.labels:
+            splits = {s: _examples(rows, [row.label for row in rows]) for s, rows in parts.items()}
+            return self.kind(name, splits, notes=notes)
         labels = sorted({*_flat(every)})
         are_numbers = all(re.fullmatch(r"-?\d{1,18}", label) for label in labels)
         labels = sorted(labels, key=int) if are_numbers else labels
@@ -370,12 +373,6 @@ class PairedTexts(RowReader):
         sources = list(dict.fromkeys(row.text for row in rows))
         drawn = {sources[number] for number in self._stratified([""] * len(sources))}
         return "by source", [number for number, row in enumerate(rows) if row.text in drawn]
-
-    def _made(
-        self, name: str, parts: Mapping[str, Sequence[Example]], notes: dict[str, str]
-    ) -> Pairs:
-        splits = {s: _examples(rows, [row.label for row in rows]) for s, rows in parts.items()}
-        return Pairs(name, splits, notes=notes)
 
 
 class UnlabelledTexts(RowReader):
