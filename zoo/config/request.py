@@ -103,8 +103,8 @@ class Request(BaseModel):
     )
     blocks: PositiveInt | None = Field(
         default=None,
-        description="Times that each model is timed; by default 12 to 40, until speeds are known "
-        "within 2%. At several lengths it is 6.",
+        description="Most times that each model is timed, from 12 on until speeds are known within "
+        "2%; by default 40, until they are known within 5%. At several lengths it is 6.",
     )
     timeout: PositiveFloat | None = Field(
         default=None,

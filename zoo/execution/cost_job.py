@@ -5,6 +5,7 @@ The coordinating process imports no torch, and waits while anything is timed.
 
 from __future__ import annotations
 
+import contextlib
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,10 +15,13 @@ from typing import Any
 
 from zoo.execution.base import OUTPUT, CostJob, CostMember, Limits, Result, Step
 from zoo.execution.failures import JobError
+from zoo.execution.machine import own_cores
 from zoo.execution.process import Worker
 from zoo.measure.turns import (
+    FIRST,
     HALF,
     MOST_BLOCKS,
+    NARROW,
     Pair,
     clock_of,
     narrow_enough,
@@ -97,12 +101,29 @@ def _speeds(
 
 
 def _measure_memory(job: CostJob, group: Sequence[_Measured], limits: Limits, log: Path) -> None:
-    """The peaks of every member, each in a process of its own."""
-    for each in group:
-        with Worker(limits, log) as worker:
+    """The peaks of every member, each in a process of its own, as many at once as there are cores.
+
+    One that lacks memory beside others is measured once more, alone.
+    """
+    on_cpu = job.setup.execution.device == "cpu"
+    at_once = max(1, own_cores() // limits.threads) if on_cpu else 1
+    for start in range(0, len(group), at_once):
+        _measure_beside(job, group[start : start + at_once], limits, log)
+    for each in group if at_once > 1 else ():
+        if each.failure is not None and each.failure.status == "oom":
+            each.failure = None
+            _measure_beside(job, [each], limits, log)
+
+
+def _measure_beside(job: CostJob, group: Sequence[_Measured], limits: Limits, log: Path) -> None:
+    """The peaks of some members at once."""
+    with contextlib.ExitStack() as stack:
+        workers = [stack.enter_context(Worker(limits, log)) for _ in group]
+        for each, worker in zip(group, workers, strict=True):
+            worker.send(f"{STEPS}:memory", job.setup, each.member)
+        for each, worker in zip(group, workers, strict=True):
             try:
-                arguments = job.setup, each.member
-                each.memory = worker.call(f"{STEPS}:memory", *arguments, seconds=limits.timeout)
+                each.memory = worker.result(limits.timeout)
             except JobError as failure:
                 each.failure = failure.result()
 
@@ -112,15 +133,15 @@ def _goes_on(
 ) -> bool:
     """Whether the process has another block after so many, which took so many seconds."""
     timed = [vars(each) for each in group if each.failure is None]
-    if not timed:
+    most = ((job.blocks or MOST_BLOCKS) + 1 - process) // PROCESSES
+    if not timed or number >= most:
         return False
-    if job.blocks:
-        return number < (job.blocks + 1 - process) // PROCESSES
     if number < HALF:
         return True
-    if number >= MOST_BLOCKS // PROCESSES or seconds > MOST_SECONDS:
+    if not job.blocks and seconds > MOST_SECONDS:
         return False
-    return not narrow_enough(ratios_of(timed[0], timed[1:]), PROCESSES)
+    narrow = NARROW if job.blocks else FIRST
+    return not narrow_enough(ratios_of(timed[0], timed[1:]), PROCESSES, narrow)
 
 
 def _prepared(job: CostJob, group: Sequence[_Measured], limits: Limits, log: Path) -> Worker | None:

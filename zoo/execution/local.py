@@ -38,7 +38,7 @@ from zoo.execution.base import (
 )
 from zoo.execution.failures import JobError, from_exception, require_same_code, timeout
 from zoo.execution.machine import use_threads
-from zoo.execution.process import Worker
+from zoo.execution.process import Worker, start_server
 from zoo.registry.declarations import part
 
 # Imported where a job runs: training needs torch, coordinating a cost job does not.
@@ -52,6 +52,10 @@ RUNNERS = {
 @part("executor", "local")
 class LocalExecutor(Executor):
     """Each job in a process of its own on this machine."""
+
+    def connect(self) -> None:
+        """Begin to import torch, which takes as long as reading data does."""
+        start_server()
 
     def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Generator[Event]:
         """Run ``limits.jobs`` jobs at once."""

@@ -107,9 +107,13 @@ class Worker(contextlib.AbstractContextManager["Worker"]):
         seconds: time limit, after which the process is killed. Raises JobError.
         """
         self.send(function, *arguments)
+        return self.result(seconds)
+
+    def result(self, seconds: float | None = None) -> Any:
+        """What the function that was sent returns. seconds, errors: as of ``call``."""
         message = self._message(seconds)
         if not isinstance(message, Returned):
-            raise JobError("crashed", f"it was busy when {function} was called")
+            raise JobError("crashed", "it was busy when it was called")
         return message.value
 
     def items(self, seconds: float | None = None) -> Iterator[Any]:
@@ -213,6 +217,16 @@ class _Forked:
 
 _servers: dict[int, _Server] = {}  # by the process that started it: a fork of it has its own
 _starting = threading.Lock()
+
+
+def start_server() -> None:
+    """Where workers are forked, start what forks them; it imports torch while this process goes on.
+
+    What keeps it from starting is said when the first worker is wanted.
+    """
+    if FORKS:
+        with _starting, contextlib.suppress(OSError):
+            _servers[os.getpid()] = _servers.get(os.getpid()) or _Server()
 
 
 def _forked() -> _Forked:

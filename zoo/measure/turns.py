@@ -24,6 +24,7 @@ TURN_SECONDS = {"train": 0.12, "infer": 0.12, LATENCY: 0.04}  # unless one step 
 LEAST_BLOCKS, MOST_BLOCKS = 12, 40
 HALF = LEAST_BLOCKS // 2  # the least of each of two processes
 NARROW = 0.02  # half the interval of a log ratio, below which more blocks tell little
+FIRST = 0.05  # the same in a first table, where nobody said how many blocks
 # Standard deviation of a log ratio between processes, which lay out their memory differently.
 BETWEEN = 0.01
 CONTENDED = 1.5  # wall time over CPU time above which other work had the core
@@ -155,13 +156,15 @@ def centre_and_error(
     return centre, math.sqrt((error**2 * known + between) / max(known, planned))
 
 
-def narrow_enough(ratios: Iterable[Sequence[Logs]], planned: int = 0) -> bool:
-    """Whether the 95% interval of each of these log ratios reaches at most NARROW to each side.
+def narrow_enough(
+    ratios: Iterable[Sequence[Logs]], planned: int = 0, narrow: float = NARROW
+) -> bool:
+    """Whether the 95% interval of each of these log ratios reaches at most so far to each side.
 
     planned: as of ``centre_and_error``.
     """
     errors = (centre_and_error(logs, planned=planned)[1] for logs in ratios if logs)
-    return all(error is not None and Z * error <= NARROW for error in errors)
+    return all(error is not None and Z * error <= narrow for error in errors)
 
 
 def ratios_of(
