@@ -76,6 +76,17 @@ class EvaluatedRun:
             memory=math.exp(math.fsum(logs)) if len(logs) == len(effect.weights) else None,
         )
 
+    @property
+    def crossed(self) -> bool:
+        """Whether cells differ on several axes, so that choices say more than rows."""
+        return len(self.axes) > 1
+
+    def compute_the_same(self, effect: Effect) -> bool:
+        """Whether an effect is of two attentions that compute the same, up to rounding."""
+        of = {effect.component, effect.against}
+        rows = [row for row in self.recorded_rows if row.cell.get("attention") in of]
+        return effect.axis == "attention" and all(row.exact for row in rows)
+
     def rate(self, phase: str, row: Row) -> float | None:
         """Tokens/s: the ratio times the reference's rate; as measured where there is no ratio."""
         rate = self.speeds.rate(phase, row.name)

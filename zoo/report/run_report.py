@@ -36,10 +36,10 @@ class RunReport(EvaluatedRun):
 
     @cached_property
     def answer(self) -> list[str]:
-        """What the table says in at most four lines; where there is room, what to do next."""
+        """What the table says, in at most three lines."""
         return answer_of(self)
 
     @property
-    def cautions(self) -> list[str]:
+    def caution(self) -> str:
         """The first remarks on the data, as the answer may depend on them; the notes have all."""
-        return self.remarks[:CAUTIONS]
+        return " ".join(self.remarks[:CAUTIONS])

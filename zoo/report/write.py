@@ -157,10 +157,10 @@ def scores_text(report: RunReport) -> str:
 
 
 def answer_text(report: Report) -> str:
-    """The answer, and at most two remarks on the data; of a profile the notes."""
+    """The answer, and remarks on the data, in at most four lines; of a profile the notes."""
     if isinstance(report, Profile):
         return "\n".join([" ".join(report.answer), *report.notes])
-    return "\n".join([*report.answer, *report.cautions])
+    return "\n".join(filter(None, [*report.answer, report.caution]))
 
 
 def report_data(report: Report, directory: Path) -> dict[str, Any]:

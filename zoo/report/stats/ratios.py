@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -67,6 +67,12 @@ class Ratio:
         if self.low <= 1 <= self.high or abs(self.value - 1) <= share:
             return 0
         return 1 if self.value > 1 else -1
+
+    @property
+    def inverse(self) -> Ratio:
+        """The same with the two exchanged."""
+        low, high = (None if end is None else 1 / end for end in (self.high, self.low))
+        return replace(self, value=1 / self.value, low=low, high=high)
 
 
 def memory_verdict(first: float, second: float) -> int:

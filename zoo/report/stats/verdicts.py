@@ -30,6 +30,7 @@ Weights = Mapping[str, float]  # row name to its weight in a sum of rows
 Key = tuple[tuple[int, float], ...]
 EFFECTS = 0.5  # of the level, divided among the main effects at first
 MOST_RANKED = 200  # rows; of more, no pairs are tested
+MORE_SEEDS = (5, 8, 12, 20, 30, 50)  # that a report may suggest
 
 
 class Verdicts:
@@ -205,9 +206,34 @@ class Verdicts:
         of = of or list(noisy.values())
         if not of or self.scores is None:
             return None
-        level = ALPHA * min(self._share[key] for key in family) / sum(self._share.values())
         mean, metric = self.scores.typical(sorted(cells) or None), self.known[0].metric
-        gap = visible_difference(of, level, self.scores.examples, mean)
+        gap = visible_difference(of, self._level(family), self.scores.examples, mean)
         if gap is None or metric.lowest is None or metric.highest is None:
             return gap
         return gap if gap <= metric.highest - metric.lowest else None
+
+    def visible_of(self, difference: Difference, seeds: int) -> float | None:
+        """The size that a difference as noisy as this one would need, with so many seeds."""
+        assert self.scores is not None
+        share, own = difference.seeds / seeds, difference.seeds - 1
+        scaled = replace(
+            difference,
+            seeds=seeds,
+            df=difference.df * (seeds - 1) / own,
+            error=difference.error * share**0.5,
+            disputed=difference.disputed / share,
+        )
+        level = self._level(self.main or self.pairs)
+        return visible_difference([scaled], level, self.scores.examples, self.scores.typical())
+
+    def seeds_to_see(self, difference: Difference) -> int | None:
+        """How many seeds would show so large a difference in 4 of 5 runs; None: more than 50."""
+        for seeds in (number for number in MORE_SEEDS if number > difference.seeds):
+            gap = self.visible_of(difference, seeds)
+            if gap is not None and gap <= abs(difference.mean):
+                return seeds
+        return None
+
+    def _level(self, family: Mapping[Key, Difference]) -> float:
+        """At which one difference of a family is tested in the first step of the correction."""
+        return ALPHA * min(self._share[key] for key in family) / sum(self._share.values())

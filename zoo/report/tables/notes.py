@@ -12,22 +12,25 @@ from zoo.measure.turns import CONTENDED as MOST_CONTENTION
 from zoo.report.evaluated_run import EvaluatedRun
 from zoo.report.rows import Row, settings_of
 from zoo.report.stats.intervals import ENOUGH, sampling_error
+from zoo.report.stats.paired import Difference
 from zoo.report.stats.ratios import CONTENDED, UNDECIDED
-from zoo.report.stats.verdicts import MOST_RANKED
+from zoo.report.stats.verdicts import MORE_SEEDS, MOST_RANKED
 from zoo.report.tables.text import ends, from_to, plain
 from zoo.sweep.records import Record, shared_part
 
 NAMED = 3  # rows of a list that are named, and lists
+WHOLE = "whole=True"  # in the name of a baseline that reads whole texts
 # Settings of the model that a note names.
 SHOWN = ("layers", "dim", "heads", "max_length", "epochs", "init")
 
 
 def answer_of(run: EvaluatedRun) -> list[str]:
-    """At most four lines: which row to use, which choices matter, the fastest cell, what to do."""
+    """At most three lines: what to use, what more seeds would decide, what of equals is faster."""
     cells = run.by_score(baseline=False)
     if not cells:
         return [f"No cell has a value of {run.metric.label}."] if run.records else []
-    lines = _conclusion(run, cells), _choices(run), _fastest(run, cells), _more_seeds(run)
+    choices = " ".join(filter(None, [_conclusion(run, cells), _choices(run)]))
+    lines = choices, _undecided(run, cells), _faster(run) or _fastest(run, cells)
     return [plain(line) for line in lines if line]
 
 
@@ -36,43 +39,149 @@ def _names(run: EvaluatedRun, rows: Iterable[Row]) -> str:
 
 
 def _conclusion(run: EvaluatedRun, cells: Sequence[Row]) -> str:
-    """Which row to use, and what ties with it."""
-    best, baseline = run.best or cells[0], next(iter(run.by_score(baseline=True)), None)
+    """Which row to use, and what those have that it is held against."""
+    best, baselines = run.best or cells[0], run.by_score(baseline=True)
     others, ties = [row for row in cells if row is not best], run.tied_cells()[1:]
     name, score = run.short_name(best), f"{run.metric.label} {run.score_text(best.name)}"
     if others and all(run.verdicts.verdict(best.name, row.name) == 1 for row in others):
         score += f", better than the {'other cell' if len(others) == 1 else 'other cells'}"
-    tied = f" Not told apart from {name}: {_names(run, ties)}." if ties else ""
-    if baseline is None:
+    tied = f" Not told apart from {name}: {_names(run, ties)}." if ties and not run.crossed else ""
+    if not baselines:
         if not others:
             return f"{name} has {score}."
         use = f"Use {name}:" if run.tied_cells() else f"Undecided: {name} has the best"
         return f"{use} {score}.{tied}"
-    rival, bar = run.short_name(baseline), run.score_text(baseline.name)
-    against = [run.verdicts.verdict(row.name, baseline.name) for row in [best, *cells]]
-    if 1 in against:
-        return f"Use {name}: {score}. Best baseline: {bar} ({rival}).{tied}"
-    if against[0] == -1:
-        use = f"Use the baseline {rival}: {run.metric.label} {bar}"
-        return f"{use}. Best transformer: {name} with {score}.{tied}"
-    return f"Undecided: {name} has {score}, the baseline {rival} {bar}.{tied}"
+    rival = baselines[0]
+    against = [run.verdicts.verdict(row.name, rival.name) for row in [best, *cells]]
+    if 1 not in against and against[0] == -1:
+        use = f"Use the baseline {_reading(run, rival)}: {run.metric.label}"
+        rest = listed(_scores(run, best, rival), NAMED)
+        return f"{use} {run.score_text(rival.name)}, against {rest}.{tied}"
+    use = f"Use {name}:" if 1 in against else f"Undecided: {name} has"
+    return f"{use} {score}, against {listed(_scores(run, rival, best), NAMED)}.{tied}"
+
+
+def _scores(run: EvaluatedRun, first: Row, besides: Row) -> list[str]:
+    """The score of a row, and that of the best baseline that reads other parts of the texts."""
+    baselines = run.by_score(baseline=True)
+    whole = [WHOLE in row.baseline for row in baselines]
+    rows = [first]
+    if len(set(whole)) > 1:  # the best of each kind
+        kinds = [baselines[whole.index(kind)] for kind in (False, True)]
+        rows += [row for row in kinds if row is not first and row is not besides]
+    kind = "the baseline " if len(set(whole)) == 1 else ""
+    names = [f"{kind if row.baseline else ''}{_reading(run, row)}" for row in rows]
+    return [f"{run.score_text(row.name)} of {name}" for row, name in zip(rows, names, strict=True)]
+
+
+def _reading(run: EvaluatedRun, row: Row) -> str:
+    """A row's name and, of baselines that read whole texts or do not, what it reads."""
+    several = {WHOLE in other.baseline for other in run.rows if other.baseline} == {True, False}
+    name = run.short_name(row)
+    if not several or not row.baseline:
+        return name
+    if WHOLE in row.baseline:
+        return f"{name}, which reads whole texts"
+    length = shared_part(run.typical.config, "sizes").get("max_length")
+    return f"{name} on the same {length} tokens"
 
 
 def _choices(run: EvaluatedRun) -> str:
-    """The effects that are real, the largest first."""
+    """The effects that are real, the largest first; of a grid also what ties."""
     if not run.effects:
         return ""
-    parts = []
+    real, same, ties = list[str](), list[str](), dict[str, list[str]]()
     pairs = [(effect, effect.difference) for effect in run.effects.main if effect.difference]
     for effect, difference in sorted(pairs, key=lambda pair: -abs(pair[1].mean)):
         names = effect.component, effect.against
         better, worse = names if run.metric.better(difference.mean) > 0 else names[::-1]
         if difference.real:
             size = run.metric.format_size(difference.mean, difference.half)
-            parts.append(f"{better} is better than {worse} by {size}")
-    how = "Averaged over the grid" if run.effects.averaged else "Exchanged one at a time"
+            real.append(f"{better} is better than {worse} by {size}")
+        elif run.crossed and run.compute_the_same(effect):
+            same.append(f"{names[0]} and {names[1]} compute the same")
+        elif run.crossed and difference.adjusted is not None:
+            ties.setdefault(names[0], []).append(names[1])
+    how = " (averaged over the grid)" if run.effects.averaged else " (exchanged one at a time)"
+    rest = [f"{counted(len(real) - NAMED, 'more choice')} too"] if real[NAMED:] else []
+    parts = [f"{'; '.join([*real[:NAMED], *rest])}{how if run.crossed else ''}"] if real else []
+    parts += same + [
+        f"{listed(others, NAMED)} {'are' if others[1:] else 'is'} not told apart from {name}"
+        for name, others in ties.items()
+    ]
+    return f"Of the parts, {'; '.join(parts)}." if parts else ""
+
+
+def _undecided(run: EvaluatedRun, cells: Sequence[Row]) -> str:
+    """What this run could have seen, and how many seeds would decide what it leaves open."""
+    verdicts, enough = run.verdicts, run.verdicts.enough
+    if not verdicts.pairs:
+        scored = [row for row in run.rows if row.values]
+        most = max(len(row.values) for row in cells)
+        if verdicts.limited or most >= enough or not scored[1:]:
+            return ""
+        return f"{counted(most, 'seed')}: a test needs {enough}; run with --seeds {enough}."
+    names, difference, kind = _open(run, cells)
+    if difference is None or not difference.error:
+        return ""
+    own = kind == "baseline"  # whose noise is not that of two cells
+    gap = verdicts.visible_of(difference, difference.seeds) if own else verdicts.visible(kind)
+    if gap is None:
+        return ""
+    seeds = verdicts.seeds_to_see(difference)
+    would = f"--seeds {seeds} would" if seeds else f"not even {MORE_SEEDS[-1]} seeds would"
+    return (
+        f"Undecided: {' and '.join(names)} differ by {run.metric.format_size(difference.mean)}. "
+        f"This run would have shown {run.metric.format_size(gap)} in 4 of 5 cases; {would} show "
+        "as little as that."
+    )
+
+
+def _open(run: EvaluatedRun, cells: Sequence[Row]) -> tuple[Sequence[str], Difference | None, str]:
+    """The undecided difference that matters most: names, difference, and baseline, pair or effect.
+
+    The best cell against the best baseline, else the largest effect, else the best cell and the
+    next.
+    """
+    best, ties = run.best or cells[0], run.tied_cells()[1:]
+    rivals = run.by_score(baseline=True)[:1]
+    if any(run.verdicts.verdict(row.name, rivals[0].name) == 1 for row in cells if rivals):
+        rivals = []
+    effects = run.effects.main if run.effects and run.crossed else []
+    open_effects = [
+        (effect, effect.difference)
+        for effect in effects
+        if effect.difference and not effect.difference.real and not run.compute_the_same(effect)
+    ]
+    for row in rivals:
+        if run.verdicts.verdict(best.name, row.name) == 0:
+            names = run.short_name(best), run.short_name(row)
+            return names, run.verdicts.pair(best.name, row.name), "baseline"
+    for effect, difference in sorted(open_effects, key=lambda pair: -abs(pair[1].mean)):
+        return (effect.component, effect.against), difference, "effect"
+    for row in ties if not run.crossed else ():
+        difference = run.verdicts.pair(best.name, row.name)
+        if difference and not difference.equal:
+            return (run.short_name(best), run.short_name(row)), difference, "pair"
+    return (), None, ""
+
+
+def _faster(run: EvaluatedRun) -> str:
+    """Which choices of a grid train faster, of those that tie."""
+    if not run.effects or not run.crossed:
+        return ""
+    parts = []
+    for effect in run.effects.main:
+        ratio, names = effect.speed.get("train"), (effect.component, effect.against)
+        if (effect.difference and effect.difference.real) or not ratio or not ratio.verdict:
+            continue
+        fast, slow = names if ratio.value > 1 else names[::-1]
+        ratio = ratio if ratio.value > 1 else ratio.inverse
+        size = f"{ratio.value:.2f} times as fast as {slow} ({ends(ratio.low, ratio.high)})"
+        parts.append(f"{fast} trains {size}")
     rest = f"; {counted(len(parts) - NAMED, 'more choice')} too" if parts[NAMED:] else ""
-    return f"{how}, {'; '.join(parts[:NAMED])}{rest}." if parts else ""
+    tie = "Of the parts that tie, " if run.verdicts.pairs else ""
+    return f"{tie}{'; '.join(parts[:NAMED])}{rest}." if parts else ""
 
 
 def _fastest(run: EvaluatedRun, cells: Sequence[Row]) -> str:
@@ -82,7 +191,7 @@ def _fastest(run: EvaluatedRun, cells: Sequence[Row]) -> str:
     first, *others = sorted(tied or cells, key=lambda row: -rates[row.name])
     ratios = [(row, speeds.ratio("train", first.name, row.name)) for row in others]
     slower = [(row, ratio) for row, ratio in ratios if ratio and ratio.verdict == 1]
-    if not slower:
+    if run.crossed or not slower:
         return ""
     second, ratio = slower[0]
     close = [row for row, ratio in ratios if not ratio or ratio.verdict != 1]
@@ -92,15 +201,6 @@ def _fastest(run: EvaluatedRun, cells: Sequence[Row]) -> str:
         f"fastest: {ratio.value:.2f} times as fast as {run.short_name(second)} "
         f"({ends(ratio.low, ratio.high)}){rest}."
     )
-
-
-def _more_seeds(run: EvaluatedRun) -> str:
-    """How many seeds would allow a test; empty where there was one, or nothing to test."""
-    enough, scored = run.verdicts.enough, [row for row in run.rows if row.values]
-    most = max(len(row.values) for row in scored if not row.baseline)
-    if run.verdicts.pairs or most >= enough or not scored[1:]:
-        return ""
-    return f"{counted(most, 'seed')}: a test needs {enough}; run with --seeds {enough}."
 
 
 def notes_of(run: EvaluatedRun) -> list[str]:
