@@ -3,8 +3,7 @@ PLUGINS := $(wildcard plugins/zoo-*)
 .PHONY: install test thorough lint format bench stub results docs
 
 install:
-	pip install 'pip>=25.1' # which knows --group
-	pip install -c constraints.txt -e . --group test
+	pip install -c constraints.txt -e '.[test]'
 
 test:
 	pytest
@@ -13,7 +12,7 @@ test:
 # every width, plug-ins installed by pip; then, with our plug-ins, theirs, notebooks and the site.
 thorough:
 	pytest -m slow
-	pip install -c constraints.txt -e . --group test --group docs $(PLUGINS:%='./%[test]')
+	pip install -c constraints.txt -e '.[test,docs]' $(PLUGINS:%='./%[test]')
 	pytest -m slow $(PLUGINS:%=%/tests)
 	python -m bench.docs
 

@@ -29,9 +29,6 @@ LONGEST = (
     "test_executors.py",
     "test_failures.py",
 )
-# One of its tests runs mypy, which takes a second where mypy has left its cache: .ci/run starts it
-# beside the tests.
-LAST = "test_functions.py"
 
 
 class FilesAndFolders(LoadFileScheduling):
@@ -72,7 +69,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     rank = {name: number for number, name in enumerate(LONGEST)}
     items.sort(
         key=lambda item: (
-            item.path.name == LAST,
             rank.get(item.path.name, len(rank)),
             not item.nodeid.startswith(tuple(TOGETHER)),
         )

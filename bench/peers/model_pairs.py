@@ -68,7 +68,7 @@ def model_pair(peer: PeerModel, shape: Shape) -> tuple[nn.Module, nn.Module]:
     Raises MissingError without the library.
     """
     if importlib.util.find_spec(peer.module) is None:
-        raise MissingError(f"needs {peer.module}: pip install -c constraints.txt --group peers")
+        raise MissingError(f"needs {peer.module}: pip install -c constraints.txt '.[peers]'")
     if importlib.util.find_spec("zoo_peers") is None:
         sys.path.append(str(PLUGIN))
     from zoo_peers import encoders

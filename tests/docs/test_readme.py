@@ -36,6 +36,9 @@ def test_the_first_screen_has_a_picture_and_the_command_that_answers():
         "pip install -c constraints.txt . ./plugins/zoo-efficient && "
         "zoo bench --attention fused,naive --pe rope,sin"
     )
+    # CI calls the second as it stands, so that what a newcomer types is what is known to work.
+    assert code[1] == 'pip install -c constraints.txt -e ".[test]" && pytest'
+    assert code[1] in (ROOT / ".ci" / "run").read_text().splitlines()
     assert lines("bench")[1] == 'zoo bench --attention "fused,window(size=4),linear"'
     assert len(README.splitlines()) <= 130
 
