@@ -165,6 +165,35 @@ def test_what_has_no_memory_beside_others_is_measured_once_more_and_no_more(
     assert results[3].samples["session"] != results[0].samples["session"]
 
 
+class NoRoom(MadeUpPeaks):
+    """Has memory for one peak at a time."""
+
+    at_once = 0
+
+    def send(self, function: str, *arguments: Any) -> None:
+        super().send(function, *arguments)
+        NoRoom.at_once += bool(self.measures)
+
+    def result(self, seconds: float | None = None) -> Any:
+        if self.measures and NoRoom.at_once > 1:
+            raise JobError("oom", "no room")
+        return super().result(seconds)
+
+    def stop(self) -> None:
+        NoRoom.at_once -= bool(self.measures)
+        super().stop()
+
+
+def test_a_peak_for_which_there_is_no_memory_beside_another_is_measured_alone(
+    corpus, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("zoo.execution.cost_job.Worker", NoRoom)
+    monkeypatch.setattr("zoo.execution.cost_job.own_cores", lambda: 2)
+    members = [CostMember(cell()), CostMember(cell(pe="sin"))]
+    results = measured(tmp_path, members, 1, data=str(corpus)).members
+    assert [result.metrics["peak_memory_mib"] for result in results] == [1.0, 1.0]
+
+
 def test_the_memory_of_training_is_of_its_largest_batch(small, monkeypatch):
     steps = list[Any]()
     monkeypatch.setattr(Trainer, "train_step", lambda _, batch: steps.append(batch))

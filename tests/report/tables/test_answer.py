@@ -122,7 +122,9 @@ def test_what_is_undecided_says_what_the_run_could_have_seen_and_the_seeds_that_
     records += [train_record(cell(pe="sin"), seed, wrong[seed]) for seed in range(5)]
     first, second = RunReport(records).answer
     assert "Not told apart from rope: sin." in first
-    pattern = r"Undecided: rope and sin differ by 0\.5 points\. This run would have shown "
+    pattern = (
+        r"Left open: rope and sin differ by 0\.5 points\. Of these two this run would have shown "
+    )
     seen = re.fullmatch(pattern + r"(\S+) points in 4 of 5 cases; --seeds (\d+) would .*", second)
     assert float(seen[1]) > 0.5
     assert int(seen[2]) in (8, 12, 20, 30, 50)

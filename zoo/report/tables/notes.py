@@ -54,7 +54,9 @@ def _conclusion(run: EvaluatedRun, cells: Sequence[Row]) -> str:
     rival = baselines[0]
     against = [run.verdicts.verdict(row.name, rival.name) for row in [best, *cells]]
     if 1 not in against and against[0] == -1:
-        use = f"Use the baseline {_reading(run, rival)}: {run.metric.label}"
+        whole = WHOLE in rival.baseline
+        name = _reading(run, rival) if whole else run.short_name(rival)
+        use = f"Use the baseline {name}: {run.metric.label}"
         rest = listed(_scores(run, best, rival), NAMED)
         return f"{use} {run.score_text(rival.name)}, against {rest}.{tied}"
     use = f"Use {name}:" if 1 in against else f"Undecided: {name} has"
@@ -62,13 +64,14 @@ def _conclusion(run: EvaluatedRun, cells: Sequence[Row]) -> str:
 
 
 def _scores(run: EvaluatedRun, first: Row, besides: Row) -> list[str]:
-    """The score of a row, and that of the best baseline that reads other parts of the texts."""
+    """The score of a row; of baselines that read whole texts or not, of the best of each kind."""
     baselines = run.by_score(baseline=True)
     whole = [WHOLE in row.baseline for row in baselines]
     rows = [first]
     if len(set(whole)) > 1:  # the best of each kind
         kinds = [baselines[whole.index(kind)] for kind in (False, True)]
-        rows += [row for row in kinds if row is not first and row is not besides]
+        kinds = [row for row in kinds if row is not besides]
+        rows = kinds if first.baseline else [first, *kinds]
     kind = "the baseline " if len(set(whole)) == 1 else ""
     names = [f"{kind if row.baseline else ''}{_reading(run, row)}" for row in rows]
     return [f"{run.score_text(row.name)} of {name}" for row, name in zip(rows, names, strict=True)]
@@ -90,7 +93,8 @@ def _choices(run: EvaluatedRun) -> str:
     """The effects that are real, the largest first; of a grid also what ties."""
     if not run.effects:
         return ""
-    real, same, ties = list[str](), list[str](), dict[str, list[str]]()
+    real = list[str]()
+    same, ties = dict[str, list[str]](), dict[str, list[str]]()
     pairs = [(effect, effect.difference) for effect in run.effects.main if effect.difference]
     for effect, difference in sorted(pairs, key=lambda pair: -abs(pair[1].mean)):
         names = effect.component, effect.against
@@ -99,13 +103,14 @@ def _choices(run: EvaluatedRun) -> str:
             size = run.metric.format_size(difference.mean, difference.half)
             real.append(f"{better} is better than {worse} by {size}")
         elif run.crossed and run.compute_the_same(effect):
-            same.append(f"{names[0]} and {names[1]} compute the same")
+            same.setdefault(names[0], []).append(names[1])
         elif run.crossed and difference.adjusted is not None:
             ties.setdefault(names[0], []).append(names[1])
     how = " (averaged over the grid)" if run.effects.averaged else " (exchanged one at a time)"
     rest = [f"{counted(len(real) - NAMED, 'more choice')} too"] if real[NAMED:] else []
     parts = [f"{'; '.join([*real[:NAMED], *rest])}{how if run.crossed else ''}"] if real else []
-    parts += same + [
+    parts += [f"{listed([name, *others])} compute the same" for name, others in same.items()]
+    parts += [
         f"{listed(others, NAMED)} {'are' if others[1:] else 'is'} not told apart from {name}"
         for name, others in ties.items()
     ]
@@ -121,49 +126,45 @@ def _undecided(run: EvaluatedRun, cells: Sequence[Row]) -> str:
         if verdicts.limited or most >= enough or not scored[1:]:
             return ""
         return f"{counted(most, 'seed')}: a test needs {enough}; run with --seeds {enough}."
-    names, difference, kind = _open(run, cells)
+    names, difference = _open(run, cells)
     if difference is None or not difference.error:
         return ""
-    own = kind == "baseline"  # whose noise is not that of two cells
-    gap = verdicts.visible_of(difference, difference.seeds) if own else verdicts.visible(kind)
+    gap = verdicts.visible_of(difference, difference.seeds)
     if gap is None:
         return ""
     seeds = verdicts.seeds_to_see(difference)
     would = f"--seeds {seeds} would" if seeds else f"not even {MORE_SEEDS[-1]} seeds would"
     return (
-        f"Undecided: {' and '.join(names)} differ by {run.metric.format_size(difference.mean)}. "
-        f"This run would have shown {run.metric.format_size(gap)} in 4 of 5 cases; {would} show "
-        "as little as that."
+        f"Left open: {' and '.join(names)} differ by {run.metric.format_size(difference.mean)}. "
+        f"Of these two this run would have shown {run.metric.format_size(gap)} in 4 of 5 cases; "
+        f"{would} show as little as that."
     )
 
 
-def _open(run: EvaluatedRun, cells: Sequence[Row]) -> tuple[Sequence[str], Difference | None, str]:
-    """The undecided difference that matters most: names, difference, and baseline, pair or effect.
+def _open(run: EvaluatedRun, cells: Sequence[Row]) -> tuple[Sequence[str], Difference | None]:
+    """The undecided difference that matters most, with the names of the two.
 
-    The best cell against the best baseline, else the largest effect, else the best cell and the
-    next.
+    The best cell against the best baseline, else the largest effect of a grid, else the best cell
+    and the next.
     """
-    best, ties = run.best or cells[0], run.tied_cells()[1:]
+    verdict, pair, best = run.verdicts.verdict, run.verdicts.pair, run.best or cells[0]
     rivals = run.by_score(baseline=True)[:1]
-    if any(run.verdicts.verdict(row.name, rivals[0].name) == 1 for row in cells if rivals):
-        rivals = []
+    for rival in rivals:
+        beaten = any(verdict(row.name, rival.name) == 1 for row in cells)
+        if not beaten and verdict(best.name, rival.name) == 0:
+            return (run.short_name(best), run.short_name(rival)), pair(best.name, rival.name)
     effects = run.effects.main if run.effects and run.crossed else []
-    open_effects = [
-        (effect, effect.difference)
+    ties = [
+        ((effect.component, effect.against), effect.difference)
         for effect in effects
         if effect.difference and not effect.difference.real and not run.compute_the_same(effect)
     ]
-    for row in rivals:
-        if run.verdicts.verdict(best.name, row.name) == 0:
-            names = run.short_name(best), run.short_name(row)
-            return names, run.verdicts.pair(best.name, row.name), "baseline"
-    for effect, difference in sorted(open_effects, key=lambda pair: -abs(pair[1].mean)):
-        return (effect.component, effect.against), difference, "effect"
-    for row in ties if not run.crossed else ():
-        difference = run.verdicts.pair(best.name, row.name)
+    ties.sort(key=lambda tie: -abs(tie[1].mean))
+    for row in run.tied_cells()[1:] if not run.crossed else ():
+        difference = pair(best.name, row.name)
         if difference and not difference.equal:
-            return (run.short_name(best), run.short_name(row)), difference, "pair"
-    return (), None, ""
+            ties.append(((run.short_name(best), run.short_name(row)), difference))
+    return ties[0] if ties else ((), None)
 
 
 def _faster(run: EvaluatedRun) -> str:
