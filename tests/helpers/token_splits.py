@@ -1,6 +1,8 @@
 """Texts of random token ids, as the trainer reads them."""
 
+import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -8,7 +10,7 @@ from torch import nn
 from torch.nn import functional
 
 from zoo.components.tokens import Tokens
-from zoo.data.batches import PaddedSplit
+from zoo.data.batches import MaskedSplit, PaddedSplit, PairSplit
 from zoo.data.token_arrays import TokenArrays
 from zoo.training.device import Runtime
 
@@ -26,6 +28,22 @@ def documents(lengths: Sequence[int], classes: int = 3) -> TokenArrays:
 def split(lengths: Sequence[int], device: torch.device = RUNTIME.device) -> PaddedSplit:
     """Those texts, from which batches are made."""
     return PaddedSplit(documents(lengths), device)
+
+
+def task_split(task: str, device: torch.device = RUNTIME.device) -> Any:
+    """Texts of several lengths, as a task reads them."""
+    arrays = documents([5 + 3 * i % 19 for i in range(16)])
+    if task == "classify":
+        return PaddedSplit(arrays, device)
+    if task == "tag":
+        tags = {"tags": np.arange(len(arrays.ids)) % 3}
+        return PaddedSplit(dataclasses.replace(arrays, columns=tags), device, "tags")
+    if task == "mlm":
+        return MaskedSplit(arrays, 0.3, np.ones(50, dtype=np.int64), device)
+    pairs = object.__new__(PairSplit)  # of data that are encoded texts
+    pairs.source, pairs.target = (PaddedSplit(arrays, device, None) for _ in range(2))
+    pairs.lengths = pairs.source.lengths
+    return pairs
 
 
 class Bag(nn.Module):

@@ -16,11 +16,21 @@ class Tokens:
     positions: int (L) or (B, L), counted from 0.
     in_order: it is known that positions increase strictly along L, and that a text's padding stands
     behind it. Looking would make the host wait for the device.
+    counted: a mask, and how many tokens are real in it: said of ``attention_mask`` only where it is
+    this very tensor.
     """
 
     attention_mask: Tensor | None
     positions: Tensor
     in_order: bool = False
+    counted: tuple[Tensor, int] | None = None
+
+    @property
+    def real_tokens(self) -> int | None:
+        """How many tokens are real, where there is padding and the host knows how much."""
+        if self.counted is None or self.counted[0] is not self.attention_mask:
+            return None
+        return self.counted[1]
 
     @classmethod
     def whole(cls, length: int, device: torch.device | str | None = None) -> Tokens:

@@ -20,6 +20,7 @@ from zoo.data.tokenizer import FIRST_PIECE, MASK_ID, PAD_ID
 
 NOISE = 0.02  # of the log of a length; more shuffles more and pads more: 8% padding at 0.1
 MASKED, REPLACED = 0.8, 0.1  # of the chosen tokens; the others stay as they are
+MOST_LENGTHS = 8  # of the batches of a split on a GPU
 FIXED = 0  # seed of the masks that are the same for every model
 
 Bools = npt.NDArray[np.bool_]
@@ -96,8 +97,12 @@ class EncodedSplit(ABC, Generic[B]):
 class PaddedSplit(EncodedSplit[Batch]):
     """Texts with a class each, or a tag for each token, so that no step copies them from the host.
 
-    targets: the column of what is predicted; None: the ids themselves.
+    targets: the column of what is predicted; None: the ids themselves. padded_lengths: those that
+    batches may have; None: the longest of their texts. On a GPU they are few, for a shape that is
+    new takes memory from the driver and kernels from libraries, which wait for the device.
     """
+
+    padded_lengths: npt.NDArray[np.int64] | None = None
 
     def __init__(
         self, arrays: TokenArrays, device: torch.device, targets: str | None = "labels"
@@ -105,6 +110,8 @@ class PaddedSplit(EncodedSplit[Batch]):
         self.arrays, self.device, self.column = arrays, device, targets
         self.per_token = targets == "tags"
         self.lengths = arrays.lengths
+        if device.type == "cuda":
+            self.padded_lengths = few_lengths(self.lengths)
         self.ids = torch.from_numpy(np.array(arrays.ids, dtype=np.int64)).to(device)
         self.starts = torch.from_numpy(np.array(arrays.offsets[:-1])).to(device)
         self._lengths = torch.from_numpy(self.lengths.copy()).to(device)
@@ -124,7 +131,9 @@ class PaddedSplit(EncodedSplit[Batch]):
     def batch(self, rows: np.ndarray) -> Batch:
         lengths = self.lengths[rows]
         longest = int(lengths.max())
-        picked = torch.from_numpy(rows).to(self.device, non_blocking=True)
+        if self.padded_lengths is not None:
+            longest = int(self.padded_lengths[self.padded_lengths.searchsorted(longest)])
+        picked = moved(rows, self.device)
         tokens = Tokens.whole(longest, self.device)
         places = (self.starts[picked, None] + tokens.positions).clamp_max(len(self.ids) - 1)
         ids = self.ids[places]
@@ -132,7 +141,8 @@ class PaddedSplit(EncodedSplit[Batch]):
             targets = self.targets[places if self.per_token else picked]
         if int(lengths.min()) < longest:
             attention_mask = tokens.positions < self._lengths[picked, None]
-            tokens = replace(tokens, attention_mask=attention_mask)
+            counted = attention_mask, int(lengths.sum())
+            tokens = replace(tokens, attention_mask=attention_mask, counted=counted)
             ids = ids.masked_fill(~attention_mask, PAD_ID)
             if self.per_token:
                 targets = targets.masked_fill(~attention_mask, IGNORED)
@@ -202,7 +212,7 @@ class Blocks(EncodedSplit[Batch]):
         """These blocks, which must have one length."""
         length = int(self.lengths[rows[0]])
         assert (self.lengths[rows] == length).all()
-        starts = torch.from_numpy(self.starts[rows]).to(self.device, non_blocking=True)
+        starts = moved(self.starts[rows], self.device)
         tokens = Tokens.whole(length, self.device)
         places = starts[:, None] + tokens.positions
         items = len(rows) * length
@@ -267,10 +277,8 @@ class MaskedSplit(EncodedSplit[MaskedBatch]):
         )
         begins = np.arange(len(rows)) * batch.ids.shape[1] - offsets[rows]
         targets = np.asarray(self.arrays.ids)[picked].astype(np.int64)
-        moved_places, moved_targets = (
-            torch.from_numpy(array).to(self.device, non_blocking=True)
-            for array in (picked + np.repeat(begins, counts), targets)
-        )
+        moved_places = moved(picked + np.repeat(begins, counts), self.device)
+        moved_targets = moved(targets, self.device)
         about = vars(batch) | {"targets": moved_targets, "items": len(targets)}
         return MaskedBatch(**about, places=moved_places, counts=counts)
 
@@ -307,6 +315,20 @@ def at_last_token(scores: Tensor, examples: Sequence[Sequence[int]]) -> Tensor:
     """Of scores (B, L, n) of padded examples those at each one's last token (B, n)."""
     last = torch.tensor([len(ids) - 1 for ids in examples], device=scores.device)
     return scores[torch.arange(len(examples), device=scores.device), last]
+
+
+def few_lengths(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """At most MOST_LENGTHS lengths, the longest among them, each reached by as many examples."""
+    shares = np.arange(1, MOST_LENGTHS + 1) / MOST_LENGTHS
+    return np.unique(np.quantile(lengths, shares, method="higher"))
+
+
+def moved(array: np.ndarray, device: torch.device) -> Tensor:
+    """The array on the device. Only from pinned memory does a GPU copy while the host goes on."""
+    tensor = torch.from_numpy(array)
+    if device.type == "cuda":
+        tensor = tensor.pin_memory()
+    return tensor.to(device, non_blocking=True)
 
 
 def in_batches(rows: np.ndarray, batch_size: int) -> list[np.ndarray]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
+import torch
 from torch import Tensor, nn
 
 from zoo.components.block.base import Block, LayerContext
 from zoo.components.dropout import dropout
 from zoo.components.layer_context import AuxiliaryLoss
+from zoo.components.one_pass import one_pass
 from zoo.components.pe.base import PositionalEncoding
 from zoo.components.tokens import Tokens
 from zoo.models.key_value_cache import DecoderCache
@@ -79,6 +82,10 @@ class Stack(nn.Module):
         ids: or what ``embedding`` gives for them (B, L, D).
         cache: a pair of key/value stores for every block.
         """
+        with contextlib.nullcontext() if torch.compiler.is_compiling() else one_pass():
+            return self._run(ids, layer, cache)
+
+    def _run(self, ids: Tensor, layer: LayerContext, cache: DecoderCache | None) -> Tensor:
         positions = [cast(PositionalEncoding, p) for p in (self.position, *self.other_positions)]
         tokens = [_placed(position, layer.tokens) for position in positions]
         x = ids if ids.is_floating_point() else self.embedding(ids)

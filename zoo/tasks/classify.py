@@ -128,6 +128,7 @@ class Classify(EncoderTask):
 
     def loss(self, setup: TaskSetup, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
         """Cross-entropy of each text, of which ``token_deletion`` leaves out a share."""
+        from zoo.data.batches import moved
         from zoo.tasks.passes import delete_tokens, token_loss
 
         share = setup.options.token_deletion
@@ -135,7 +136,8 @@ class Classify(EncoderTask):
         tokens = dataclasses.replace(batch.tokens[: ids.shape[1]], attention_mask=mask)
         logits = model(ids, tokens)
         smoothing, weights = setup.training.label_smoothing, setup.options.class_weight
-        weight = logits.new_tensor([*map(float, weights.split(","))]).float() if weights else None
+        numbers = np.array([*map(float, weights.split(","))], dtype=np.float32) if weights else None
+        weight = None if numbers is None else moved(numbers, logits.device)
         return token_loss(logits, batch.targets, batch.items, smoothing, weight=weight)
 
 

@@ -43,6 +43,18 @@ def test_a_token_is_computed_by_its_likeliest_experts(experts, active):
     agree(moe(x, layer()), expected, leaves)
 
 
+@pytest.mark.parametrize("owner", [None, 2])
+def test_blocks_of_one_expert_are_the_same_as_experts_in_turn(owner):
+    """What a GPU runs, on the CPU; also where one expert has every token."""
+    moe = build(Experts, DIM, HIDDEN, experts=4)
+    torch.manual_seed(3)
+    owners = torch.randint(4, (200,)).sort().values if owner is None else torch.full((200,), owner)
+    x = randoms(200, DIM)
+    used = moe.experts if owner is None else moe.experts[owner]
+    expected = moe.in_turn(x, owners, layer())
+    agree(moe.in_blocks(x, owners, layer()), expected, [x, *used.parameters()])
+
+
 @pytest.mark.parametrize("active", [1, 2])
 @pytest.mark.parametrize("mask", [None, MASK])
 def test_the_balancing_loss_is_the_papers_over_real_tokens(active, mask):

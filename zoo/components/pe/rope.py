@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from zoo.components.one_pass import once
 from zoo.components.pe.base import Angles, PositionalEncoding
 from zoo.registry.declarations import part
 
@@ -31,24 +32,29 @@ class Rotary(PositionalEncoding):
         self.angles = Angles(head_dim, base)
 
     def rotate(self, x: Tensor, positions: Tensor) -> Tensor:
+        dtype = torch.promote_types(x.dtype, torch.float32)
+        if x.device.type == "mps" or torch.compiler.is_compiling():
+            return turned(x, self.turns(positions, dtype))
+        turns = torch.view_as_complex(once(self.turns, positions, dtype))
+        # A copy, whose pairs lie side by side and begin at an even place.
+        whole = x.to(dtype, copy=True, memory_format=torch.contiguous_format)
+        pairs = torch.view_as_complex(whole.unflatten(-1, (-1, 2)))
+        return torch.view_as_real(pairs * turns).flatten(-2).to(x.dtype)
+
+    def turns(self, positions: Tensor, dtype: torch.dtype) -> Tensor:
+        """Cosine and sine of each pair's angle: (L, Dh / 2, 2), or (B, 1, L, Dh / 2, 2)."""
         angles = self.angles(positions)  # (L or B, L; Dh / 2)
         if angles.dim() == 3:
             angles = angles[:, None]  # the same for every head
-        return turned(x, angles)
+        return torch.stack([angles.cos(), angles.sin()], dim=-1).to(dtype)
 
 
-def turned(x: Tensor, angles: Tensor) -> Tensor:
+def turned(x: Tensor, turns: Tensor) -> Tensor:
     """(x₂ᵢ + i · x₂ᵢ₊₁) · e^(i · angle), Su et al. 2021, equation 12, of every pair of numbers.
 
-    x: (..., Dh). angles: (..., Dh / 2) in float32. On a CPU torch multiplies complex numbers in a
-    quarter of the time of the four products; it cannot compile them, nor has it them in bfloat16.
+    x: (..., Dh). turns: (..., Dh / 2, 2), cosines and sines. By real products: torch cannot compile
+    complex ones, which take a quarter of the time and fewer kernels.
     """
-    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
-    on_cpu = x.device.type == "cpu" and x.dtype in (torch.float32, torch.float64)
-    if on_cpu and not torch.compiler.is_compiling():
-        # A copy, whose pairs lie side by side and begin at an even place.
-        whole = x.clone(memory_format=torch.contiguous_format)
-        pairs = torch.view_as_complex(whole.unflatten(-1, (-1, 2)))
-        return torch.view_as_real(pairs * torch.complex(cos, sin)).flatten(-2)
+    cos, sin = turns.to(x.dtype).unbind(-1)
     even, odd = x.unflatten(-1, (-1, 2)).unbind(-1)
     return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from zoo import part
+from zoo.components.dropout import dropout
 from zoo.components.ffn.two_layer import ReLU
 from zoo.components.layer_context import LayerContext
+
+BLOCK = 64  # rows of one expert that are computed together on a GPU
 
 
 @part("ffn", "moe", source="Fedus et al. 2022, equations 1 to 6, https://arxiv.org/abs/2101.03961")
@@ -49,13 +54,49 @@ class Experts(nn.Module):
         weights, chosen = shares.topk(self.active, dim=-1)  # (N, active)
         if self.training:
             self.add_balance(shares, chosen, layer)
-        order = chosen.flatten().argsort(stable=True)  # by expert, so that each is called once
-        counts = chosen.flatten().bincount(minlength=len(self.experts)).tolist()
-        parts = rows[order // self.active].split(counts)
-        outs = [expert(part, layer) for expert, part in zip(self.experts, parts, strict=True)]
+        owners, order = chosen.flatten().sort(stable=True)  # by expert
+        inputs = rows[order // self.active]
+        # On a CPU nothing waits for the device, and each expert is called once.
+        compute = self.in_turn if x.device.type == "cpu" else self.in_blocks
         # Back in the order of the tokens. Adding up by index would be in random order on a GPU.
-        out = torch.cat(outs)[order.argsort()].view(len(rows), self.active, -1)
+        out = compute(inputs, owners, layer)[order.argsort()].view(len(rows), self.active, -1)
         return (out * weights[..., None].to(x.dtype)).sum(dim=1).to(x.dtype).view(x.shape)
+
+    def in_turn(self, inputs: Tensor, owners: Tensor, layer: LayerContext) -> Tensor:
+        """E_e(x) of x (M, D) whose experts, in order, are owners (M): one call of each expert."""
+        parts = inputs.split(owners.bincount(minlength=len(self.experts)).tolist())
+        outs = [expert(part, layer) for expert, part in zip(self.experts, parts, strict=True)]
+        return torch.cat(outs)
+
+    def in_blocks(self, inputs: Tensor, owners: Tensor, layer: LayerContext) -> Tensor:
+        """The same without asking the device how many rows an expert has.
+
+        The rows of each expert begin a block: a block has one expert, and there are never more
+        blocks than are made here (Gale et al. 2022, section 5.1, for sparse kernels; here the
+        weights of every block are gathered).
+        """
+        count, device = len(self.experts), inputs.device
+        sizes = (owners[:, None] == torch.arange(count, device=device)).sum(dim=0)  # (E)
+        blocks = (sizes + BLOCK - 1) // BLOCK
+        ends = blocks.cumsum(dim=0)
+        shift = (ends - blocks) * BLOCK - (sizes.cumsum(dim=0) - sizes)
+        places = torch.arange(len(inputs), device=device) + shift[owners]  # (M)
+        number = len(inputs) // BLOCK + count
+        x = inputs.new_zeros(number * BLOCK, inputs.shape[1]).index_copy(0, places, inputs)
+        x = x.unflatten(0, (number, BLOCK))
+        expert = torch.searchsorted(ends, torch.arange(number, device=device), right=True)
+        expert = expert.clamp_max(count - 1)  # the last blocks may be empty
+
+        def linear(x: Tensor, layers: list[nn.Linear]) -> Tensor:
+            weight = torch.stack([each.weight for each in layers])[expert].transpose(1, 2)
+            return torch.baddbmm(
+                torch.stack([each.bias for each in layers])[expert, None], x, weight
+            )
+
+        experts = [cast(ReLU, each) for each in self.experts]
+        x = experts[0].activation(linear(x, [each.inner for each in experts]))
+        x = dropout(x, experts[0].dropout, self.training)
+        return linear(x, [each.outer for each in experts]).flatten(0, 1)[places]
 
     def route(self, rows: Tensor) -> Tensor:
         """p (N, E), in float32 or wider: rounded to bfloat16, near-equal experts would be tied.
@@ -69,9 +110,14 @@ class Experts(nn.Module):
 
     def add_balance(self, shares: Tensor, chosen: Tensor, layer: LayerContext) -> None:
         """Add the balancing loss of the real tokens: shares (N, E), chosen (N, active)."""
-        real = layer.tokens.attention_mask
-        if real is not None:
-            shares, chosen = shares[real.flatten()], chosen[real.flatten()]
-        counts = chosen.flatten().bincount(minlength=len(self.experts)).to(shares.dtype)
-        products = counts / counts.sum().clamp_min(1) * shares.sum(dim=0) / max(1, len(shares))
+        real, experts = (
+            layer.tokens.attention_mask,
+            torch.arange(shares.shape[1], device=shares.device),
+        )
+        hits, number = chosen[..., None] == experts, shares.new_full((), len(shares))
+        if real is not None:  # masked, not selected: how many are real only the device knows
+            shares = shares.masked_fill(~real.flatten()[:, None], 0)
+            hits, number = hits & real.flatten()[:, None, None], real.sum()
+        counts = hits.sum(dim=(0, 1)).to(shares.dtype)
+        products = counts / counts.sum().clamp_min(1) * shares.sum(dim=0) / number.clamp_min(1)
         layer.add_loss("balance", len(self.experts) * products.sum(), weight=self.balance)

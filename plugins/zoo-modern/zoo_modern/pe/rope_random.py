@@ -56,8 +56,8 @@ class RandomRotary(Rotary):
     @torch.no_grad()
     def after_step(self) -> None:
         """Draw the positions of the next step."""
-        chosen = torch.randperm(self.simulated)[: len(self.drawn)].sort().values
-        self.drawn.copy_(chosen)
+        order = torch.randperm(self.simulated, device=self.drawn.device)
+        self.drawn.copy_(order[: len(self.drawn)].sort().values)
 
     def rotate(self, x: Tensor, positions: Tensor) -> Tensor:
         return super().rotate(x, self.spread(positions))

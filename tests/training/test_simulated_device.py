@@ -1,0 +1,69 @@
+"""A training step and an inference of every part and task, on a CUDA device that is not there."""
+
+import json
+import shutil
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+import simulated_cuda
+import torch
+
+# Products in float32 on purpose, inside of bf16: without tensor cores, as TF32 is off there.
+WIDE = ("nystrom", "aft", "retention", "gla", "deltanet", "gated-deltanet", "mamba2", "moe")
+
+
+@pytest.fixture(scope="module")
+def steps(tmp_path_factory) -> dict[str, dict[str, Any]]:
+    """What the step of each case did, by its name; in a process of its own.
+
+    Those with a planted fault are ``fault …``; ``noted`` leaves them out.
+    """
+    if torch.cuda.is_available():
+        pytest.skip("there is a CUDA device")
+    if not shutil.which("g++"):
+        pytest.skip("there is no C++ compiler")
+    script, directory = simulated_cuda.__file__, str(tmp_path_factory.mktemp("device"))
+    command = [sys.executable, "-W", "ignore", script, directory]
+    out = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+    return {step["name"]: step for step in map(json.loads, out.splitlines())}
+
+
+def noted(steps, what: str) -> dict[str, Any]:
+    """What was noted of the cases without a planted fault where anything was."""
+    return {name: s[what] for name, s in steps.items() if s[what] and "fault" not in name}
+
+
+def test_no_step_waits_for_the_device(steps):
+    assert len(steps) > 40
+    assert noted(steps, "waits") == {}
+
+
+def test_nothing_is_made_on_the_cpu_in_the_middle_of_a_step(steps):
+    assert noted(steps, "elsewhere") == noted(steps, "crossed") == {}
+
+
+def test_products_are_in_bfloat16_but_where_they_are_meant_not_to_be(steps):
+    wide = noted(steps, "wide")
+    assert {name: products for name, products in wide.items() if name.split()[1] not in WIDE} == {}
+    assert not any("float64" in product for products in wide.values() for product in products)
+
+
+def test_planted_faults_are_noticed(steps):
+    assert "DataDependent" in steps["fault wait"]["waits"]
+    assert "DynamicOutputShape" in steps["fault selection"]["waits"]
+    assert steps["fault copy"]["crossed"]
+    assert steps["fault width"]["wide"]
+
+
+def test_the_kernel_that_attention_takes(steps):
+    """Padding is a mask, and an encoding that biases is a bias; whole texts need neither."""
+    assert set(steps["attention fused"]["kernels"]) == {"mask", "bias"}
+    assert set(steps["pe rope"]["kernels"]) == {"mask"}
+    assert set(steps["task lm"]["kernels"]) == {"flash"}
+
+
+def test_layers_compute_the_angles_of_rope_once(steps):
+    """Each layer adds the rotation of queries and keys, forward and backward, and no more."""
+    assert steps["pe rope"]["launches"] - steps["pe none"]["launches"] <= 40
