@@ -198,7 +198,7 @@ def test_the_memory_of_training_is_of_its_largest_batch(small, monkeypatch):
     steps = list[Any]()
     monkeypatch.setattr(Trainer, "train_step", lambda _, batch: steps.append(batch))
     exercised = "zoo.execution.cost_steps.peaks_of"
-    monkeypatch.setattr(exercised, lambda _, first, set_up: set_up()("training"))
+    monkeypatch.setattr(exercised, lambda _, first, load, set_up: set_up(load())("training"))
     cost_steps.memory(prepared(small).setup, MEMBERS[0])
     assert steps[-1].padded_tokens == CLASSIFY["batch_size"] * CLASSIFY["max_length"]
 

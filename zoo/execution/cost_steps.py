@@ -33,10 +33,12 @@ _prepared: dict[int, tuple[Mapping[str, Work], Callable[[], object]]] = {}
 def memory(setup: JobSetup, member: CostMember) -> dict[str, dict[str, Any]]:
     """Measure the peak memory of each phase of a model, in a process that does nothing else."""
     opened, small = _opened(setup, member), _opened(setup, member, _small(member, setup.sizes))
+    device = resolve(setup.execution).device
     return peaks_of(
-        resolve(setup.execution).device,
-        first=lambda: _Model(setup, small, member).small_steps(),
-        set_up=lambda: _Model(setup, opened, member).exercise,
+        device,
+        first=lambda: _Model(setup, small, _Examples(small, member, device)).small_steps(),
+        load=lambda: _Examples(opened, member, device),
+        set_up=lambda examples: _Model(setup, opened, examples).exercise,
     )
 
 
@@ -48,9 +50,12 @@ def prepare(setup: JobSetup, place: int, member: CostMember) -> dict[str, Any]:
     if setup.execution.compile:  # models of one class count as versions of one function
         torch._dynamo.config.recompile_limit = MOST_COMPILED
         torch._dynamo.config.accumulated_recompile_limit = MOST_COMPILED
-    timing = _Model(setup, _opened(setup, member), member)
+    runtime, opened = resolve(setup.execution), _opened(setup, member)
+    runtime.release()  # what one that failed has left
+    timing = _Model(setup, opened, _Examples(opened, member, runtime.device))
     properties = timing.prepare()
-    _prepared[place] = timing.works(), resolve(setup.execution).synchronise
+    runtime.release()  # each model finds as much as a model alone
+    _prepared[place] = timing.works(), runtime.synchronise
     gc.freeze()  # or a collection within a turn would look at all of torch
     return properties
 
@@ -86,29 +91,25 @@ def _small(member: CostMember, sizes: Sizes) -> Sizes:
     return sizes.model_copy(update=changes)
 
 
-class _Model:
-    """A model and the batches it is measured on, the same for every model of a run.
+class _Examples:
+    """What a model is measured on, on the device: the same for every model of a run.
 
     alike: the examples are made up and all alike: one batch stands for all, and latency is not
     measured.
     """
 
-    def __init__(self, setup: JobSetup, opened: TaskSetup, member: CostMember) -> None:
-        self.runtime = runtime = resolve(setup.execution)
-        self.model = build_model(opened, member.model, SEED).to(runtime.device)
-        if setup.execution.compile:
-            self.model.compile(dynamic=True)
+    def __init__(self, opened: TaskSetup, member: CostMember, device: torch.device) -> None:
         task, training, examples = opened.task, opened.training, member.full_length
-        self.forward, self.alike = task.forward, bool(examples)
+        self.alike = bool(examples)
         if self.alike:
-            train = task.full_length_split(opened, examples, runtime.device)
+            self.split = task.full_length_split(opened, examples, device)
             training = training.model_copy(update={"batch_size": examples})
         else:
-            train = task.split(opened, ["train"], runtime.device)
-        loss = functools.partial(task.loss, opened)
-        self.trainer = Trainer(self.model, train, loss, training, runtime, SEED)
+            self.split = task.split(opened, ["train"], device)
+        self.member, self.training, lengths = member, training, self.split.lengths
         alike_lengths = training.batching == "length"
-        batches = list(train.shuffled(training.batch_size, SEED, 0, by_length=alike_lengths))
+        shuffled = self.split.shuffled(training.batch_size, SEED, 0, by_length=alike_lengths)
+        batches = list(shuffled)
         full = [b for b in batches if len(b.rows) == training.batch_size] or batches
         # Spread over the lengths, so that few batches represent all.
         full.sort(key=lambda b: b.padded_tokens)
@@ -116,18 +117,40 @@ class _Model:
         order = np.random.default_rng(SEED).permutation(len(picks))
         self.batches = [full[picks[i]] for i in order][: 1 if self.alike else None]
         self.largest = full[-1]
-        by_length = np.argsort(train.lengths, kind="stable")
+        by_length = np.argsort(lengths, kind="stable")
         spots = np.linspace(0, len(by_length) - 1, 1 if self.alike else LATENCY_TEXTS)
-        self.singles = [train.batch(by_length[[spot]]) for spot in spots.round().astype(int)]
+        self.singles = [self.split.batch(by_length[[spot]]) for spot in spots.round().astype(int)]
+
+
+class _Model:
+    """A model and what it is measured on."""
+
+    def __init__(self, setup: JobSetup, opened: TaskSetup, examples: _Examples) -> None:
+        self.runtime, self.examples = resolve(setup.execution), examples
+        device, parts = self.runtime.device, examples.member.model
+        self.model = build_model(opened, parts, SEED).to(device)
+        if setup.execution.compile:
+            self.model.compile(dynamic=True)
+        self.forward = opened.task.forward
+        loss = functools.partial(opened.task.loss, opened)
+        split, training = examples.split, examples.training
+        self.trainer = Trainer(self.model, split, loss, training, self.runtime, SEED)
 
     def prepare(self) -> dict[str, Any]:
-        """Compile, and count: parameters, the tokens of each batch."""
-        self._train(self.batches[0])
-        for batch in [self.batches[0], *self.singles]:
+        """Compile, and count: parameters, the tokens of each batch.
+
+        On a GPU every shape is run once: libraries choose a kernel for each, and memory for a new
+        one is asked of the driver, which waits for the device.
+        """
+        batches, singles = self.examples.batches, self.examples.singles
+        warm = batches if self.runtime.device.type == "cuda" else batches[:1]
+        for batch in warm:
+            self._train(batch)
+        for batch in [*warm, *singles]:
             self._infer(batch)
         return {
             "params": sum(p.numel() for p in self.model.parameters() if p.requires_grad),
-            "batches": [[b.real_tokens, b.padded_tokens] for b in self.batches],
+            "batches": [[b.real_tokens, b.padded_tokens] for b in batches],
         }
 
     def works(self) -> dict[str, Work]:
@@ -135,17 +158,25 @@ class _Model:
 
         One after another they are the batches that all models of a run take.
         """
+        batches, singles = self.examples.batches, self.examples.singles
+
+        def answer(number: int) -> None:
+            """A text alone, up to the time when its answer is there."""
+            self._infer(singles[number % len(singles)])
+            self.runtime.synchronise()
+
         phases = {
-            "train": lambda number: self._train(self.batches[number % len(self.batches)]),
-            "infer": lambda number: self._infer(self.batches[number % len(self.batches)]),
-            LATENCY: lambda number: self._infer(self.singles[number % len(self.singles)]),
+            "train": lambda number: self._train(batches[number % len(batches)]),
+            "infer": lambda number: self._infer(batches[number % len(batches)]),
+            LATENCY: answer,
         }
-        return {phase: work for phase, work in phases.items() if phase in PHASES or not self.alike}
+        alike = self.examples.alike
+        return {phase: work for phase, work in phases.items() if phase in PHASES or not alike}
 
     def small_steps(self) -> None:
         """Two of each phase on the shortest text; the second has the optimizer's state."""
         for step in (self._infer, self._train) * 2:
-            step(self.singles[0])
+            step(self.examples.singles[0])
         self.runtime.synchronise()
 
     def exercise(self, phase: str) -> None:
@@ -154,7 +185,7 @@ class _Model:
         The largest batch comes second: the first step makes the optimizer's state.
         """
         step = self._train if phase == "training" else self._infer
-        for batch in (self.batches[0], self.largest):
+        for batch in (self.examples.batches[0], self.examples.largest):
             step(batch)
         self.runtime.synchronise()
 

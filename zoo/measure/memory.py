@@ -9,7 +9,7 @@ import gc
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import psutil
 import torch
@@ -18,31 +18,40 @@ MIB = 2**20
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # malloc.h
 # Another name for another meaning: zoo compare refuses memory that was measured differently.
 HOW = "VmHWM less the RSS once all is loaded, freed memory returned"
+HOW_ON_CUDA = "torch.cuda.max_memory_allocated less what the data and libraries held"
 
-
+T = TypeVar("T")
 Exercise = Callable[[str], object]  # runs a phase, the largest batch included
 PHASES = ("inference", "training")  # training leaves gradients and optimizer's state
 
 
 def peaks_of(
-    device: torch.device, first: Callable[[], object], set_up: Callable[[], Exercise]
+    device: torch.device,
+    first: Callable[[], object],
+    load: Callable[[], T],
+    set_up: Callable[[T], Exercise],
 ) -> dict[str, dict[str, Any]]:
     """The peak of each phase in MiB (``peak_mib``), and how it was found (``how``).
 
     first: has the process load what it loads once (libraries, the optimizer's modules, kernels),
-    which belongs to no model: in a fresh process it was half of a small model's memory. set_up:
-    builds what is measured. What one phase leaves behind is in the peak of the next.
-    On CUDA: what torch's allocator gave out. On Linux: the process's own high-water mark (VmHWM),
-    reset before each phase, less what it held before set-up (``ru_maxrss`` would include the
-    process it was forked from); freed memory is returned at once, so that it is what was needed and
-    not what malloc holds back. Elsewhere: nothing, with the reason.
+    which belongs to no model: in a fresh process it was half of a small model's memory. load: puts
+    the data on the device. set_up: builds what is measured with them. What one phase leaves behind
+    is in the peak of the next.
+    On CUDA: what torch's allocator gave out, less what it had given out before set-up: the data,
+    and the workspaces of libraries. On Linux: the process's own high-water mark (VmHWM), reset
+    before each phase, less what it held before the data (``ru_maxrss`` would include the process it
+    was forked from); freed memory is returned at once, so that it is what was needed and not what
+    malloc holds back. Elsewhere: nothing, with the reason.
     """
     if sys.platform == "linux":
         give_back_blocks()
     first()
     gc.collect()  # a trainer is part of a reference cycle
     before = psutil.Process().memory_info().rss
-    exercise = set_up()
+    data = load()
+    if device.type == "cuda":
+        before = torch.cuda.memory_allocated(device)
+    exercise = set_up(data)
     peaks = {phase: _peak(device, functools.partial(exercise, phase), before) for phase in PHASES}
     return {phase: {"peak_mib": peak, "how": how} for phase, (peak, how) in peaks.items()}
 
@@ -53,9 +62,9 @@ def _peak(
     """MiB at the peak of some work beyond ``before`` bytes, None where unknown, and how or why."""
     if device.type == "cuda":
         torch.cuda.empty_cache()
-        torch.cuda.reset_peak_memory_stats()
+        torch.cuda.reset_peak_memory_stats(device)
         work()
-        return torch.cuda.max_memory_allocated() / MIB, "torch.cuda.max_memory_allocated"
+        return (torch.cuda.max_memory_allocated(device) - before) / MIB, HOW_ON_CUDA
     if sys.platform != "linux":
         return None, f"this platform reports no peak ({sys.platform})"
     try:
