@@ -81,14 +81,18 @@ class Execution(BaseModel):
     device: Literal["auto", "cpu", "cuda", "mps"] = Field(
         default="auto", description="Where to compute."
     )
-    precision: Literal["auto", "fp32", "bf16"] = Field(
-        default="auto", description="Precision of the arithmetic; auto: bf16 on a GPU that has it."
+    precision: Literal["auto", "fp32", "tf32", "bf16"] = Field(
+        default="auto",
+        description="Precision of the arithmetic; auto: bf16 on a GPU that has it and is faster "
+        "with it at this size, else fp32.",
     )
     compile: bool = Field(default=False, description="Compile models with torch.compile.")
 
 
+# The variable with the number of a job among those that run at once, which decides its GPU.
+SLOT = "ZOO_SLOT"
 # What tells machines apart whose timings must not be ranked together.
-MACHINE_FIELDS = ("device", "device_name", "driver", "torch", "threads", "precision", "cores")
+MACHINE_FIELDS = tuple("device device_name driver cuda torch threads precision cores".split())
 
 
 def machine_of(environment: Mapping[str, Any]) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from zoo.config.settings import SLOT
 from zoo.errors import StoppedError, ZooError, listed
 from zoo.execution.base import (
     OUTPUT,
@@ -172,11 +173,16 @@ def _run_here(job: Job, limits: Limits, artifacts: Artifacts) -> Iterator[Event]
 
 @dataclass
 class _Running:
-    """A job in a process. shares: it has had the machine with others at any time."""
+    """A job in a process.
+
+    slot: the lowest number that no other running job has. shares: it has had the machine with
+    others at any time.
+    """
 
     job: Job
     worker: Worker
     start: float
+    slot: int
     shares: bool = False
 
     @property
@@ -198,9 +204,10 @@ def run_in_processes(
 
     def start(job: Job) -> None:
         directory = artifacts.of(job)
-        worker = Worker(limits, directory / OUTPUT)
+        slot = min(set(range(len(running) + 1)) - {each.slot for each in running.values()})
+        worker = Worker(limits, directory / OUTPUT, {SLOT: str(slot)})
         worker.send("zoo.execution.local:run_job", job, directory, limits)
-        running[worker.waitable] = _Running(job, worker, time.monotonic())
+        running[worker.waitable] = _Running(job, worker, time.monotonic(), slot)
         if len(running) > 1:
             for each in running.values():
                 each.shares = True

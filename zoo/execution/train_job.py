@@ -18,7 +18,7 @@ from zoo.models.seeding import derive, seeded
 from zoo.tasks.base import Estimator, Evaluation, TaskSetup
 from zoo.training import checkpoint
 from zoo.training.checkpoint import sample_outputs
-from zoo.training.device import resolve
+from zoo.training.device import faster_precision, resolve
 from zoo.training.trainer import Trainer, auxiliary_of
 
 CHECKPOINT = "checkpoint.safetensors"
@@ -28,9 +28,14 @@ Curve = list[dict[str, float]]
 
 
 def inspect(job: InspectJob, directory: Path, limits: Limits) -> Iterator[Step | Result]:
-    """Describe the machine. Raises ZooError where it has no such device."""
+    """Describe the machine, and choose a precision. Raises ZooError for a device it has not."""
     use_threads(limits.threads)
-    yield Result(environment=environment(job.setup.execution))
+    setup, execution = job.setup, job.setup.execution
+    runtime = resolve(execution)
+    if execution.precision == "auto" and runtime.precision == "bf16":
+        best = faster_precision(runtime.device, setup.sizes, setup.training.batch_size)
+        execution = execution.model_copy(update={"precision": best})
+    yield Result(environment=environment(execution))
 
 
 def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Result]:
