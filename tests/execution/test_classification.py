@@ -43,6 +43,13 @@ def raised(error: BaseException) -> BaseException:
         (MemoryError("too much"), "oom", "out of memory: MemoryError: too much", False),
         (torch.OutOfMemoryError("CUDA"), "oom", "out of memory: OutOfMemoryError: CUDA", False),
         (RuntimeError(ALLOCATOR), "oom", "out of memory: RuntimeError: [enforce fail", False),
+        (
+            RuntimeError("CUDA error: out of memory"),
+            "oom",
+            "out of memory: RuntimeError: CUDA",
+            False,
+        ),
+        (RuntimeError("CUBLAS_STATUS_ALLOC_FAILED when"), "oom", "out of memory: Runtime", False),
         (RuntimeError("bad"), "crashed", "RuntimeError: bad (test_classification.py:", False),
         (KeyError("x"), "crashed", "KeyError: 'x' (test_classification.py:", False),
         (OwnError(), "crashed", "OwnError", False),

@@ -101,6 +101,13 @@ ENDS = {
     "exits": ("os:_exit", (3,), "crashed", "exited with status 3"),
     "aborts": ("os:abort", (), "crashed", "killed by SIGABRT"),
     "calls sys.exit": ("sys:exit", (4,), "crashed", "exited with status 4"),
+    # CUDA answers everything else in the process with the same error.
+    "breaks its GPU": (
+        "builtins:exec",
+        ("raise Exception('CUDA error: x')",),
+        "crashed",
+        "error: x",
+    ),
     "takes too long": ("time:sleep", (5,), "timeout", r"took longer than 0\.5 s"),
     "hangs in native code": ("calls:hang", (), "timeout", r"took longer than 0\.5 s"),
 }
@@ -110,8 +117,10 @@ ENDS = {
 def test_a_worker_that_dies_in_a_call_says_how(how, calls):
     function, arguments, status, reason = ENDS[how]
     worker = Worker(Limits(), calls / "log")
-    with worker, pytest.raises(JobError, match=reason) as failed:
-        worker.call(function, *arguments, seconds=0.5 if status == "timeout" else None)
+    with worker:
+        with pytest.raises(JobError, match=reason) as failed:
+            worker.call(function, *arguments, seconds=0.5 if status == "timeout" else None)
+        assert worker.alive == (how == "calls sys.exit")
     assert failed.value.status == status
 
 

@@ -19,6 +19,8 @@ from zoo.registry import BUILT_IN
 from zoo.registry.code_hash import CodeVersion, module_hash
 from zoo.registry.loading import version_of
 
+# What torch says of a lack of memory in a RuntimeError: of the CPU's, the driver's, libraries'.
+NO_MEMORY = "allocate memory", "CUDA error: out of memory", "STATUS_ALLOC_FAILED"
 LOG_TAIL = 4000  # characters of a dead process' output that are kept
 
 
@@ -86,7 +88,7 @@ def from_exception(error: BaseException) -> JobError | StoppedError:
         return JobError("diverged", str(error), trace)
     # By name, for this module must not import torch.
     out_of_memory = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
-    if out_of_memory or "allocate memory" in str(error):
+    if out_of_memory or any(text in str(error) for text in NO_MEMORY):
         return JobError("oom", f"out of memory: {one_line(error)}"[:300], trace)
     where = ""
     if frames := traceback.extract_tb(error.__traceback__):

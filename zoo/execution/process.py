@@ -98,6 +98,8 @@ class Worker(contextlib.AbstractContextManager["Worker"]):
             self._pipe.close()
             raise from_exit(self._process.exit_code(), self._oom_kills, self._log) from None
         if isinstance(message, Exception):
+            if "CUDA error" in str(message):  # it would answer every later call
+                self.stop()
             raise message
         return message
 

@@ -51,7 +51,7 @@ def restore(file: Path, trainer: Trainer) -> list[dict[str, float]]:
     Without a file, or with a damaged one, nothing changes and the curve is empty.
     """
     try:
-        with safe_open(file, framework="pt", device=str(trainer.runtime.device)) as opened:
+        with safe_open(file, framework="pt") as opened:
             about = json.loads(opened.metadata()["zoo"])
             tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
     except (OSError, SafetensorError, KeyError, ValueError):
@@ -62,9 +62,9 @@ def restore(file: Path, trainer: Trainer) -> list[dict[str, float]]:
         number, _, name = path.partition("/")
         state.setdefault(int(number), {})[name] = value
     trainer.optimizer.load_state_dict({**trainer.optimizer.state_dict(), "state": state})
-    torch.set_rng_state(tensors["random/cpu"].cpu())
+    torch.set_rng_state(tensors["random/cpu"])
     if "random/cuda" in tensors:
-        torch.cuda.set_rng_state(tensors["random/cuda"].cpu())
+        torch.cuda.set_rng_state(tensors["random/cuda"])
     trainer.epoch, trainer.step = about["epoch"], about["step"]
     curve: list[dict[str, float]] = about["curve"]
     return curve
@@ -77,8 +77,9 @@ def write_tensors(
 
     Raises WriteError.
     """
-    # Tied or sliced tensors share memory, which the format refuses; clones do not.
-    owned = {name: t.detach().clone().contiguous() for name, t in tensors.items()}
+    # Tied or sliced tensors share memory, which the format refuses; copies do not, and in the
+    # memory of the CPU they need none of a GPU's that the model fills.
+    owned = {n: t.detach().to("cpu", copy=True).contiguous() for n, t in tensors.items()}
     with replacing(file) as unfinished:
         save_file(owned, unfinished, metadata={"zoo": json.dumps(about)} if about else None)
 
