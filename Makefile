@@ -1,6 +1,6 @@
 PLUGINS := $(wildcard plugins/zoo-*)
 
-.PHONY: install test thorough lint format bench stub results docs
+.PHONY: install test thorough lint format bench stub results gpu-bundle docs
 
 install:
 	pip install -c constraints.txt -e '.[test]'
@@ -36,6 +36,10 @@ results:
 	python -m bench.results $(ARGS)
 	python -m bench.publish
 	python -m bench.readme
+
+# What bench/gpu.sh needs on a machine without a network, in build/gpu; ARGS="--data DIR".
+gpu-bundle:
+	python -m bench.gpu_bundle build/gpu $(ARGS)
 
 docs:
 	python -m bench.docs

@@ -15,7 +15,6 @@ import torch
 import bench.peers
 from bench.peers import encoders, ragged
 from bench.peers.comparison import Comparison, Output, joined, skipped
-from bench.peers.model_pairs import UnequalError
 from bench.peers.steps import Options
 from zoo.config.places import refuse_unwritable
 from zoo.config.settings import Execution
@@ -78,9 +77,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             for comparison in _compared(name, options, given.threads):
                 output.add(comparison)
-        except UnequalError as error:
-            print(f"python -m bench.peers: {name}: not timed: {error}", file=sys.stderr)
-            status = 1
+                if comparison.skipped.startswith(encoders.UNEQUAL):
+                    print(f"python -m bench.peers: {name}: {comparison.skipped}", file=sys.stderr)
+                    status = 1
         except (ZooError, RuntimeError, OSError) as error:  # out of memory is a RuntimeError
             output.add(skipped(name, "all", f"failed: {one_line(error)}", runtime))
             status = 1

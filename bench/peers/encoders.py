@@ -12,6 +12,7 @@ from bench.peers.model_pairs import (
     X_ROTARY,
     MissingError,
     PeerModel,
+    UnequalError,
     check_equal_on_batch,
     model_pair,
 )
@@ -29,6 +30,7 @@ from bench.peers.steps import (
 from zoo.measure.turns import Work
 
 SAME = "every position, no dropout, blocks kept"
+UNEQUAL = "not timed"  # begins the reason why an unequal peer is left out
 BATCHES = (1, 16, 64)  # texts at once, in inference
 
 
@@ -43,7 +45,8 @@ def compare(
 ) -> Iterator[Comparison]:
     """Each peer and the cell that equals it, on the same batches in the same order.
 
-    Equal logits and gradients on the first batch and the last are asserted first, without dropout.
+    Logits and gradients must be equal on the first batch and the last, without dropout: a peer that
+    differs is left out, with the reason, and the others are timed.
     make: of a model, the batches and the runtime, a step to be timed. about: fields of comparisons.
     """
     runtime = options.runtime
@@ -52,11 +55,12 @@ def compare(
     for peer in peers:
         try:
             ours, theirs = model_pair(peer, shape)
-        except MissingError as missing:
-            yield skipped(work, peer.name, missing, runtime)
+            for batch in (batches[0], batches[-1]):
+                check_equal_on_batch(peer, ours, theirs, batch, runtime)
+        except (MissingError, UnequalError) as error:
+            reason = error if isinstance(error, MissingError) else f"{UNEQUAL}: {error}"
+            yield skipped(work, peer.name, reason, runtime)
             continue
-        for batch in (batches[0], batches[-1]):
-            check_equal_on_batch(peer, ours, theirs, batch, runtime)
         if not compared:
             steps[COPY] = make(copy.deepcopy(ours), batches, runtime)
         compared.append((peer.name, our_name(peer.name)))
