@@ -103,60 +103,6 @@ def test_output_gradients_and_map_are_the_papers_and_rows_sum_to_one(
     assert shown[forbidden].eq(0).all()
 
 
-@CALLS
-@pytest.mark.parametrize("name", MULTI_HEAD)
-def test_agrees_with_torchs_own_attention_of_the_same_weights(registry, name, mask, cross):
-    module, position = build(registry, name, "none")
-    shake(module)
-    call, weights = make_call(mask, cross), canonical(module)
-    context = call.leaves[-1]
-    expected, _ = nn.functional.multi_head_attention_forward(
-        *(one.transpose(0, 1) for one in (call.x, context, context)),
-        DIM,
-        HEADS,
-        torch.cat([weights["wq"], weights["wk"], weights["wv"]]),
-        torch.cat([weights["bq"], weights["bk"], weights["bv"]]),
-        None,
-        None,
-        False,
-        0.0,
-        weights["wo"],
-        weights["bo"],
-        key_padding_mask=None if call.keys.attention_mask is None else ~call.keys.attention_mask,
-        attn_mask=(call.keys.positions > call.tokens.positions[:, None]) & call.causal,
-    )
-    leaves = [*call.leaves, *module.parameters()]
-    assert_same(module(call.x, call.layer(position)), expected.transpose(0, 1), leaves)
-
-
-@pytest.mark.parametrize("encoding", ENCODINGS)
-@pytest.mark.parametrize("heads", [1, HEADS])
-def test_all_exact_attentions_are_one_function_for_one_seed(registry, encoding, heads):
-    exact = [
-        c.name
-        for c in registry.components("attention")
-        if c.can("exact") and (heads == 1 or not c.can("one-head"))
-    ]
-    assert len(exact) == (6 if heads == 1 else 5)
-    call, outcomes = make_call("padding+causal", cross=False), {}
-    for name in exact:
-        if (name, encoding) == ("torch", "rope"):
-            continue
-        module, position = build(registry, name, encoding, heads=heads)
-        out = module.double()(call.x, call.layer(position))
-        gradients = torch.autograd.grad(out.square().sum(), [call.x, *module.parameters()])
-        start = [one.detach().clone() for one in canonical(module).values()]
-        # In the canonical layout, the parameters' gradients are those of the eight weights.
-        with torch.no_grad():
-            for parameter, gradient in zip(module.parameters(), gradients[1:], strict=True):
-                parameter.copy_(gradient)
-            outcomes[name] = [out, gradients[0], *start, *canonical(module).values()]
-    first = outcomes.pop("naive")
-    for other in outcomes.values():
-        for ours, theirs in zip(other, first, strict=True):
-            assert_same(ours, theirs, tolerance=1e-12)
-
-
 @pytest.mark.parametrize("name", ATTENTIONS)
 def test_starts_from_xavier_matrices_and_zero_biases_drawn_in_one_order(registry, name):
     module, _ = build(registry, name, "none")
