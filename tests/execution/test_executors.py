@@ -37,7 +37,7 @@ from zoo.execution.base import (
     TrainJob,
 )
 from zoo.execution.local import InlineExecutor, LocalExecutor
-from zoo.execution.process import Worker
+from zoo.execution.process import FORKS, Worker
 from zoo.registry.cell import model_name
 from zoo.sweep.records import RecordFile
 from zoo.sweep.run import Run
@@ -189,3 +189,17 @@ def busy() -> set[int]:
     """The processes that descend from this one."""
     found = psutil.Process().children(recursive=True)
     return {p.pid for p in found if p.status() != psutil.STATUS_ZOMBIE}
+
+
+@pytest.mark.skipif(not FORKS, reason="no process forks workers here")
+def test_what_forks_workers_starts_when_a_run_connects_and_not_with_its_first_job(tmp_path):
+    """So that torch is imported while data are read."""
+
+    def servers():
+        children = psutil.Process().children()
+        return [child.pid for child in children if "fork_workers" in " ".join(child.cmdline())]
+
+    LocalExecutor().connect()
+    (server,) = servers()
+    with Worker(Limits(), tmp_path / "log"):
+        assert servers() == [server]
