@@ -26,7 +26,7 @@ def test_jobs_that_end_never_disturb_one_that_is_about_to_write(tmp_path):
         artifacts = Artifacts(tmp_path)
         for number in range(400):
             try:
-                write_tensors(artifacts.of(job(key)) / "checkpoint.safetensors", TENSORS)
+                write_tensors(artifacts.of(job(key)) / "checkpoint.pt", TENSORS)
                 written.append(number)
             except Exception as error:  # noqa: BLE001 - reported below
                 failures.append(error)
@@ -46,7 +46,7 @@ TENSORS = {"weight": torch.zeros(2)}
 
 def test_what_unfinished_jobs_left_stays_until_they_end(tmp_path):
     with Artifacts(tmp_path) as artifacts:
-        (artifacts.of(job("a")) / "checkpoint.safetensors").write_bytes(b"unfinished")
+        (artifacts.of(job("a")) / "checkpoint.pt").write_bytes(b"unfinished")
         artifacts.of(job("b"))
         artifacts.remove(job("b"))
     assert [path.name for path in (tmp_path / "unfinished").iterdir()] == ["a"]

@@ -103,7 +103,7 @@ def test_a_training_that_one_began_is_resumed_by_the_other(options, inline, firs
     with pytest.raises(Stop):
         bench(out, options, on=first, progress=StopAfter(Advanced))
     assert RecordFile(out).read() == []
-    (checkpoint,) = out.glob("unfinished/*/checkpoint.safetensors")
+    (checkpoint,) = out.glob("unfinished/*/checkpoint.pt")
     interrupted = seconds_of_first_epoch(checkpoint)
     resumed = bench(out, options, on=OTHER[first])
     (record,) = resumed.records

@@ -98,7 +98,7 @@ def test_a_full_disk_stops_the_run_at_once_and_the_same_command_goes_on(
     assert main(words) == 1
     (said,) = capsys.readouterr().err.splitlines()
     expected = (
-        r"error: cannot write .*checkpoint\.safetensors: No space left on device; "
+        r"error: cannot write .*checkpoint\.pt: No space left on device; "
         r".*; the same command goes on from there"
     )
     assert re.search(expected, said), said

@@ -79,7 +79,7 @@ def uninterrupted(tmp_path_factory, corpus):
 def written(out: Path) -> int:
     """When a record or a checkpoint was last written, in nanoseconds since 1970; 0 if never."""
     times = [0]
-    for file in [out / "records.jsonl", *out.glob("unfinished/*/checkpoint.safetensors")]:
+    for file in [out / "records.jsonl", *out.glob("unfinished/*/checkpoint.pt")]:
         with contextlib.suppress(FileNotFoundError):
             times.append(file.stat().st_mtime_ns)
     return max(times)

@@ -89,7 +89,7 @@ def test_a_training_interrupted_after_each_epoch_ends_bit_for_bit_the_same(tmp_p
     whole = Trainer(Bag(), texts, loss, training, RUNTIME, seed=5)
     expected = [whole.run_epoch()["loss"] for _ in range(4)]
 
-    file = tmp_path / "checkpoint.safetensors"
+    file = tmp_path / "checkpoint.pt"
     for _ in range(4):
         torch.manual_seed(999)  # another process finds another random state
         trainer = Trainer(Bag(), texts, loss, training, RUNTIME, seed=5)
@@ -115,7 +115,7 @@ def test_a_training_interrupted_after_each_epoch_ends_bit_for_bit_the_same(tmp_p
 def test_without_a_usable_checkpoint_a_training_starts_anew(tmp_path, damage):
     training = Training(epochs=2, batch_size=8)
     texts = split([4] * 20)
-    file = tmp_path / "checkpoint.safetensors"
+    file = tmp_path / "checkpoint.pt"
     loss = classification_loss(training)
     trainer = Trainer(Bag(), texts, loss, training, RUNTIME, seed=0)
     checkpoint.save(file, trainer, [trainer.run_epoch()])

@@ -32,7 +32,7 @@ from zoo.training import checkpoint
 from zoo.training.device import Runtime
 from zoo.training.trainer import Trainer
 
-CHECKPOINT = "pretraining.safetensors"  # of a stage that is not finished
+CHECKPOINT = "pretraining.pt"  # of a stage that is not finished
 FINISHED = "pretrained.safetensors"
 
 

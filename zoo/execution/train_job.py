@@ -21,7 +21,7 @@ from zoo.training.checkpoint import sample_outputs
 from zoo.training.device import faster_precision, resolve
 from zoo.training.trainer import Trainer, auxiliary_of
 
-CHECKPOINT = "checkpoint.safetensors"
+CHECKPOINT = "checkpoint.pt"
 VALIDATION = "validation_"  # what the names of scores on held-out texts begin with in a curve
 OFTEN = 5.0  # seconds between two reports of how far an epoch is
 Curve = list[dict[str, float]]

@@ -1,19 +1,20 @@
 """The state of a training on disk, and the outputs by which a trained model is known again.
 
-One safetensors file holds everything: it cannot run code when it is read, and replacing one file
-is atomic. On a CPU a resumed training ends with the same bits as one that was not interrupted.
+One file holds everything, since replacing one file is atomic, and reading it runs no code. On a CPU
+a resumed training ends with the same bits as one that was not interrupted.
 """
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
@@ -33,16 +34,17 @@ TOLERANCE = 1e-3
 
 def save(file: Path, trainer: Trainer, curve: list[dict[str, float]]) -> None:
     """Write model, optimizer, random state and curve, replacing the file."""
-    tensors = {f"model/{name}": t for name, t in trainer.model.state_dict().items()}
-    tensors |= {
-        f"optimizer/{number}/{name}": value
-        for number, state in trainer.optimizer.state_dict()["state"].items()
-        for name, value in state.items()
+    on_cuda = trainer.runtime.device.type == "cuda"
+    state = {
+        "model": trainer.model.state_dict(),
+        "optimizer": trainer.optimizer.state_dict(),
+        "random": (torch.get_rng_state(), torch.cuda.get_rng_state() if on_cuda else None),
+        "progress": (trainer.epoch, trainer.step, curve),
     }
-    tensors["random/cpu"] = torch.get_rng_state()
-    if trainer.runtime.device.type == "cuda":
-        tensors["random/cuda"] = torch.cuda.get_rng_state()
-    write_tensors(file, tensors, {"epoch": trainer.epoch, "step": trainer.step, "curve": curve})
+    content = io.BytesIO()  # torch's own writing of files does not say that a disk is full
+    torch.save(state, content)
+    with replacing(file) as unfinished:
+        unfinished.write_bytes(content.getbuffer())
 
 
 def restore(file: Path, trainer: Trainer) -> list[dict[str, float]]:
@@ -50,24 +52,18 @@ def restore(file: Path, trainer: Trainer) -> list[dict[str, float]]:
 
     Without a file, or with a damaged one, nothing changes and the curve is empty.
     """
-    try:
-        with safe_open(file, framework="pt") as opened:
-            about = json.loads(opened.metadata()["zoo"])
-            tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
-    except (OSError, SafetensorError, KeyError, ValueError):
+    if not zipfile.is_zipfile(file):  # its directory stands at the end: this one is whole
         return []
-    trainer.model.load_state_dict(_part(tensors, "model/"))
-    state: dict[int, dict[str, torch.Tensor]] = {}
-    for path, value in _part(tensors, "optimizer/").items():
-        number, _, name = path.partition("/")
-        state.setdefault(int(number), {})[name] = value
-    trainer.optimizer.load_state_dict({**trainer.optimizer.state_dict(), "state": state})
-    torch.set_rng_state(tensors["random/cpu"])
-    if "random/cuda" in tensors:
-        torch.cuda.set_rng_state(tensors["random/cuda"])
-    trainer.epoch, trainer.step = about["epoch"], about["step"]
-    curve: list[dict[str, float]] = about["curve"]
-    return curve
+    # On the CPU, where random states belong; what is loaded from it goes to the device.
+    state = torch.load(file, map_location="cpu", weights_only=True)
+    trainer.model.load_state_dict(state["model"])
+    trainer.optimizer.load_state_dict(state["optimizer"])
+    random, random_on_cuda = state["random"]
+    torch.set_rng_state(random)
+    if random_on_cuda is not None:
+        torch.cuda.set_rng_state(random_on_cuda)
+    trainer.epoch, trainer.step, curve = state["progress"]
+    return list(curve)
 
 
 def write_tensors(
@@ -82,11 +78,6 @@ def write_tensors(
     owned = {n: t.detach().to("cpu", copy=True).contiguous() for n, t in tensors.items()}
     with replacing(file) as unfinished:
         save_file(owned, unfinished, metadata={"zoo": json.dumps(about)} if about else None)
-
-
-def _part(tensors: dict[str, torch.Tensor], prefix: str) -> dict[str, torch.Tensor]:
-    """The tensors whose names have this prefix, by the rest of their names."""
-    return {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
 
 
 def sample_outputs(
