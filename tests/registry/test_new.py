@@ -141,7 +141,6 @@ def test_the_line_from_the_readme_trains_it(installed, written, tmp_path, kind):
     [
         ("attention", "my-window", "MyWindow"),
         ("pool", "lambda", "Lambda"),  # a Python keyword is none in capital letters
-        ("pe", "positional-encoding", "MyPositionalEncoding"),  # the file imports that name
     ],
 )
 def test_class_names_are_sensible(kind, name, expected):

@@ -12,12 +12,12 @@ from small_runs import CLASSIFY, bench
 from zoo.registry import scaffold
 from zoo.registry.loading import load
 
-COMMAND = Path(__file__).parent / "small" / "my_command.py"
+SMALL = Path(__file__).parent / "small"
 SCAFFOLD = Path(scaffold.__file__).parent  # `zoo new` writes copies of these
-PARTS = [SCAFFOLD / f"{kind}.py" for kind in ("attention", "data", "metric", "task")]
+PARTS = [SMALL / "my_attention.py", *(SCAFFOLD / f"{k}.py" for k in ("data", "metric", "task"))]
 
 
-@pytest.mark.parametrize("file", [COMMAND, *PARTS], ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", [SMALL / "my_command.py", *PARTS], ids=lambda file: file.stem)
 def test_it_is_small_and_imports_no_private_name(file):
     text = file.read_text("utf-8")
     assert len(text.splitlines()) <= 50
@@ -34,14 +34,14 @@ def test_one_bench_runs_them_all(tmp_path):
         **{name: value for name, value in CLASSIFY.items() if name != "baseline"},
         "task": "my-task",
         "data": "my-data(train=40,test=20)",
-        "attention": "my-attention(size=2),fused",
+        "attention": "my-attention(temperature=3.0),fused",
         "baseline": "none",
         "phases": "train",
         "epochs": 1,
     }
     records = bench(tmp_path, options, plugins=tuple(PARTS)).records
     assert [(r.status, r.reason) for r in records] == [("ok", "")] * 2
-    assert records[0].cell["attention"] == "my-attention(size=2)"
+    assert records[0].cell["attention"] == "my-attention(temperature=3.0)"
     for record in records:
         assert record.metric_descriptions[0].name == "macro_f1"
         assert record.config["data"]["train"] == 40
@@ -56,7 +56,7 @@ def test_the_metric_is_the_lowest_recall():
 
 def test_the_command_is_one_of_zoo(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
-    name = install(tmp_path, "zoo-count-parts", COMMAND.read_text("utf-8"))
+    name = install(tmp_path, "zoo-count-parts", (SMALL / "my_command.py").read_text("utf-8"))
     done = run_zoo("count-parts", "pool", plugins=name)
     assert (done.returncode, done.stdout) == (0, "2 of pool\n")
     assert "Count the parts of a kind." in run_zoo("--help", plugins=name).stdout

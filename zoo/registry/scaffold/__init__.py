@@ -15,7 +15,7 @@ from zoo.errors import ZooError, nearest
 QUICK = "--data newswire --phases train --seeds 1 --set layers=1 --max-length 64"
 # Kind to the file of the zoo that a plug-in begins as, and the options of a first run of NAME.
 STARTERS = {
-    "attention": ("registry/scaffold/attention.py", f"--attention NAME,fused {QUICK}"),
+    "attention": ("components/attention/naive.py", f"--attention NAME,fused {QUICK}"),
     "pe": ("components/pe/alibi.py", f"--pe NAME,rope {QUICK}"),
     "norm": ("components/norm/rms.py", f"--norm NAME,layer {QUICK}"),
     "ffn": ("components/ffn/swiglu.py", f"--ffn NAME,gelu {QUICK}"),
@@ -87,8 +87,7 @@ def _renamed(source: str, node: ast.ClassDef | ast.FunctionDef, kind: str, name:
     """The text of a part with the names of a plug-in, without the paper that it is from."""
     words = "".join(word.capitalize() for word in re.split("[-_]", name))
     if isinstance(node, ast.ClassDef):  # a function keeps its name
-        imported = re.search(rf"\b{words}\b", source.replace(node.name, ""))
-        source = re.sub(rf"\b{node.name}\b", f"My{words}" if imported else words, source)
+        source = re.sub(rf"\b{node.name}\b", words, source)
     declared = node.decorator_list[0]
     assert isinstance(declared, ast.Call)
     declared.args[1] = ast.Constant(name)
