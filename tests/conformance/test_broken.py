@@ -27,7 +27,7 @@ BROKEN = [
 def test_a_broken_component_is_caught_by_the_check_that_names_its_fault(component):
     catch = component.factory.catch
     files = [str(path) for path in FILES]
-    result = run_check(Choice(component, component.full_name), catch.check, files=files)
+    result = run_check(Choice(component, component.full_name, {}), catch.check, files=files)
     assert result.status == "failed", f"{catch.check} {result.status}: {result.message}"
     assert re.search(catch.says, result.message), result.message
 

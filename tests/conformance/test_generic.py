@@ -47,7 +47,7 @@ def test_generic_mutations_of_a_built_in_part_are_caught(component, monkeypatch)
     harmless = HARMLESS.get(component.kind, set()) | SURVIVE.get(name, set())
     survivors = set()
     for way in WAYS:
-        choice = mutant(Choice(component, component.name), way)
+        choice = mutant(Choice(component, component.name, {}), way)
         results = (run_check(choice, mechanism).status for mechanism in MECHANISMS)
         if way.__name__ not in harmless and "failed" not in results:
             survivors.add(way.__name__)

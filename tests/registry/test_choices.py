@@ -62,7 +62,8 @@ def test_choices_are_read_back_as_they_are_written(several, random):
         texts.append(f"part({', '.join(pairs)})")
     choices = [ONE.choose("ffn", text) for text in texts]
     for values, choice in zip(several, choices, strict=True):
-        assert repr(dict(choice.given)) == repr({k: values[k] for k in DEFAULTS if k in values})
+        written = {name: values[name] for name in DEFAULTS if name in values}
+        assert repr(dict(choice.parameters)) == repr(written)
         again = ONE.choose("ffn", str(choice))
         assert str(again) == str(choice)
         assert repr(again.build()) == repr(choice.build())
@@ -164,8 +165,8 @@ def test_text_that_cannot_be_parsed_is_refused_with_the_right_form(text):
     ids=lambda text: text[:40],
 )
 def test_bad_parameters_are_refused_in_one_line(arguments, message):
-    found = refusal(lambda: ONE.choose("ffn", f"part({arguments})"))
-    assert found.endswith(message) or (len(message) < 6 and message in found)
+    line = refusal(lambda: ONE.choose("ffn", f"part({arguments})"))
+    assert line.endswith(message) or (len(message) < 6 and message in line)
 
 
 def test_an_unknown_name_gets_the_nearest_and_the_whole_list(registry):

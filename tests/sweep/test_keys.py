@@ -11,7 +11,7 @@ from code_copy import changed_file, forget
 from small_runs import QUICK, prepared
 
 from zoo.registry import code_hash
-from zoo.registry.code_hash import plugin_code, plugin_modules
+from zoo.registry.code_hash import code_versions, plugin_modules
 from zoo.registry.loading import built_ins, load
 from zoo.sweep.keys import (
     HARMLESS,
@@ -45,11 +45,11 @@ CODE = {"models/build.py": "12345678"}
 def hashes(file: Path) -> dict[str, str]:
     registry = load([file]).registry
     choices = [registry.choose("attention", "mine"), registry.choose("norm", "mine")]
-    return {code.distribution: repr(code) for code in plugin_code(choices)}
+    return {code.distribution: repr(code) for code in code_versions((), choices)[1:]}
 
 
 def test_a_plugin_is_known_by_the_content_of_its_file(tmp_path, registry):
-    assert plugin_code([registry.choose("attention", "fused")]) == []  # the zoo's own
+    assert plugin_modules([registry.choose("attention", "fused")]) == {}  # the zoo's own
     file = tmp_path / "mine.py"
     file.write_text(PLUGIN)
     first = hashes(file)

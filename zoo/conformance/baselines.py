@@ -140,7 +140,7 @@ def baselines(part: Part) -> None:
         model = _fitted(other, sort)
         return _text([_answers(model, sort), _learned(model), getattr(model, "parameters", 0)])
 
-    parameters_act(part, part.choice.given, lambda one, other: learned(one) != learned(other))
+    parameters_act(part, part.choice.parameters, lambda one, other: learned(one) != learned(other))
 
 
 def _counted(*models: Any) -> None:

@@ -95,7 +95,7 @@ def data(part: Part) -> None:
     function = "zoo.conformance.data:fingerprint"
     same_elsewhere(part.choice, part.files, function, expected, "load other data")
     sizes = {n: SMALL for n in ("train", "test") if part.choice.component.parameters.get(n)}
-    given = {**part.choice.given, **sizes}
+    given = {**part.choice.parameters, **sizes}
     parameters_act(
         part, given, lambda one, other: one.make().fingerprint != other.make().fingerprint
     )

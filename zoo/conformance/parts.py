@@ -144,7 +144,7 @@ class Part:
 
     def given(self, **parameters: Any) -> Self:
         """The same with these parameters of the component, and defaults for the others."""
-        choice = replace(self.choice, given=parameters)
+        choice = replace(self.choice, parameters=parameters)
         return self.but(choice=choice, can=choice.can)
 
     def at(self, dim: int, heads: int, hidden: int = HIDDEN) -> Self:

@@ -90,7 +90,7 @@ class Registry:
 
     def example(self, component: Component) -> Choice:
         """The component with its default parameters."""
-        return Choice(component, self.label(component))
+        return Choice(component, self.label(component), {})
 
     def choose(self, kind: str, text: str) -> Choice:
         """Parse one ``name`` or ``name(param=value)`` into a choice; ZooError where it is bad."""
@@ -179,15 +179,15 @@ def _bind(what: str, declared: Mapping[str, Any], call: ast.Call) -> Mapping[str
     what: the component's name in errors. declared: its parameters with their defaults.
     Raises ZooError for an unknown or repeated parameter, or a value that is no literal.
     """
-    given: dict[str, Any] = {}
+    bound: dict[str, Any] = {}
     for keyword in call.keywords:
         name = str(keyword.arg)
         if name not in declared:
             raise ZooError(f"{what} has no parameter '{name}'{nearest(name, declared)}")
-        if name in given:
+        if name in bound:
             raise ZooError(f"{what} is given '{name}' twice")
-        given[name] = _value(f"{what}: '{name}' must be", keyword.value, declared[name])
-    return {name: given[name] for name in declared if name in given}
+        bound[name] = _value(f"{what}: '{name}' must be", keyword.value, declared[name])
+    return {name: bound[name] for name in declared if name in bound}
 
 
 def _value(must_be: str, node: ast.expr, default: Any) -> Any:

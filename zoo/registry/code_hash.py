@@ -10,7 +10,7 @@ import contextlib
 import functools
 import hashlib
 import importlib.util
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,32 +35,26 @@ class CodeVersion:
     modules: Mapping[str, str]
 
 
-def zoo_code(parts: Iterable[str]) -> CodeVersion:
-    """The version of these folders and files of the zoo's own code."""
-    modules = {name: module_hash(BUILT_IN, name, as_bytes=True) for name in parts}
-    return CodeVersion(BUILT_IN, zoo.__version__, modules)
-
-
-def plugin_modules(choices: Iterable[Choice]) -> dict[tuple[str, str], list[str]]:
+def plugin_modules(choices: Iterable[Choice]) -> dict[tuple[str, str], Sequence[str]]:
     """Distribution and version of every third-party component, or file, to the modules that count.
 
     These are the packages that define the components, and the plug-in that registers them.
     """
     modules: dict[tuple[str, str], set[str]] = {}
-    for choice in choices:
-        owner = choice.component.owner
+    for component in (choice.component for choice in choices):
+        owner = component.owner
         if owner.distribution != BUILT_IN:
-            names = {name.partition(".")[0] for name in (owner.module, choice.component.module)}
-            own = modules.setdefault((owner.distribution, owner.version), set())
-            own.update(names - {"zoo", ""})
-    return {owner: sorted(names) for owner, names in modules.items()}
+            names = {name.partition(".")[0] for name in (owner.module, component.module)}
+            modules.setdefault((owner.distribution, owner.version), set()).update(names)
+    return {owner: sorted(names - {"zoo", ""}) for owner, names in modules.items()}
 
 
-def plugin_code(choices: Iterable[Choice]) -> list[CodeVersion]:
-    """The version of every third-party distribution, or single file, that the choices are from."""
+def code_versions(parts: Sequence[str], choices: Iterable[Choice]) -> list[CodeVersion]:
+    """The version of these folders and files of the zoo, and of what else the choices are from."""
+    modules = {(BUILT_IN, zoo.__version__): parts, **plugin_modules(choices)}
     return [
         CodeVersion(*owner, {name: module_hash(owner[0], name, as_bytes=True) for name in names})
-        for owner, names in plugin_modules(choices).items()
+        for owner, names in modules.items()
     ]
 
 

@@ -136,20 +136,22 @@ class PartSpec(NamedTuple):
 
 @dataclass(frozen=True)
 class Choice:
-    """A component with the parameters given for it: ``window(size=64)``.
+    """A component with the parameters that were written for it: ``window(size=64)``.
 
     Those that the harness carries out are part of the name where they differ from their defaults.
     """
 
     component: Component
     label: str
-    given: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any]
 
     @property
     def spec(self) -> PartSpec:
         """The choice in plain values."""
         usual = self.component.harness_parameters.items()
-        return PartSpec(self.label, {k: v for k, v in self.given.items() if (k, v) not in usual})
+        return PartSpec(
+            self.label, {k: v for k, v in self.parameters.items() if (k, v) not in usual}
+        )
 
     def __str__(self) -> str:
         return str(self.spec)
@@ -159,13 +161,13 @@ class Choice:
         return self.component.can(*capabilities)
 
     def build(self, *args: Any, offered: Mapping[str, Any] | None = None, **kwargs: Any) -> Any:
-        """Call the factory with the contract's arguments and the given parameters.
+        """Call the factory with the contract's arguments and its own parameters.
 
         offered: further arguments by name; the factory gets those that ``takes``.
         """
         taken = {name: value for name, value in (offered or {}).items() if self.takes(name)}
         harness = self.component.harness_parameters
-        own = {name: value for name, value in self.given.items() if name not in harness}
+        own = {name: value for name, value in self.parameters.items() if name not in harness}
         return self.component.resolve()(*args, **kwargs, **taken, **own)
 
     def takes(self, argument: str) -> bool:

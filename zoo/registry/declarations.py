@@ -188,27 +188,23 @@ def _parameters(kind: str, lineage: Sequence[Definition]) -> dict[str, Any]:
     """
     for definition in lineage:
         node = definition.node
-        if isinstance(node, ast.FunctionDef):
-            return _own_parameters(kind, definition, node.args)
-        for function in node.body:
-            if isinstance(function, ast.FunctionDef) and function.name == "__init__":
-                return _own_parameters(kind, definition, function.args, skip=1)
-    return {}
-
-
-def _own_parameters(
-    kind: str, definition: Definition, arguments: ast.arguments, skip: int = 0
-) -> dict[str, Any]:
+        inner = (n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == "__init__")
+        function = node if isinstance(node, ast.FunctionDef) else next(inner, None)
+        if function is not None:
+            break
+    else:
+        return {}
+    arguments, parameters = function.args, dict[str, Any]()
     places = [*arguments.posonlyargs, *arguments.args]
-    missing: list[ast.expr | None] = [None] * (len(places) - len(arguments.defaults))
-    defaults = [*missing, *arguments.defaults, *arguments.kw_defaults]
-    parameters = {}
-    for argument, default in [*zip([*places, *arguments.kwonlyargs], defaults, strict=True)][skip:]:
+    defaults = dict(zip(places[::-1], arguments.defaults[::-1], strict=False))
+    by_name = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    defaults |= {argument: default for argument, default in by_name if default}
+    for argument in [*places, *arguments.kwonlyargs]:
         name = argument.arg
-        if name in PASSED.get(kind, ()):
+        if name in ("self", *PASSED.get(kind, ())):
             continue
-        if default is None:
+        if argument not in defaults:
             none = f"parameter '{name}' has no default, and no {kind} is given one of that name"
             raise definition.error(argument, none)
-        parameters[name] = definition.literal(default, f"the default of '{name}'")
+        parameters[name] = definition.literal(defaults[argument], f"the default of '{name}'")
     return parameters

@@ -18,7 +18,6 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pluggy
@@ -80,22 +79,25 @@ def load(files: str | Path | Sequence[str | Path] = (), selection: str | None = 
     file that cannot be used.
     """
     files = [files] if isinstance(files, str | Path) else files
-    registry = built_ins()
+    registry, known = built_ins(), set[str]()
     rows = [PluginRow(name, BUILT_IN, __version__) for name in DEFAULT_PLUGINS]
-    installed = [(entry, _owner(entry)) for entry in importlib.metadata.entry_points(group=GROUP)]
-    plugins = dict(sorted(installed, key=lambda pair: (normal(pair[1].distribution), pair[0].name)))
-    names = {entry: {normal(entry.name), normal(plugins[entry].distribution)} for entry in plugins}
-    known = set[str]().union(*names.values())
-    selected = _selected(os.environ.get("ZOO_PLUGINS") if selection is None else selection, known)
-    for entry, owner in plugins.items():
-        status, error = "off", ""
-        if names[entry] & selected:
+    setting = os.environ.get("ZOO_PLUGINS") if selection is None else selection
+    selected = {normal(word.strip()) for word in (setting or "").split(",") if word.strip()}
+    entries = [(e, e.dist) for e in importlib.metadata.entry_points(group=GROUP) if e.dist]
+    for entry, of in sorted(entries, key=lambda pair: (normal(pair[1].name), pair[0].name)):
+        names, status, error = {normal(entry.name), normal(of.name)}, "off", ""
+        if setting is None or names & selected:
             try:
-                registry.admit(read_plugin(entry.value, owner))
+                registry.admit(read_plugin(entry.value, Owner(of.name, of.version, entry.module)))
                 status = "ok"
             except PluginError as failure:
                 status, error = "failed", str(failure)
-        rows.append(PluginRow(entry.name, owner.distribution, owner.version, status, error))
+        rows.append(PluginRow(entry.name, of.name, of.version, status, error))
+        known |= names
+    for name in sorted(selected - known):
+        raise ZooError(
+            f"ZOO_PLUGINS names '{name}', which is not installed{nearest(name, sorted(known))}"
+        )
     paths = list(dict.fromkeys(Path(file).expanduser().resolve() for file in files))
     rows += [_load_file(registry, path) for path in paths]
     return Zoo(registry, tuple(rows), tuple(map(str, paths)))
@@ -113,24 +115,6 @@ def built_ins() -> Registry:
 def _built_in() -> list[Register]:
     owner = Owner(BUILT_IN, __version__)
     return [read_plugin(module, owner) for module in DEFAULT_PLUGINS]
-
-
-def _owner(entry: EntryPoint) -> Owner:
-    distribution = entry.dist
-    assert distribution is not None
-    return Owner(distribution.name, distribution.version, entry.module)
-
-
-def _selected(setting: str | None, known: set[str]) -> set[str]:
-    """The normalised names in a value of ``ZOO_PLUGINS``; None: all that are known."""
-    if setting is None:
-        return known
-    names = {normal(word) for word in map(str.strip, setting.split(",")) if word}
-    for name in sorted(names - known):
-        raise ZooError(
-            f"ZOO_PLUGINS names '{name}', which is not installed{nearest(name, sorted(known))}"
-        )
-    return names
 
 
 def version_of(distribution: str) -> str | None:

@@ -14,7 +14,7 @@ from zoo.errors import StoppedError, ZooError
 from zoo.execution.base import Ended, Executor, InspectJob, JobSetup, Limits, Notice, Result
 from zoo.files import scratch_directory
 from zoo.registry import Choice
-from zoo.registry.code_hash import plugin_code, zoo_code
+from zoo.registry.code_hash import code_versions
 from zoo.registry.loading import Zoo
 from zoo.sweep.keys import JOB_CODE, digest
 from zoo.sweep.plan import TUNING_SHARE, Plan
@@ -60,7 +60,6 @@ def job_setup(request: Request, plan: Plan, zoo: Zoo, loaded: Loaded | None) -> 
     used = [*(choice for row in plan.runnable for choice in row.choices), *plan.scoring]
     files = [Path(file) for file in zoo.files]
     names = {file.name for file in files}
-    plugins = [code for code in plugin_code(used) if code.distribution not in names]
     return JobSetup(
         task=request.task,
         task_options=request.recorded_options,
@@ -70,7 +69,7 @@ def job_setup(request: Request, plan: Plan, zoo: Zoo, loaded: Loaded | None) -> 
         data=loaded.encoded.key if loaded is not None else "",
         plugin_files=tuple((file.name, file.read_bytes()) for file in files),
         plugin_selection=os.environ.get("ZOO_PLUGINS"),
-        code=(zoo_code(JOB_CODE), *plugins),
+        code=tuple(v for v in code_versions(JOB_CODE, used) if v.distribution not in names),
         pretraining=request.pretraining,
     )
 

@@ -91,9 +91,13 @@ class Classify(EncoderTask):
         rows: list[tuple[Choice, str]] = []
         for choice in asked_for:
             rows.append((choice, ""))
-            if choice.can("texts") and not choice.can("constant") and "whole" not in choice.given:
-                whole = {**choice.given, "whole": True}
-                rows.append((dataclasses.replace(choice, given=whole), CUT))
+            if (
+                choice.can("texts")
+                and not choice.can("constant")
+                and "whole" not in choice.parameters
+            ):
+                whole = {**choice.parameters, "whole": True}
+                rows.append((dataclasses.replace(choice, parameters=whole), CUT))
         return rows
 
     def model_options(self, setup: TaskSetup) -> dict[str, Any]:
@@ -117,7 +121,7 @@ class Classify(EncoderTask):
         self, setup: TaskSetup, choice: Choice, split: str, texts: list[str], targets: list[int]
     ) -> Read:
         """Texts as cells read them, up to the end of the last token; whole with ``whole``."""
-        if not choice.given.get("whole"):
+        if not choice.parameters.get("whole"):
             ends = setup.data.split(split).columns["ends"]
             texts = [text[:end] for text, end in zip(texts, ends, strict=True)]
         return texts, targets

@@ -178,7 +178,7 @@ def build_registered(choice: Choice, kind: type[D]) -> D:
         raise ZooError(f"{what} cannot be loaded: {one_line(error)}") from error
     if not isinstance(data, kind):
         raise ZooError(f"{what} gives no {kind.__name__} but a {type(data).__name__}")
-    return dataclasses.replace(data, name=str(choice)) if choice.given else data
+    return dataclasses.replace(data, name=str(choice)) if choice.parameters else data
 
 
 def no_such_data(registry: Registry, spec: str, *, pairs: bool = False) -> ZooError:
