@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveFloat
+from pydantic import Field, NonNegativeInt, PositiveFloat
 
+from zoo.config.sizes import Options
 from zoo.errors import ZooError, nearest
 
 
-class MetricDescription(BaseModel):
+class MetricDescription(Options):
     """One number that says how good a trained model is.
 
     name: its key in a record's metrics. label: its name in tables. digits: decimals of a value.
@@ -20,8 +21,6 @@ class MetricDescription(BaseModel):
     right, and the record lists those that were wrong, so that two models can be compared example
     by example.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
     label: Annotated[str, Field(min_length=1)]

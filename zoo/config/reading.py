@@ -5,8 +5,10 @@ from __future__ import annotations
 import codecs
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeInt
+from pydantic import AfterValidator, BaseModel, Field, NonNegativeInt
 from pydantic_core import PydanticCustomError
+
+from zoo.config.sizes import Options
 
 # Words for delimiters that are hard to type or to see.
 DELIMITERS = {"tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
@@ -31,7 +33,7 @@ def part_of(model: type[M], options: BaseModel) -> M:
     return model.model_validate(options.model_dump(include=set(model.model_fields)))
 
 
-def given_flags(options: BaseModel, besides: type[BaseModel] = BaseModel) -> dict[str, str]:
+def changed_flags(options: BaseModel, besides: type[BaseModel] = BaseModel) -> dict[str, str]:
     """Field to its flag on the command line, of the options that are not as by default.
 
     besides: the model whose options do not count.
@@ -61,10 +63,8 @@ def _encoding(value: str) -> str:
     return value
 
 
-class TextReading(BaseModel):
+class TextReading(Options):
     """How any file of texts is read; the same for training, scoring and predicting."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     encoding: Annotated[str, AfterValidator(_encoding)] = Field(
         default="",
@@ -104,10 +104,8 @@ class Reading(TextReading):
     )
 
 
-class Division(BaseModel):
+class Division(Options):
     """Where data without a test split get one."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     test: str = Field(
         default="",

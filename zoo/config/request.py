@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
-    ConfigDict,
     Field,
     NonNegativeInt,
     PositiveFloat,
@@ -20,7 +19,7 @@ from pydantic import (
 )
 
 from zoo.config.settings import Execution, Pretraining, Training, spelt
-from zoo.config.sizes import Sizes
+from zoo.config.sizes import Options, Sizes
 from zoo.errors import ZooError, nearest
 
 Phase = Literal["train", "cost"]
@@ -29,7 +28,7 @@ MOST_SEEDS = 10_000
 Design = Literal["factorial", "one-factor"]
 
 
-class Request(BaseModel):
+class Request(Options):
     """Components as comma lists of choices, and how to train and measure the models they make.
 
     task_options: the task's own options, all of them, as its pydantic model dumps them. tuned:
@@ -37,12 +36,10 @@ class Request(BaseModel):
     lengths: several lengths of texts to measure costs at; ``sizes`` holds the largest.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
     task: str = Field(
         default="classify", description="What is learned; 'zoo list task' names them."
     )
-    task_options: dict[str, Any] = {}
+    task_options: dict[str, Any] = Field(default={})
 
     attention: str = Field(
         default="fused",
@@ -69,7 +66,7 @@ class Request(BaseModel):
         description="A name of 'zoo list data', a path, or hub:owner/name; or the task's own.",
     )
 
-    tuned: dict[str, tuple[float, ...]] = {}
+    tuned: dict[str, tuple[float, ...]] = Field(default={})
     sizes: Sizes = Sizes()
     lengths: tuple[PositiveInt, ...] = ()
     training: Training = Training()

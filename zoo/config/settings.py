@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, PositiveInt
+from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
+
+from zoo.config.sizes import Options
 
 # Settings that can be given several values; one is chosen for each row.
 TUNABLE = ("lr", "weight_decay", "dropout")
@@ -36,10 +38,8 @@ def spelt(option: str, value: object) -> str:
     return f"{flag(option)}{'=' if option in SETTINGS else ' '}{value}"
 
 
-class Training(BaseModel):
+class Training(Options):
     """How each model trains: AdamW, warm-up and decay, gradient clipping."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     epochs: PositiveInt = Field(default=6, description="Training epochs.")
     batch_size: PositiveInt = Field(default=32, description="Examples per training step.")
@@ -73,10 +73,8 @@ class Training(BaseModel):
     )
 
 
-class Execution(BaseModel):
+class Execution(Options):
     """Where and how the arithmetic runs; ``auto`` is resolved before any job and recorded."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     device: Literal["auto", "cpu", "cuda", "mps"] = Field(
         default="auto", description="Where to compute."
@@ -103,13 +101,11 @@ def machine_of(environment: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(str(environment.get(field) or "") for field in MACHINE_FIELDS)
 
 
-class Pretraining(BaseModel):
+class Pretraining(Options):
     """Where encoders begin, and how the stage before their training is trained.
 
     The stage is masked language modelling; what is not here is as for the training.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     init: Literal["", "pretrain"] = Field(
         default="",

@@ -5,10 +5,14 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
 
-class Sizes(BaseModel):
-    """The widths and counts that every cell of a run shares."""
+class Options(BaseModel):
+    """Options that do not change; an unknown one is an error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Sizes(Options):
+    """The widths and counts that every cell of a run shares."""
 
     dim: PositiveInt = Field(default=64, description="Width of the model.")
     layers: PositiveInt = Field(default=2, le=1000, description="Number of blocks.")

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from zoo.config.metric_description import MetricDescription
 from zoo.config.reading import part_of
 from zoo.config.settings import NO_PRETRAINING, Pretraining, Training
-from zoo.config.sizes import Sizes
+from zoo.config.sizes import Options, Sizes
 from zoo.data.sources.corpus import DataSet, labels_in
 from zoo.data.sources.load_data import HUB, find_registered, no_such_data
 from zoo.errors import ZooError, counted, listed
@@ -46,13 +46,11 @@ SAMPLE_SCORES = 32  # at most, of a text, in sample_scores
 Rows = tuple[np.ndarray, np.ndarray]  # of the training split: to train on, and to score
 
 
-class TaskOptions(BaseModel):
+class TaskOptions(Options):
     """Base of a task's own options; the command line and records are made from its fields.
 
     Every field needs a default and a description.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from pydantic import BaseModel
 
-from zoo.config.reading import Division, Reading, TextReading, given_flags, part_of
+from zoo.config.reading import Division, Reading, TextReading, changed_flags, part_of
 from zoo.data.sources import tables as files
 from zoo.data.sources.corpus import (
     IGNORED,
@@ -112,7 +112,7 @@ class RowReader(Reading, Division):
 
     def flags(self, of: type[BaseModel], besides: type[BaseModel] = BaseModel) -> list[str]:
         """The flags of those options of a model that are not as by default."""
-        return list(given_flags(part_of(of, self), besides).values())
+        return list(changed_flags(part_of(of, self), besides).values())
 
     def columns(self) -> dict[str, str]:
         """The columns to read, each with the option that names it."""

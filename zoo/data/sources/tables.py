@@ -20,7 +20,7 @@ from itertools import dropwhile, groupby, zip_longest
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple, Self
 
-from zoo.config.reading import DELIMITERS, TABLES_ONLY, Reading, given_flags
+from zoo.config.reading import DELIMITERS, TABLES_ONLY, Reading, changed_flags
 from zoo.data.sources.corpus import SPLITS, TRAIN, VALIDATION
 from zoo.errors import ZooError, counted, listed, one_line
 
@@ -163,7 +163,7 @@ def read_table(file: Path, reading: Reading, source: str = "") -> SourceTable:
         raise ZooError(f"{file} is of no format the zoo reads ({known}); --file-format names one")
     others = () if form in SEPARATORS else TABLES_ONLY
     others = ("encoding", *others) if form == "parquet" else others
-    if unused := [flag for name, flag in given_flags(reading).items() if name in others]:
+    if unused := [flag for name, flag in changed_flags(reading).items() if name in others]:
         raise ZooError(f"{listed(unused)}: for tables of text, and {file} is {form}")
     content = read_bytes(file)
     if form == "parquet":
