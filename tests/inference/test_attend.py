@@ -100,7 +100,7 @@ def test_an_attention_without_a_map_is_refused(mapless, refused_command):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([""], "text 1 is empty"),
+        ([""], "the text is empty"),
         ([TEXT, "--out", "map.gif"], "must end with .png"),
     ],
     ids=lambda value: (

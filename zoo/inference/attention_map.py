@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from zoo.components.block.base import Block
 from zoo.components.layer_context import LayerContext
 from zoo.data.batches import padded
+from zoo.data.sources.corpus import is_blank
 from zoo.errors import ZooError
 from zoo.files import writing
 from zoo.models.architectures import evaluating
@@ -64,6 +65,8 @@ def attention_map(model: TextClassifier | TextTagger, text: str) -> AttentionMap
     """
     if not model.layers_with_map:
         raise ZooError(f"the attention of {model.card.cell} has no attention map")
+    if is_blank(text):
+        raise ZooError("the text is empty")
     (encoding,), (answer,) = model.encode([text]), model.predict([text])
     if isinstance(answer, TaggedText):
         predicted = " ".join(map("/".join, zip(answer.tokens, answer.tags, strict=True)))

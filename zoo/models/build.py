@@ -78,9 +78,12 @@ def build_stack(
     def networks(layer: int, place: Place) -> Iterator[nn.Module | None]:
         """The feed-forward network of a layer, and as many more as the block asks for."""
         for number in itertools.count(1):
+            widths, kinds = (sizes.dim, sizes.ffn_dim), (nn.Module, type(None))
             with part(f"layers.{layer}.ffn{f'.{number}' if number > 1 else ''}"):
-                ffn = build_ffn(cell.at("ffn", layer), sizes, dropout, place)
-            yield ffn
+                built: nn.Module | None = _build(
+                    cell.at("ffn", layer), kinds, *widths, dropout, offered=place
+                )
+            yield built
 
     blocks: list[Block] = []
     encodings: dict[tuple[object, ...], PositionalEncoding] = {}
@@ -126,9 +129,9 @@ def build_stack(
     return kind(
         embedding,
         next(embeds, positions[0]),
+        positions,
         blocks,
         final_norm,
-        layer_positions=positions,
         dropout=dropout,
         max_length=sizes.max_length if fixed else None,
         caches=all(attention.can("cache") for attention in cell.axes["attention"])
@@ -173,15 +176,6 @@ def build_position(
 def _position_dim(attention: Attention) -> int:
     """The width of the queries and keys that an encoding is given."""
     return attention.head_dim if attention.position_dim is None else attention.position_dim
-
-
-def build_ffn(
-    choice: Choice, sizes: Sizes, dropout: float, place: Place | None = None
-) -> nn.Module | None:
-    """One layer's feed-forward network; None for a layer without."""
-    kinds = (nn.Module, type(None))
-    ffn: nn.Module | None = _build(choice, kinds, sizes.dim, sizes.ffn_dim, dropout, offered=place)
-    return ffn
 
 
 def build_norm(choice: Choice, dim: int, place: Place | None = None) -> nn.Module:

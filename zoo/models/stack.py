@@ -42,11 +42,11 @@ class Stack(nn.Module):
     """A stack of blocks over embedded tokens; built modules are passed in.
 
     position: adds to the embeddings. layer_positions: for each block the encoding that rotates and
-    biases there; by default ``position`` in all of them. final_norm: the norm after the last block,
-    for blocks that need one. embedding_norm: a norm before the first block, as in BERT (Devlin et
-    al. 2019). max_length: the most tokens it takes; None for no limit. caches: whether its
-    attention supports a cache. all_positions: compute every position in the last block, also those
-    that the caller does not read. losses: a list, while somebody collects the auxiliary losses.
+    biases there. final_norm: the norm after the last block, for blocks that need one.
+    embedding_norm: a norm before the first block, as in BERT (Devlin et al. 2019). max_length: the
+    most tokens it takes; None for no limit. caches: whether its attention supports a cache.
+    all_positions: compute every position in the last block, also those that the caller does not
+    read. losses: a list, while somebody collects the auxiliary losses.
     """
 
     losses: list[AuxiliaryLoss] | None = None
@@ -55,18 +55,17 @@ class Stack(nn.Module):
         self,
         embedding: nn.Embedding,
         position: PositionalEncoding,
+        layer_positions: Sequence[PositionalEncoding],
         blocks: Sequence[Block],
         final_norm: nn.Module | None,
         *,
-        layer_positions: Sequence[PositionalEncoding] | None = None,
-        dropout: float = 0.0,
-        max_length: int | None = None,
-        caches: bool = True,
-        all_positions: bool = False,
+        dropout: float,
+        max_length: int | None,
+        caches: bool,
+        all_positions: bool,
     ) -> None:
         super().__init__()
         self.embedding, self.position = embedding, position
-        layer_positions = [position] * len(blocks) if layer_positions is None else layer_positions
         positions = list(dict.fromkeys([position, *layer_positions]))
         self.other_positions = nn.ModuleList(positions[1:])
         self.position_of_layer = [positions.index(each) for each in layer_positions]

@@ -99,21 +99,22 @@ class TextReader(TextModel, ABC):
         return answers
 
     def encode(self, texts: Sequence[str], first: int = 1) -> list[Encoding]:
-        """The tokens of each text, not cut; ZooError for an empty one, numbered from ``first``."""
-        encodings = self.encode_any(texts, first)
-        for number, encoding in enumerate(encodings, start=first):
-            if len(encoding.ids) < 2:
-                raise ZooError(f"text {number} is empty")
+        """The tokens of each text, not cut. Raises ZooError for what is no text.
+
+        first: the number of the first text, for errors.
+        """
+        visible = [_visible(text, number) for number, text in enumerate(texts, first)]
+        encodings: list[Encoding] = self.tokenizer.encode_batch(visible)
         return encodings
 
-    def encode_any(self, texts: Sequence[str], first: int) -> list[Encoding]:
-        """The same, with empty texts as well."""
-        for number, text in enumerate(texts, start=first):
-            check_string(f"text {number}", text)
-        # Of what nobody sees, the word pieces of invisible characters would be left.
-        seen = ["" if is_blank(text) else text for text in texts]
-        encodings: list[Encoding] = self.tokenizer.encode_batch(seen)
-        return encodings
+
+def _visible(text: str, number: int) -> str:
+    """The text; empty where all characters are invisible, which have word pieces too.
+
+    Raises ZooError for what is no text.
+    """
+    check_string(f"text {number}", text)
+    return "" if is_blank(text) else text
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ class TextClassifier(TextReader):
 
     def answered(self, texts: Sequence[str], first: int) -> Iterator[Prediction]:
         """The likeliest class of each text, and the probability of every class in float64."""
-        whole = [encoding.ids for encoding in self.encode_any(texts, first)]
+        whole = [encoding.ids for encoding in self.encode(texts, first)]
         read = [ids[: self.max_length] for ids in whole]
         scores = self(*padded(read, self.device)).cpu().double().softmax(dim=-1)
         if scores.isnan().any():
@@ -174,7 +175,7 @@ class TextClassifier(TextReader):
 
         Of a text without tokens they are the logarithms of the shares that ``predict`` gives it.
         """
-        ids = [encoding.ids[: self.max_length] for encoding in self.encode_any(texts, 1)]
+        ids = [encoding.ids[: self.max_length] for encoding in self.encode(texts)]
         with evaluating(self):
             logits: Tensor = self(*padded(ids, self.device)).float()
             for row in (row for row, read in enumerate(ids) if len(read) < 2):
@@ -244,21 +245,15 @@ class TextTagger(TextReader):
                 if tokens:
                     check_tokens(f"text {number}", tokens, tokens)
             else:
-                check_string(f"text {number}", text)
-                seen = "" if is_blank(text) else text
-                parts = self.tokenizer.pre_tokenizer.pre_tokenize_str(seen)
+                parts = self.tokenizer.pre_tokenizer.pre_tokenize_str(_visible(text, number))
                 tokens = [text[start:end] for _, (start, end) in parts]
             tokenized.append(tokens)
         return tokenized
 
     def encode(self, texts: Sequence[str | Sequence[str]], first: int = 1) -> list[Encoding]:
-        """The word pieces of each text, not cut; ZooError for an empty one."""
-        tokenized = self.tokenized(texts, first)
-        for number, tokens in enumerate(tokenized, start=first):
-            if not tokens:
-                raise ZooError(f"text {number} is empty")
+        """The word pieces of each text, not cut; ZooError for what is no text."""
         encodings: list[Encoding] = self.tokenizer.encode_batch(
-            tokenized, is_pretokenized=True, add_special_tokens=False
+            self.tokenized(texts, first), is_pretokenized=True, add_special_tokens=False
         )
         return encodings
 
