@@ -12,7 +12,7 @@ from bench.publish.markdown import code, link
 from bench.publish.published import Published, published_pages
 from zoo.errors import ZooError
 from zoo.report.page import run_text
-from zoo.report.profile import DataSet, read_profile
+from zoo.report.profile import DataSetReport, read_profile
 from zoo.report.run_report import RunReport
 from zoo.report.tables.text import line
 from zoo.sweep.records import FILE, read_run
@@ -50,7 +50,7 @@ def on_text() -> str:
     return "\n\n".join(parts)
 
 
-def _task(data: DataSet, page: str) -> Iterator[str]:
+def _task(data: DataSetReport, page: str) -> Iterator[str]:
     """What a task is, and what its report answers."""
     yield f"### {link(line(data.name), page)}: {data.metric.label}"
     try:

@@ -11,7 +11,7 @@ from bench.peers.table import verdict_counts
 from bench.publish.markdown import code, link
 from zoo.errors import counted, listed
 from zoo.report.profile import Profile
-from zoo.report.rows import Row
+from zoo.report.rows import ReportRow
 from zoo.report.run_report import RunReport
 from zoo.report.stats.effects import Effect, sentence
 
@@ -43,7 +43,7 @@ def questions_section(reports: Mapping[str, RunReport | Profile], source: Path) 
     return [f"## {TITLE}", "\n".join(lines)]
 
 
-def _of_axis(run: RunReport, axis: str) -> dict[str, Row]:
+def _of_axis(run: RunReport, axis: str) -> dict[str, ReportRow]:
     """The choices on an axis, with all else as in the reference."""
     base = run.reference_row
     rest = {name: choice for name, choice in base.cell.items() if name != axis} if base else {}
@@ -51,7 +51,7 @@ def _of_axis(run: RunReport, axis: str) -> dict[str, Row]:
     return {row.cell[axis]: row for row in cells if row.values}
 
 
-def _of_group(row: Row, group: str) -> dict[int, float]:
+def _of_group(row: ReportRow, group: str) -> dict[int, float]:
     """Seed to the value of the ranking metric over the test examples of one group."""
     of = {s: r.metrics.get("groups", {}).get(group, {}) for s, r in row.trained.items()}
     values = {seed: metrics.get(row.metric.name) for seed, metrics in of.items()}
@@ -103,14 +103,14 @@ def best_of(axis: str) -> Callable[[RunReport], str]:
     return answer
 
 
-def _effect(run: RunReport, axis: str, one: str, other: str) -> Effect | None:
+def _effect(run: RunReport, axis: str, part: str, other: str) -> Effect | None:
     """Of one choice compared with the other, whichever of them is the reference's."""
     for effect in run.effects.main if run.effects else []:
-        if effect.axis == axis and {effect.component, effect.against} == {one, other}:
-            if effect.component == one:
+        if effect.axis == axis and {effect.component, effect.against} == {part, other}:
+            if effect.component == part:
                 return effect
             weights = {name: -weight for name, weight in effect.weights.items()}
-            return run.estimated(replace(effect, component=one, against=other, weights=weights))
+            return run.estimated(replace(effect, component=part, against=other, weights=weights))
     return None
 
 
@@ -118,11 +118,11 @@ def _said(effect: Effect) -> str:
     return sentence(effect, code).replace(" points", f" points of {effect.metric.label}", 1)
 
 
-def whether(better: bool, axis: str, one: str, other: str) -> Callable[[RunReport], str]:
+def whether(better: bool, axis: str, part: str, other: str) -> Callable[[RunReport], str]:
     """Whether one choice is better, or else worse, than another one."""
 
     def answer(run: RunReport) -> str:
-        effect = _effect(run, axis, one, other)
+        effect = _effect(run, axis, part, other)
         if effect is None or (difference := effect.difference) is None:
             return UNMEASURED
         if difference.equal:
@@ -138,11 +138,11 @@ def whether(better: bool, axis: str, one: str, other: str) -> Callable[[RunRepor
     return answer
 
 
-def costs_of(axis: str, one: str, other: str) -> Callable[[RunReport], str]:
+def costs_of(axis: str, part: str, other: str) -> Callable[[RunReport], str]:
     """What one choice costs and gains compared with another one."""
 
     def answer(run: RunReport) -> str:
-        effect = _effect(run, axis, one, other)
+        effect = _effect(run, axis, part, other)
         if effect is None:
             return UNMEASURED
         timed = "" if any(effect.speed.values()) else "; its speed is not measured yet"

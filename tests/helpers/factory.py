@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from zoo.config.metric_description import MetricDescription
 from zoo.measure.turns import batch_of
@@ -262,7 +263,14 @@ def make_table(records, reference=""):
 
 def readable(records):
     """The same as a person reads it."""
-    return RunReport(records).table.shown
+    return shown_table(RunReport(records))
+
+
+def shown_table(report):
+    """The texts of the table under their heads; heads may be equal."""
+    table = report.table
+    rows = [*zip(*table.texts.values(), strict=True)]
+    return pd.DataFrame(rows, columns=[column.head for column in table.readable])
 
 
 def printed(records):

@@ -11,7 +11,7 @@ from large_run import large_run
 from zoo.report.page import report_page
 from zoo.report.plots.plot import Plot
 from zoo.report.plots.profile_plot import profile_plot
-from zoo.report.profile import DataSet, Profile
+from zoo.report.profile import DataSetReport, Profile
 from zoo.report.run_report import RunReport
 from zoo.report.write import make_plots
 
@@ -47,7 +47,7 @@ _RUNS = {
 def profile_page_of_six():
     """The page of a run on six data sets; on one of them all rows are at chance."""
     data_sets = [
-        DataSet(name, name, RunReport(records_of(name, accuracies)))
+        DataSetReport(name, name, RunReport(records_of(name, accuracies)))
         for name, accuracies in ACCURACIES.items()
     ]
     profile = Profile(data_sets)

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import factory
 import numpy as np
+import pandas as pd
 import pytest
 from example import ACCURACIES, PES, records_of
 
 from zoo.config.metric_description import MetricDescription
-from zoo.report.profile import DataSet, Profile, read_profile
+from zoo.report.profile import DataSetReport, Profile, read_profile
 from zoo.report.run_report import RunReport
 from zoo.report.write import report_text
 
@@ -34,12 +35,13 @@ def test_a_profile_has_no_row_of_reference(directory, refused_command):
 
 
 def test_every_mean_is_in_the_table_and_in_how_many_seeds_each_task_is_solved(profile):
+    frame = pd.DataFrame(profile.lines)
     for name, accuracies in ACCURACIES.items():
-        part = profile.table[profile.table["data"] == name].set_index("row")
+        part = frame[frame["data"] == name].set_index("row")
         assert dict(part["mean"]) == pytest.approx(dict(zip(PES, accuracies, strict=True)))
         # From chance, 0.5, nine tenths of the way to 1; the seeds of records_of differ by 2 errors.
         wrong = [[round(1000 * (1 - a)) + 2 * (s - 2) for s in range(5)] for a in accuracies]
-        assert list(part["solved"]) == [sum(one <= 50 for one in of_row) for of_row in wrong]
+        assert list(part["solved"]) == [sum(count <= 50 for count in of_row) for of_row in wrong]
         assert set(part["goal"]) == {0.95}
     assert list(profile.names.values()) == ["rope", "sin", "none"], "the best row first"
     printed = report_text(profile)
@@ -60,10 +62,10 @@ def test_a_folder_of_runs_is_no_run_on_several_data_sets(directory, tmp_path, re
 
 def test_data_sets_of_several_machines_are_told(profile):
     eta = records_of("eta", ACCURACIES["alpha"])
-    other = [one.model_copy(update={"environment": {"torch": "3"}}) for one in eta]
-    told = Profile([*profile.data_sets, DataSet("eta", "eta", RunReport(other))]).notes[-1]
-    assert told.startswith("Made on several machines: ")
-    assert "torch 3" in told
+    other = [record.model_copy(update={"environment": {"torch": "3"}}) for record in eta]
+    note = Profile([*profile.data_sets, DataSetReport("eta", "eta", RunReport(other))]).notes[-1]
+    assert note.startswith("Made on several machines: ")
+    assert "torch 3" in note
 
 
 def test_ties_are_those_of_each_data_sets_own_report(profile):
@@ -80,14 +82,14 @@ def test_ties_are_those_of_each_data_sets_own_report(profile):
     assert [score["best"] for score in alpha.scores.values()] == [True, False, False]
 
 
-def simulated(name: str, examples: int = 300, seeds: int = 5) -> DataSet:
+def simulated(name: str, examples: int = 300, seeds: int = 5) -> DataSetReport:
     """A data set on which rope and sin tie, and none is worse."""
     odds = dict(zip(PES, (3.0, 3.0, 1.5), strict=True))
     generator, axes = np.random.default_rng(examples), {"pe": PES}
     records = factory.simulated(
         generator, axes, lambda c: odds[c["pe"]], examples=examples, seeds=seeds
     )
-    return DataSet(name, name, RunReport(records))
+    return DataSetReport(name, name, RunReport(records))
 
 
 def test_with_three_seeds_a_task_that_is_solved_or_not_has_no_verdict():
@@ -96,7 +98,7 @@ def test_with_three_seeds_a_task_that_is_solved_or_not_has_no_verdict():
     assert three.table.frame["rank"].isna().all()
     assert not any("significantly" in line for line in three.answer)
     assert three.answer[-1].endswith("a test needs 5; run with --seeds 5.")
-    profile = Profile([DataSet("luck", "luck", three)])
+    profile = Profile([DataSetReport("luck", "luck", three)])
     printed = report_text(profile)
     assert "±" not in printed
     assert "=" not in printed
@@ -107,16 +109,16 @@ def test_with_three_seeds_a_task_that_is_solved_or_not_has_no_verdict():
 
 def test_the_profile_says_what_its_data_sets_could_have_shown():
     sizes = {"small": 300, "middle": 1000, "large": 3000}
-    found = [simulated(name, examples) for name, examples in sizes.items()]
-    gaps = {data.name: 100 * (data.run.verdicts.visible() or 0.0) for data in found}
+    data_sets = [simulated(name, examples) for name, examples in sizes.items()]
+    gaps = {data.name: 100 * (data.run.verdicts.visible() or 0.0) for data in data_sets}
     assert gaps["large"] < gaps["small"]
     few = simulated("few", seeds=2)
-    profile = Profile([*found, few])
+    profile = Profile([*data_sets, few])
     (line,) = [line for line in profile.notes if "4 of 5" in line]
     known = [f"{gaps[name]:.1f} points on {name}" for name in sizes]
     assert line.endswith(f"such runs: {known[0]}, {known[1]} and {known[2]}.")
     assert line in report_text(profile)
-    (line,) = [line for line in Profile(found[:1]).notes if "4 of 5" in line]
+    (line,) = [line for line in Profile(data_sets[:1]).notes if "4 of 5" in line]
     assert line.endswith(f"such runs: {known[0]}.")
     assert not any("4 of 5" in line for line in Profile([few]).notes)
 
@@ -147,7 +149,7 @@ def test_the_answer_says_where_cells_differ_and_which_is_best_most_often(profile
 
 def test_lower_is_better_is_turned_round():
     means = zip(PES, (2.0, 2.5, 3.0), strict=True)
-    runs = [one for pe, bits in means for one in factory.lm(factory.cell(pe=pe), [bits] * 3)]
-    (data,) = Profile([DataSet("book", "book", RunReport(runs))]).data_sets
+    runs = [record for pe, bits in means for record in factory.lm(factory.cell(pe=pe), [bits] * 3)]
+    (data,) = Profile([DataSetReport("book", "book", RunReport(runs))]).data_sets
     levels = [data.scores[factory.name(pe=pe)]["level"] for pe in PES]
     assert levels == pytest.approx([1.0, 0.5, 0.0])

@@ -20,7 +20,7 @@ import numpy as np
 from zoo.config.metric_description import MetricDescription
 from zoo.config.settings import machine_of
 from zoo.errors import ZooError, counted, listed
-from zoo.report.rows import Row, environment_of, settings_of
+from zoo.report.rows import ReportRow, environment_of, settings_of
 from zoo.report.run_report import RunReport
 from zoo.report.stats.intervals import ALPHA, ENOUGH, ROUNDING
 from zoo.report.stats.paired import holm, pairs_of, tested
@@ -42,7 +42,7 @@ MEMORY, PEAK = "memory", "peak_memory_mib"
 HEADS = {SPEEDS["train"]: "× train", SPEEDS["infer"]: "× infer", MEMORY: "× memory"}
 NOT_COMPARABLE = "not comparable"
 NAMED = 5  # rows that are named; the JSON has all
-Pair = tuple[Row, Row]  # a row before and after
+Pair = tuple[ReportRow, ReportRow]  # a row before and after
 
 
 @dataclass(frozen=True)
@@ -174,13 +174,13 @@ def comparison_data(comparison: Comparison, before: str, after: str) -> dict[str
     return data | {"metric": comparison.metric.label}
 
 
-def _twins(old: Row, new: Row) -> list[tuple[Record, Record]]:
+def _twins(old: ReportRow, new: ReportRow) -> list[tuple[Record, Record]]:
     """The trainings with the same seed, and the measurements of cost, of one row in both runs."""
     twins = [(old.trained[s], new.trained[s]) for s in old.trained if s in new.trained]
     return [*twins, *([(old.measured, new.measured)] if old.measured and new.measured else [])]
 
 
-def _why_untested(old: Row, new: Row) -> str:
+def _why_untested(old: ReportRow, new: ReportRow) -> str:
     """Why the metric of a row cannot be compared; empty where it can."""
     if not old.values or not new.values:
         return "not scored in both"
@@ -217,7 +217,7 @@ def _score_changes(pairs: Sequence[Pair]) -> dict[str, Change]:
 
 
 def _cost_changes(
-    old: Row, new: Row, reference: str, speeds: Sequence[Speeds]
+    old: ReportRow, new: ReportRow, reference: str, speeds: Sequence[Speeds]
 ) -> dict[str, Change]:
     """Memory, and the speeds where there is a reference; nothing where neither was measured."""
     if not old.measured or not new.measured:
@@ -253,7 +253,7 @@ def _measured_on(record: Record) -> tuple[object, ...]:
     return *machine_of(record.environment), compiled, record.metrics.get("memory_how")
 
 
-def _verdict(old: Row, new: Row, changes: Mapping[str, Change]) -> tuple[str, str]:
+def _verdict(old: ReportRow, new: ReportRow, changes: Mapping[str, Change]) -> tuple[str, str]:
     """The verdict on a row, and what it is based on."""
     if lost := _failed_alone(new, old):
         return "worse", lost
@@ -274,7 +274,7 @@ def _verdict(old: Row, new: Row, changes: Mapping[str, Change]) -> tuple[str, st
     return NOT_COMPARABLE, "; ".join(dict.fromkeys(unknown.values())) or "not scored"
 
 
-def _failed_alone(row: Row, beside: Row) -> str | None:
+def _failed_alone(row: ReportRow, beside: ReportRow) -> str | None:
     """How a row failed in what went well in the other run; None where it did not."""
     if (bad := row.bad) is None:
         return None
@@ -299,7 +299,7 @@ def _differing(pairs: Iterable[Sequence[Mapping[str, Any]]]) -> dict[str, list[t
     return dict(differing)
 
 
-def why_not_comparable(one: Record, other: Record) -> str | None:
+def why_not_comparable(first: Record, second: Record) -> str | None:
     """Why two records cannot be compared: other data, or another split; None where they can."""
     sides = [
         {
@@ -308,7 +308,7 @@ def why_not_comparable(one: Record, other: Record) -> str | None:
             "training split": record.config["data"].get("train"),
             "test split": record.config["data"].get("test"),
         }
-        for record in (one, other)
+        for record in (first, second)
     ]
     differing = _differing([sides]).items()
     return next((f"other {what}: {old} against {new}" for what, [(old, new)] in differing), None)

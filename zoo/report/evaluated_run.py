@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from zoo.config.metric_description import MetricDescription
-from zoo.report.rows import NO_METRIC, Row, make_rows, varying_axes
+from zoo.report.rows import NO_METRIC, ReportRow, make_rows, varying_axes
 from zoo.report.stats.effects import Effect, Effects, find_effects
 from zoo.report.stats.intervals import ENOUGH, ENOUGH_SOLVED, ROUNDING
 from zoo.report.stats.ratios import PHASES, Speeds, find_reference
@@ -29,7 +29,7 @@ class EvaluatedRun:
 
     def __init__(self, records: Sequence[Record], wanted: str = "", metric: str = "") -> None:
         self.records = records
-        self.recorded_rows: list[Row] = make_rows(records, metric)  # in the order of the records
+        self.recorded_rows = make_rows(records, metric)  # in the order of the records
         self.reference = find_reference(self.recorded_rows, wanted)
         # The metrics of the task; the first one ranks rows.
         self.metrics: tuple[MetricDescription, ...] = (
@@ -43,7 +43,7 @@ class EvaluatedRun:
         self._comparable = find_effects(self.recorded_rows, self.reference)
 
     @cached_property
-    def reference_row(self) -> Row | None:
+    def reference_row(self) -> ReportRow | None:
         """The reference; None where its own records are not here."""
         return next((row for row in self.recorded_rows if row.name == self.reference), None)
 
@@ -87,34 +87,34 @@ class EvaluatedRun:
         rows = [row for row in self.recorded_rows if row.cell.get("attention") in of]
         return effect.axis == "attention" and all(row.exact for row in rows)
 
-    def rate(self, phase: str, row: Row) -> float | None:
+    def rate(self, phase: str, row: ReportRow) -> float | None:
         """Tokens/s: the ratio times the reference's rate; as measured where there is no ratio."""
         rate = self.speeds.rate(phase, row.name)
         measured: float | None = row.cost.get(f"{phase}_tokens_per_s")
         return measured if rate is None else rate
 
     @cached_property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[ReportRow]:
         """The rows in the order of the table: the best first, those that failed last."""
 
-        def order(row: Row) -> tuple[bool, float, float]:
+        def order(row: ReportRow) -> tuple[bool, float, float]:
             score = -self.metric.better(row.mean) if row.values else math.inf
             return row.status != "ok", score, -(self.rate("train", row) or -math.inf)
 
         return sorted(self.recorded_rows, key=order)
 
-    def by_score(self, *, baseline: bool) -> list[Row]:
+    def by_score(self, *, baseline: bool) -> list[ReportRow]:
         """The cells, or the baselines, that have a score, the best mean first."""
         rows = [row for row in self.rows if row.values and bool(row.baseline) == baseline]
         return sorted(rows, key=lambda row: -self.metric.better(row.mean))
 
-    def tied_cells(self) -> list[Row]:
+    def tied_cells(self) -> list[ReportRow]:
         """The best cell and those that cannot be distinguished from it, the best mean first."""
         ties = set(self.verdicts.tied())
         return [row for row in self.by_score(baseline=False) if row.name in ties]
 
     @cached_property
-    def best(self) -> Row | None:
+    def best(self) -> ReportRow | None:
         """The cell that the answer calls the best; None where no cell has a score."""
         return next(iter([*self.tied_cells(), *self.by_score(baseline=False)]), None)
 
@@ -158,7 +158,7 @@ class EvaluatedRun:
         interval = self.verdicts.intervals.get(name)
         return interval.text(self.metric.digits) if interval else ""
 
-    def short_name(self, row: Row, most: int = 60) -> str:
+    def short_name(self, row: ReportRow, most: int = 60) -> str:
         """A row's choices on the axes that vary, or the first two, cut to ``most`` characters."""
         axes = self.axes or self.axis_names[:2]
         return plain(row.baseline or "+".join(row.cell[axis] for axis in axes), most)

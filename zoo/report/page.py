@@ -13,7 +13,7 @@ from markupsafe import Markup
 from zoo.errors import counted, listed
 from zoo.report.plots.plot import Plot
 from zoo.report.profile import Profile
-from zoo.report.rows import Row, environment_of
+from zoo.report.rows import ReportRow, environment_of
 from zoo.report.run_report import RunReport
 from zoo.report.stats.effects import sentence
 from zoo.report.tables.notes import made_on
@@ -80,7 +80,7 @@ def run_text(run: RunReport) -> str:
     return f"{what}{when}. {made_on(run.typical, run.metric)}"
 
 
-def details_of(run: RunReport, row: Row) -> dict[str, Any]:
+def details_of(run: RunReport, row: ReportRow) -> dict[str, Any]:
     """What unfolds of a row: its command, its scores by seed, and its failures.
 
     failures: a reason once for all its seeds, ``seed 1, 2 oom: out of memory``.
@@ -102,7 +102,7 @@ def details_of(run: RunReport, row: Row) -> dict[str, Any]:
     }
 
 
-def row_command(row: Row) -> str:
+def row_command(row: ReportRow) -> str:
     """The command that repeats the training of all of a row's seeds; "" if no record has one."""
     records = [*row.trained.values(), *row.failed, *row.cost_records]
     command = next((record.command for record in records if record.command), "")

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from zoo.config.metric_description import MetricDescription
 from zoo.errors import ZooError, counted, listed, nearest
@@ -25,7 +24,7 @@ Line = dict[str, Any]  # what is known of a row on a data set, by the columns of
 
 
 @dataclass(frozen=True)
-class DataSet:
+class DataSetReport:
     """One data set of the run, with its report. directory: relative to the run's."""
 
     name: str
@@ -96,10 +95,10 @@ class DataSet:
     @property
     def baseline_leads(self) -> bool:
         """Whether the mean of a baseline is as high as that of every cell."""
-        lines = [line for line in self.scores.values() if line["mean"] is not None]
-        cells = [self.metric.better(line["mean"]) for line in lines if not line["baseline"]]
-        baselines = [self.metric.better(line["mean"]) for line in lines if line["baseline"]]
-        return bool(cells and baselines) and max(baselines) >= max(cells)
+        cells, baselines = (self.run.by_score(baseline=baseline) for baseline in (False, True))
+        if not cells or not baselines:
+            return False
+        return self.metric.better(baselines[0].mean) >= self.metric.better(cells[0].mean)
 
 
 class Profile:
@@ -109,7 +108,7 @@ class Profile:
     these axes.
     """
 
-    def __init__(self, data_sets: Sequence[DataSet]) -> None:
+    def __init__(self, data_sets: Sequence[DataSetReport]) -> None:
         self.data_sets = data_sets
         rows = {row.name: row for data in data_sets for row in data.run.rows}
         self.axes = list(varying_axes([row for data in data_sets for row in data.run.rows]))
@@ -137,14 +136,14 @@ class Profile:
             if name in data.scores
         ]
 
-    @cached_property
-    def table(self) -> pd.DataFrame:
-        """The lines as a frame: what ``profile.csv`` holds."""
-        return pd.DataFrame(self.lines)
+    @property
+    def heads(self) -> list[str]:
+        """The columns of ``texts``."""
+        return ["row", *(data.name for data in self.data_sets)]
 
     @cached_property
-    def shown(self) -> pd.DataFrame:
-        """Rows × data sets as texts, with the chance level in the last line."""
+    def texts(self) -> list[list[str]]:
+        """Rows × data sets, with the chance level in the last line."""
         texts = [
             [plain(short, 40), *(data.text(name) for data in self.data_sets)]
             for name, short in self.names.items()
@@ -155,11 +154,11 @@ class Profile:
             texts.append(
                 ["(chance)", *("" if c is None else d.metric.format(c) for d, c in levels)]
             )
-        return pd.DataFrame(texts, columns=["row", *(data.name for data in self.data_sets)])
+        return texts
 
     def text(self, style: str = "simple", width: int | None = None) -> str:
         """The same in a style of tabulate's, with every column whatever the width."""
-        return tabulated(self.shown.to_numpy().tolist(), [str(head) for head in self.shown], style)
+        return tabulated(self.texts, self.heads, style)
 
     @cached_property
     def answer(self) -> list[str]:
@@ -205,7 +204,7 @@ class Profile:
         return answer
 
     def _most_often(
-        self, data_sets: Sequence[DataSet], holds: Callable[[Line], bool]
+        self, data_sets: Sequence[DataSetReport], holds: Callable[[Line], bool]
     ) -> tuple[list[str], int]:
         """The cells for which it holds on most data sets, and on how many; none for none."""
         counts = {
@@ -279,5 +278,5 @@ def read_profile(
         if report is None:
             report = RunReport(runs[place], metric=metric if metric in known[place] else "")
         unique = name if names.count(name) == 1 else place.name
-        data_sets.append(DataSet(unique, place.name, report))
+        data_sets.append(DataSetReport(unique, place.name, report))
     return Profile(data_sets)

@@ -21,7 +21,7 @@ PARTS = ("task_options", "sizes", "training", "tuning", "execution", "pretrainin
 
 
 @dataclass(frozen=True)
-class Row:
+class ReportRow:
     """Everything known of one cell or baseline.
 
     metrics: descriptions of the task's metrics; the first one ranks rows. trained: seed to its
@@ -137,7 +137,7 @@ class Row:
         return next(filter(None, (r.metrics.get(name) for r in self.trained.values())), None)
 
 
-def make_rows(records: Sequence[Record], metric: str = "") -> list[Row]:
+def make_rows(records: Sequence[Record], metric: str = "") -> list[ReportRow]:
     """One row per cell and baseline, in the order in which they first appear.
 
     metric: the one that ranks rows; empty for the task's first. A later record replaces an earlier
@@ -151,9 +151,10 @@ def make_rows(records: Sequence[Record], metric: str = "") -> list[Row]:
     described = (r.metric_descriptions for r in reversed(records) if r.metric_descriptions)
     metrics = ranked_by(next(described, (NO_METRIC,)), metric)
     latest: dict[tuple[str, int | None], Record] = {}
-    rows: dict[str, Row] = {}
+    rows: dict[str, ReportRow] = {}
     for record in records:
-        row = rows.setdefault(record.name, Row(record.name, record.cell, record.baseline, metrics))
+        new = ReportRow(record.name, record.cell, record.baseline, metrics)
+        row = rows.setdefault(record.name, new)
         if record.kind == "cost":
             row.cost_records.append(record)
         elif record.kind == "tune":
@@ -177,7 +178,7 @@ def make_rows(records: Sequence[Record], metric: str = "") -> list[Row]:
     return list(rows.values())
 
 
-def varying_axes(rows: Sequence[Row], reference: str = "") -> dict[str, tuple[str, ...]]:
+def varying_axes(rows: Sequence[ReportRow], reference: str = "") -> dict[str, tuple[str, ...]]:
     """The axes on which cells differ, each with its choices; those of the reference come first."""
     ordered = sorted(rows, key=lambda row: row.name != reference)
     return varying([row.cell for row in ordered if not row.baseline])

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from zoo.report.evaluated_run import EvaluatedRun
-from zoo.report.tables.columns import Table, make_table
+from zoo.report.tables.columns import ReportTable, make_table
 from zoo.report.tables.notes import answer_of, notes_of
 
 CAUTIONS = 2  # remarks on the data under the answer
@@ -16,12 +16,12 @@ class RunReport(EvaluatedRun):
     """An evaluated run with its table, answer and notes; tables, plots and page show them."""
 
     @cached_property
-    def table(self) -> Table:
+    def table(self) -> ReportTable:
         """A line for every row, and what a reader sees of it."""
         return make_table(self)
 
     def text(self, style: str = "simple", width: int | None = None) -> str:
-        """The table in a style of tabulate's; see ``Table.text``."""
+        """The table in a style of tabulate's; see ``ReportTable.text``."""
         return self.table.text(style, width)
 
     @property

@@ -205,7 +205,7 @@ def write_tables(report: Report, directory: Path) -> Path:
     Of a run on several data sets: ``profile.csv`` and ``profile.md``.
     """
     if isinstance(report, Profile):
-        name, frame = "profile", report.table
+        name, frame = "profile", pd.DataFrame(report.lines)
     else:
         name, frame = "table", report.table.frame
     write_file(directory / f"{name}.csv", frame.to_csv(index=False))

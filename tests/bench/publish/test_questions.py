@@ -14,7 +14,7 @@ from bench.publish.questions import (
     solving,
     whether,
 )
-from zoo.report.profile import DataSet, Profile
+from zoo.report.profile import DataSetReport, Profile
 from zoo.report.run_report import RunReport
 
 
@@ -73,7 +73,7 @@ def profile(seeds: int = 3) -> Profile:
     long = {"rope": 0.99, "sin": 0.5, "none": 0.5}
     records = records_of("recall", (0.99, 0.95, 0.60), seeds)
     records = [grouped(r, {"short": 1.0, "long": long[r.cell["pe"]]}) for r in records]
-    return Profile([DataSet("recall", "recall", RunReport(records))])
+    return Profile([DataSetReport("recall", "recall", RunReport(records))])
 
 
 def test_who_solves_a_task_is_counted_over_seeds():

@@ -6,7 +6,16 @@ import re
 import pandas as pd
 import pytest
 from example import REFERENCE, run
-from factory import caption, cell, cost_record, make_table, readable, skipped, train_record
+from factory import (
+    caption,
+    cell,
+    cost_record,
+    make_table,
+    readable,
+    shown_table,
+    skipped,
+    train_record,
+)
 
 from zoo.report.run_report import RunReport
 from zoo.report.tables.columns import ALWAYS
@@ -96,7 +105,7 @@ def test_a_row_whose_costs_failed_is_ranked_by_its_accuracy():
 def test_a_deterministic_fit_has_no_interval_and_pairs_with_every_seed(seeds):
     fits = [train_record("words", seed, 20, deterministic=True) for seed in seeds]
     report = RunReport([*run(baseline=False), *fits])
-    shown = report.table.shown.iloc[0]
+    shown = shown_table(report).iloc[0]
     assert (shown["accuracy"], shown["seeds"]) == ("0.980", str(len(seeds)))
     row = report.rows[0]
     assert row.values == dict.fromkeys(range(5), 0.98)

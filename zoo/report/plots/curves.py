@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from zoo.report.plots import plot
 from zoo.report.plots.plot import Plot
-from zoo.report.rows import Row
+from zoo.report.rows import ReportRow
 from zoo.report.run_report import RunReport
 from zoo.report.tables.scaling_table import COSTS, LENGTH, scale_table
 from zoo.sweep.records import Record
@@ -54,7 +54,7 @@ def epoch_plots(run: RunReport) -> list[Plot]:
     return [plot.finish("epochs", f"{' and '.join(shown).capitalize()} per epoch", about, figure)]
 
 
-def epochs_of(row: Row) -> Curve:
+def epochs_of(row: ReportRow) -> Curve:
     """The curves of the epochs that all seeds have; empty where there are none."""
     steps = [record.curve for record in row.trained.values() if record.curve]
     epochs = min(map(len, steps), default=0)

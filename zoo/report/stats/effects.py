@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from zoo.config.metric_description import MetricDescription
-from zoo.report.rows import Row, varying_axes
+from zoo.report.rows import ReportRow, varying_axes
 from zoo.report.stats.paired import Difference
 from zoo.report.stats.ratios import Ratio, memory_verdict
 from zoo.report.tables.text import ends, plain, ratio_text
@@ -54,7 +54,7 @@ class Effects:
     averaged: bool
 
 
-def find_effects(rows: Sequence[Row], reference: str) -> Effects | None:
+def find_effects(rows: Sequence[ReportRow], reference: str) -> Effects | None:
     """What the rows allow to compare, in the full grid or with one factor at a time; else None.
 
     A cell that lacks a seed or a cost measurement that others have is missing from the grid.
@@ -82,7 +82,7 @@ def find_effects(rows: Sequence[Row], reference: str) -> Effects | None:
     return Effects(about, main, averaged) if main else None
 
 
-def _complete(cells: Sequence[Row]) -> list[Row]:
+def _complete(cells: Sequence[ReportRow]) -> list[ReportRow]:
     """The cells that have every seed, and a cost measurement, if any of these cells has it."""
     seeds = {seed for row in cells for seed in row.values}
     measured = any(row.measured for row in cells)

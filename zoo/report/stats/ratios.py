@@ -28,7 +28,7 @@ from zoo.measure.turns import (
     rate,
     seconds,
 )
-from zoo.report.rows import Row
+from zoo.report.rows import ReportRow
 from zoo.sweep.records import Record
 
 # Memory is measured once, so there is no interval: only how much a row differed when it was
@@ -101,7 +101,7 @@ class Speeds:
     row name to its samples. clock: ``cpu`` or ``wall``, of the latest measurement.
     """
 
-    def __init__(self, rows: Sequence[Row], reference: str = "") -> None:
+    def __init__(self, rows: Sequence[ReportRow], reference: str = "") -> None:
         self.base = base_of(rows, reference)
         self.measured: dict[str, Mapping[str, Any]] = {}
         for row in rows:
@@ -188,7 +188,7 @@ def combined(sessions: Sequence[Session], contended: bool = False) -> Ratio:
     return Ratio(math.exp(centre), low, high, p, contended)
 
 
-def find_reference(rows: Sequence[Row], wanted: str = "") -> str:
+def find_reference(rows: Sequence[ReportRow], wanted: str = "") -> str:
     """The cell that ratios are to: by name, or by some of its choices, as ``fused+sin``.
 
     By default the one that the latest cost measurement was made against or, without any, the first
@@ -209,7 +209,7 @@ def _base_of(record: Record) -> str:
     return str(reference["name"]) if known else ""
 
 
-def base_of(rows: Sequence[Row], reference: str = "") -> str:
+def base_of(rows: Sequence[ReportRow], reference: str = "") -> str:
     """The row that the latest costs were measured against: the reference's, by default all rows'.
 
     Empty where nothing was measured.

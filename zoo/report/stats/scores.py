@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from zoo.report.rows import Row
+from zoo.report.rows import ReportRow
 from zoo.report.stats.intervals import (
     ENOUGH,
     LEVEL,
@@ -88,7 +88,7 @@ class Scores:
         return first
 
 
-def scores_of(rows: Sequence[Row]) -> Scores:
+def scores_of(rows: Sequence[ReportRow]) -> Scores:
     """The scores of these rows, each with a value, in the metric that ranks them."""
     metric = rows[0].metric
     seeds = sorted({seed for row in rows for seed in row.values})

@@ -21,7 +21,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from zoo.report.rows import Row
+from zoo.report.rows import ReportRow
 from zoo.report.stats.intervals import ALPHA, ENOUGH, ROUNDING, Interval
 from zoo.report.stats.paired import Difference, judged, tested, visible_difference
 from zoo.report.stats.scores import row_intervals, scores_of
@@ -44,7 +44,7 @@ class Verdicts:
     """
 
     def __init__(
-        self, rows: Sequence[Row], effects: Sequence[Weights] = (), enough: int = ENOUGH
+        self, rows: Sequence[ReportRow], effects: Sequence[Weights] = (), enough: int = ENOUGH
     ) -> None:
         self.enough = enough
         self.known = [row for row in rows if row.values]
@@ -142,12 +142,12 @@ class Verdicts:
         better = 1 if self.known[0].metric.better(difference.mean) > 0 else -1
         return better if difference.real else 0
 
-    def best_of(self, rows: Sequence[Row]) -> Row | None:
+    def best_of(self, rows: Sequence[ReportRow]) -> ReportRow | None:
         """The row with the best mean; None where there is none."""
         return max(rows, key=lambda row: row.metric.better(row.mean), default=None)
 
     @cached_property
-    def _better(self) -> dict[str, list[Row]]:
+    def _better(self) -> dict[str, list[ReportRow]]:
         """Row to the rows that are significantly better."""
         return {
             row.name: [rival for rival in self.rows if self.verdict(row.name, rival.name) == -1]
@@ -168,9 +168,9 @@ class Verdicts:
         ties = [name for name in cells if self.verdict(name, best.name) == 0 and name not in lost]
         return [best.name, *(name for name in ties if name != best.name)]
 
-    def equal_rows(self) -> list[list[Row]]:
+    def equal_rows(self) -> list[list[ReportRow]]:
         """Groups of at least two rows whose results are the same with every seed."""
-        groups: dict[int, list[Row]] = {}
+        groups: dict[int, list[ReportRow]] = {}
         for row, first in zip(self.known, self._first, strict=True):
             groups.setdefault(first, []).append(row)
         return [group for group in groups.values() if len(group) > 1]

@@ -18,7 +18,7 @@ import pandas as pd
 from zoo.config.metric_description import MetricDescription
 from zoo.errors import counted
 from zoo.report.evaluated_run import EvaluatedRun
-from zoo.report.rows import Row
+from zoo.report.rows import ReportRow
 from zoo.report.stats.ratios import PHASES, Ratio
 from zoo.report.tables.text import plain, ratio_text, tabulated
 
@@ -57,7 +57,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """Rows and their columns, which read values of the rows."""
 
     rows: Sequence[Any]
@@ -86,12 +86,6 @@ class Table:
         """The columns of ``texts``."""
         return [column for column in self.columns if column.key in self.texts]
 
-    @cached_property
-    def shown(self) -> pd.DataFrame:
-        """The texts under their heads; heads may be equal."""
-        values = zip(*self.texts.values(), strict=True)
-        return pd.DataFrame(list(values), columns=[column.head for column in self.readable])
-
     def text(self, style: str = "simple", width: int | None = None) -> str:
         """The table in a style of tabulate's, each row on one line.
 
@@ -112,12 +106,12 @@ class Table:
         return text + (f"\n({counted(left_out, 'more column')} in table.csv)" if left_out else "")
 
 
-def make_table(run: EvaluatedRun) -> Table:
+def make_table(run: EvaluatedRun) -> ReportTable:
     """The table of a run: all its columns, in their order."""
     columns = [*_names(run), *_outcome(run), *_scores(run), *_sizes(run)]
     for phase, priority in zip(PHASES, (ALWAYS, 7), strict=True):
         columns += _speeds(run, phase, priority)
-    return Table(run.rows, [*columns, *_costs()])
+    return ReportTable(run.rows, [*columns, *_costs()])
 
 
 def _hidden(key: str, help: str, value: Value) -> Column:
@@ -128,6 +122,11 @@ def _hidden(key: str, help: str, value: Value) -> Column:
 def _of(known: Mapping[str, Any], attribute: str) -> Value:
     """An attribute of what is known of each row, by its name."""
     return lambda row: getattr(known.get(row.name), attribute, None)
+
+
+def _text(texts: Mapping[str, str]) -> Value:
+    """The text of each row, by its name; none where it is not there."""
+    return lambda row: texts.get(row.name, "")
 
 
 def _ends(key: str, what: str, intervals: Mapping[str, Any]) -> list[Column]:
@@ -143,7 +142,7 @@ def _names(run: EvaluatedRun) -> list[Column]:
     shown = {first, *(run.axes or [first, *others[:1]])}
 
     def column(axis: str) -> Column:
-        def choice(row: Row) -> str:
+        def choice(row: ReportRow) -> str:
             return row.baseline if row.baseline and axis == first else row.cell.get(axis, "")
 
         help = f"The choice of {axis}{', or the name of a baseline' if axis == first else ''}."
@@ -159,23 +158,20 @@ def _names(run: EvaluatedRun) -> list[Column]:
 def _outcome(run: EvaluatedRun) -> list[Column]:
     ranks = run.verdicts.ranks()
     rows_of = Counter(ranks.values())
+    texts = {name: f"{rank}{'=' if rows_of[rank] > 1 else ''}" for name, rank in ranks.items()}
 
-    def status_text(row: Row) -> str:
+    def status_text(row: ReportRow) -> str:
         return "" if row.status == "ok" else row.status
 
-    def reason(row: Row) -> str:
+    def reason(row: ReportRow) -> str:
         return row.bad.reason if row.bad else ""
-
-    def rank_text(row: Row) -> str:
-        rank = ranks.get(row.name)
-        return "" if rank is None else f"{rank}{'=' if rows_of[rank] > 1 else ''}"
 
     status, why = "How the row failed; empty where it is ok.", "What made it fail or be skipped."
     rank = "1 + the number of rows that are significantly better; =: several rows have this rank."
     return [
         Column("status", "status", status, 0, 3, lambda row: row.status, status_text),
         Column("reason", "reason", why, 0, RARELY, reason, lambda row: plain(reason(row), REASON)),
-        Column("rank", "rank", rank, -1, 5, lambda row: ranks.get(row.name), rank_text),
+        Column("rank", "rank", rank, -1, 5, lambda row: ranks.get(row.name), _text(texts)),
     ]
 
 
@@ -185,12 +181,10 @@ def _scores(run: EvaluatedRun) -> list[Column]:
     help = f"The mean over seeds with its 95% interval; {worth} is better."
 
     mean = _of(intervals, "mean")
-
-    def text(row: Row) -> str:
-        return run.score_text(row.name)
+    texts = {name: interval.text(metric.digits) for name, interval in intervals.items()}
 
     def of_other(other: MetricDescription) -> Column:
-        def mean(row: Row) -> float | None:
+        def mean(row: ReportRow) -> float | None:
             values = row.values_of(other.name).values()
             return statistics.fmean(values) if values else None
 
@@ -199,7 +193,9 @@ def _scores(run: EvaluatedRun) -> list[Column]:
         return Column(key, other.label, help, other.direction, 8, mean, form)
 
     return [
-        Column(f"{metric.name}_mean", metric.label, help, metric.direction, ALWAYS, mean, text),
+        Column(
+            f"{metric.name}_mean", metric.label, help, metric.direction, ALWAYS, mean, _text(texts)
+        ),
         *_ends(metric.name, "mean", intervals),
         *map(of_other, run.metrics[1:]),
     ]
@@ -210,7 +206,7 @@ def _sizes(run: EvaluatedRun) -> list[Column]:
         help, head = "The value that was chosen for this row.", name.replace("_", " ")
         return Column(name, head, help, -1, 8, lambda row: row.chosen.get(name), "{:g}")
 
-    def seeds(row: Row) -> int:
+    def seeds(row: ReportRow) -> int:
         return len({record.seed for record in row.trained.values()})
 
     tuned = dict.fromkeys(name for row in run.recorded_rows for name in row.chosen)
@@ -231,16 +227,13 @@ def _speeds(run: EvaluatedRun, phase: str, priority: int) -> list[Column]:
     ratios = {name: speeds.ratio(phase, name, reference) for name in speeds.measured}
     ratios |= {reference: Ratio(1.0)} if reference in ratios else {}
 
-    def text(row: Row) -> str:
-        if (ratio := ratios.get(row.name)) is None:
-            return ""
-        return "reference" if row.name == reference else ratio_text(ratio.value, ratio.verdict)
-
+    texts = {name: ratio_text(of.value, of.verdict) for name, of in ratios.items() if of}
+    texts |= {reference: "reference"} if reference in ratios else {}
     rate_key, head = f"{phase}_tokens_per_s", f"{phase} tok/s"
     rate = functools.partial(run.rate, phase)
     return [
         Column(rate_key, head, per_second, 1, priority, rate, "{:,.0f}"),
-        Column(key, f"× {phase}", help, 1, max(6, priority), _of(ratios, "value"), text),
+        Column(key, f"× {phase}", help, 1, max(6, priority), _of(ratios, "value"), _text(texts)),
         *_ends(key, "ratio", ratios),
     ]
 

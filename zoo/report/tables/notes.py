@@ -10,7 +10,7 @@ from zoo.config.metric_description import MetricDescription
 from zoo.errors import counted, listed
 from zoo.measure.turns import CONTENDED as MOST_CONTENTION
 from zoo.report.evaluated_run import EvaluatedRun
-from zoo.report.rows import Row, settings_of
+from zoo.report.rows import ReportRow, settings_of
 from zoo.report.stats.intervals import ENOUGH, sampling_error
 from zoo.report.stats.paired import Difference
 from zoo.report.stats.ratios import CONTENDED, UNDECIDED
@@ -34,11 +34,11 @@ def answer_of(run: EvaluatedRun) -> list[str]:
     return [plain(line) for line in lines if line]
 
 
-def _names(run: EvaluatedRun, rows: Iterable[Row]) -> str:
+def _names(run: EvaluatedRun, rows: Iterable[ReportRow]) -> str:
     return listed([run.short_name(row) for row in rows], NAMED)
 
 
-def _conclusion(run: EvaluatedRun, cells: Sequence[Row]) -> str:
+def _conclusion(run: EvaluatedRun, cells: Sequence[ReportRow]) -> str:
     """Which row to use, and what those have that it is held against."""
     best, baselines = run.best or cells[0], run.by_score(baseline=True)
     others, ties = [row for row in cells if row is not best], run.tied_cells()[1:]
@@ -63,7 +63,7 @@ def _conclusion(run: EvaluatedRun, cells: Sequence[Row]) -> str:
     return f"{use} {score}, against {listed(_scores(run, rival, best), NAMED)}.{tied}"
 
 
-def _scores(run: EvaluatedRun, first: Row, besides: Row) -> list[str]:
+def _scores(run: EvaluatedRun, first: ReportRow, besides: ReportRow) -> list[str]:
     """The score of a row; of baselines that read whole texts or not, of the best of each kind."""
     baselines = run.by_score(baseline=True)
     whole = [WHOLE in row.baseline for row in baselines]
@@ -77,7 +77,7 @@ def _scores(run: EvaluatedRun, first: Row, besides: Row) -> list[str]:
     return [f"{run.score_text(row.name)} of {name}" for row, name in zip(rows, names, strict=True)]
 
 
-def _reading(run: EvaluatedRun, row: Row) -> str:
+def _reading(run: EvaluatedRun, row: ReportRow) -> str:
     """A row's name and, of baselines that read whole texts or do not, what it reads."""
     several = {WHOLE in other.baseline for other in run.rows if other.baseline} == {True, False}
     name = run.short_name(row)
@@ -117,7 +117,7 @@ def _choices(run: EvaluatedRun) -> str:
     return f"Of the parts, {'; '.join(parts)}." if parts else ""
 
 
-def _undecided(run: EvaluatedRun, cells: Sequence[Row]) -> str:
+def _undecided(run: EvaluatedRun, cells: Sequence[ReportRow]) -> str:
     """What this run could have seen, and how many seeds would decide what it leaves open."""
     verdicts, enough = run.verdicts, run.verdicts.enough
     if not verdicts.pairs:
@@ -141,7 +141,7 @@ def _undecided(run: EvaluatedRun, cells: Sequence[Row]) -> str:
     )
 
 
-def _open(run: EvaluatedRun, cells: Sequence[Row]) -> tuple[Sequence[str], Difference | None]:
+def _open(run: EvaluatedRun, cells: Sequence[ReportRow]) -> tuple[Sequence[str], Difference | None]:
     """The undecided difference that matters most, with the names of the two.
 
     The best cell against the best baseline, else the largest effect of a grid, else the best cell
@@ -185,7 +185,7 @@ def _faster(run: EvaluatedRun) -> str:
     return f"{tie}{'; '.join(parts[:NAMED])}{rest}." if parts else ""
 
 
-def _fastest(run: EvaluatedRun, cells: Sequence[Row]) -> str:
+def _fastest(run: EvaluatedRun, cells: Sequence[ReportRow]) -> str:
     """Which of the cells that tie trains fastest; of all cells where none is ranked."""
     tied, speeds = run.tied_cells(), run.speeds
     rates = {row.name: run.speeds.rate("train", row.name) or 0.0 for row in tied or cells}

@@ -67,13 +67,13 @@ def scale_table(records: Sequence[Record]) -> pd.DataFrame:
 
 def powers(records: Sequence[Record]) -> dict[str, dict[str, str]]:
     """Cell to how each cost grows, ``2.00 ± 0.03``; empty where too few points were measured."""
-    found: dict[str, dict[str, str]] = {}
+    exponents: dict[str, dict[str, str]] = {}
     for name, frame in scale_table(records).groupby("cell", sort=False):
         for cost in COSTS:
             known = frame.dropna(subset=[cost])
             exponent = fit(known[LENGTH].tolist(), known[cost].tolist())
-            found.setdefault(str(name), {})[cost] = exponent.text(2) if exponent else ""
-    return found
+            exponents.setdefault(str(name), {})[cost] = exponent.text(2) if exponent else ""
+    return exponents
 
 
 def as_text(records: Sequence[Record], style: str = "simple") -> str:
