@@ -20,5 +20,5 @@ def written(git: Mapping[str, Any]) -> str:
 
 def commit_sentence(commits: Iterable[str]) -> str:
     """A sentence for below a table: the commits of its lines, each once and short."""
-    short = [f"{one[:12]}{one[40:]}" for one in dict.fromkeys(commits) if one]
+    short = [f"{commit[:12]}{commit[40:]}" for commit in dict.fromkeys(commits) if commit]
     return f"Commit: {', '.join(short) or 'unknown'}."

@@ -126,8 +126,8 @@ class Reached:
         self.reach: Counter[str] = Counter()  # test to the number of lines that it reaches
         failing = set(file.with_name("failing.txt").read_text().split("\n"))
         for name, place in self.files.items():
-            found = self.data.contexts_by_lineno(place)
-            by_line = {n: {c.rpartition("|")[0] for c in cs if c} for n, cs in found.items()}
+            contexts = self.data.contexts_by_lineno(place)
+            by_line = {n: {c.rpartition("|")[0] for c in cs if c} for n, cs in contexts.items()}
             by_line = {n: tests - failing for n, tests in by_line.items()}
             self.tests[name] = by_line
             self.reach.update(test for tests in by_line.values() for test in tests)
@@ -163,7 +163,7 @@ def draw(out: Path, count: int, seed: int) -> None:
             kinds[fault.kind].append(fault)
     rng = random.Random(seed)
     each = -(-count // len(kinds))
-    drawn = [f for _, found in sorted(kinds.items()) for f in rng.sample(found, each)]
+    drawn = [f for _, faults in sorted(kinds.items()) for f in rng.sample(faults, each)]
     with (out / "faults.jsonl").open("w") as file:
         file.writelines(json.dumps(asdict(fault)) + "\n" for fault in drawn[:count])
 

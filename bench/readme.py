@@ -22,11 +22,11 @@ ASKED = ("on BBC news?", "than other libraries?")
 def answers() -> str:
     """Some of the questions with their answers, as a list."""
     lines = (RESULTS / "README.md").read_text("utf-8").splitlines()
-    found = []
+    answered = []
     for words in ASKED:
         (line,) = (line for line in lines if re.match(rf"\d+\. \*\*[^*]*{re.escape(words)}", line))
-        found.append(f"- {line.partition(' ')[2]}".replace("](", "](results/"))
-    return "\n".join(found)
+        answered.append(f"- {line.partition(' ')[2]}".replace("](", "](results/"))
+    return "\n".join(answered)
 
 
 def inventory() -> str:

@@ -38,13 +38,13 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     parser.add_argument(
         "places", nargs="*", metavar="PLACE", help="directories below results (default: all)"
     )
-    given = parser.parse_args(arguments)
-    data_dir, failed = given.data_dir.resolve(), 0
+    options = parser.parse_args(arguments)
+    data_dir, failed = options.data_dir.resolve(), 0
     suites = published_pages(root / "bench" / "suites")
-    if unknown := set(given.places) - set(suites):
+    if unknown := set(options.places) - set(suites):
         parser.error(f"no suite makes {', '.join(unknown)}; there is: {', '.join(suites)}")
     for place, (suite, published) in suites.items():
-        if given.places and place not in given.places:
+        if options.places and place not in options.places:
             continue
         source = data_dir / (published.source or "")
         if place != published.directory[0]:
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
             print(f"{place}: left as it is: it needs {source}, which is not there (--data-dir)")
         else:
             files = {Path(f).name: Path(f) for f in load_suite(str(suite)).get("plugins", ())}
-            command, asked = suite_command(suite, published), place in given.places
+            command, asked = suite_command(suite, published), place in options.places
             failed += not _repeat(root, place, command, data_dir, files, asked=asked)
     return 1 if failed else 0
 

@@ -45,7 +45,7 @@ Files = str | Path | Sequence[str | Path]
 
 def text() -> str:
     """The whole file, as ruff formats it."""
-    parts = [function(one) for one in (zoo.bench, zoo.build, zoo.load, zoo.train)]
+    parts = [function(called) for called in (zoo.bench, zoo.build, zoo.load, zoo.train)]
     return subprocess.run(
         [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(FILE), "-"],
         input="\n".join([HEAD, *parts]),
@@ -55,9 +55,9 @@ def text() -> str:
     ).stdout
 
 
-def function(one: Callable[..., Any]) -> str:
+def function(called: Callable[..., Any]) -> str:
     """A function without its body: every parameter on a line, and the docstring."""
-    signature = inspect.signature(one)
+    signature = inspect.signature(called)
     lines, star = [], False
     for parameter in signature.parameters.values():
         if parameter.kind is parameter.VAR_KEYWORD:
@@ -65,13 +65,13 @@ def function(one: Callable[..., Any]) -> str:
         if parameter.kind is parameter.KEYWORD_ONLY and not star:
             lines.append("    *,")
             star = True
-        given = parameter.default is not parameter.empty
-        default = f" = {_literal(parameter.default)}" if given else ""
+        has_default = parameter.default is not parameter.empty
+        default = f" = {_literal(parameter.default)}" if has_default else ""
         lines.append(f"    {parameter.name}: {_quoted(parameter.annotation)}{default},")
-    about = textwrap.indent(inspect.getdoc(one) or "", "    ").strip()
+    about = textwrap.indent(inspect.getdoc(called) or "", "    ").strip()
     return "\n".join(
         [
-            f"def {one.__name__}(",
+            f"def {called.__name__}(",
             *lines,
             f") -> {signature.return_annotation}:",
             f'    """{about}',

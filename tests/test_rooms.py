@@ -47,13 +47,13 @@ REPORT_READS = {
 
 def modules() -> dict[str, Path]:
     """Every module of the package by its dotted name."""
-    found = {}
+    paths = {}
     for file in PACKAGE.rglob("*.py"):
         if file.parent.name == "scaffold":  # `zoo new` copies them: they are plug-ins
             continue
         parts = ["zoo", *file.relative_to(PACKAGE).with_suffix("").parts]
-        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
-    return found
+        paths[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
+    return paths
 
 
 MODULES = modules()
@@ -143,11 +143,11 @@ MAY_NAME = {("zoo.config.request", "classify"), ("zoo.cli.predict", "tag")}
 
 def test_no_code_knows_the_name_of_a_task():
     """Tasks are plug-ins: nothing but their own registration has their names."""
-    found = {
+    names = {
         (name, node.value)
         for name, file in MODULES.items()
         if room(name) != "tasks"
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
         if isinstance(node, ast.Constant) and node.value in TASK_NAMES
     }
-    assert found == MAY_NAME
+    assert names == MAY_NAME

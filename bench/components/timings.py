@@ -89,7 +89,7 @@ def from_benchmark(file: Path) -> Run:
 def write(run: Run, directory: Path) -> None:
     """Write the run as lines, the environment first."""
     directory.mkdir(parents=True, exist_ok=True)
-    lines = [one.model_dump_json() for one in (run[0], *run[1])]
+    lines = [line.model_dump_json() for line in (run[0], *run[1])]
     write_file(directory / FILE, "".join(f"{line}\n" for line in lines))
 
 
@@ -113,9 +113,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("run", type=Path, help="written by pytest bench --benchmark-json")
     parser.add_argument("directory", type=Path, help="such as results/components/cpu")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        write(from_benchmark(given.run), given.directory)
+        write(from_benchmark(options.run), options.directory)
     except ZooError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1 if isinstance(error, WriteError) else 2

@@ -124,7 +124,7 @@ def _bias(component: Component, position: PositionalEncoding, placed: Tensor) ->
     if bias is None or not bool(bias.any()):  # learned, and 0 at first
         return
     heads = bias.reshape(-1, LENGTH, LENGTH)[: SIZES.heads].double().numpy()
-    panels = [(f"head {number}" if len(heads) > 1 else "", one) for number, one in
+    panels = [(f"head {number}" if len(heads) > 1 else "", scores) for number, scores in
               enumerate(heads, 1)]  # fmt: skip
     caption = (
         "What a newly built one adds to the score of each query (row) with each key (column): "

@@ -57,25 +57,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--precision", default="fp32", choices=("fp32", "bf16"), help="where a work has both"
     )
-    given = parser.parse_args(arguments)
-    for name in given.work:
+    parsed = parser.parse_args(arguments)
+    for name in parsed.work:
         if name not in WORKS:
             parser.error(f"no work '{name}'{nearest(name, list(WORKS))}")
-    if given.blocks and given.blocks < LEAST_BLOCKS:
-        parser.error(f"--blocks {given.blocks}: at least {LEAST_BLOCKS}, or intervals are too wide")
+    if parsed.blocks and parsed.blocks < LEAST_BLOCKS:
+        parser.error(
+            f"--blocks {parsed.blocks}: at least {LEAST_BLOCKS}, or intervals are too wide"
+        )
     try:
-        if given.out:
-            refuse_unwritable(given.out, is_file=True)
-        runtime = resolve(Execution(device=given.device, precision=given.precision, compile=False))
+        if parsed.out:
+            refuse_unwritable(parsed.out, is_file=True)
+        runtime = resolve(
+            Execution(device=parsed.device, precision=parsed.precision, compile=False)
+        )
     except (ZooError, ValueError) as error:
         parser.error(" ".join(str(error).split()))
-    options = Options(runtime, 1 if given.quick else given.blocks, given.quick, given.data)
-    torch.set_num_threads(given.threads)
-    output = Output(given.out)
+    options = Options(runtime, 1 if parsed.quick else parsed.blocks, parsed.quick, parsed.data)
+    torch.set_num_threads(parsed.threads)
+    output = Output(parsed.out)
     status = 0
-    for name in given.work or WORKS:
+    for name in parsed.work or WORKS:
         try:
-            for comparison in _compared(name, options, given.threads):
+            for comparison in _compared(name, options, parsed.threads):
                 output.add(comparison)
                 if comparison.skipped.startswith(encoders.UNEQUAL):
                     print(f"python -m bench.peers: {name}: {comparison.skipped}", file=sys.stderr)
@@ -91,13 +95,13 @@ def _compared(name: str, options: Options, threads: int) -> Iterator[Comparison]
     if options.quick:
         yield from WORKS[name](options)
         return
-    found: dict[tuple[object, ...], list[Comparison]] = {}
+    lines: dict[tuple[object, ...], list[Comparison]] = {}
     for process in range(PROCESSES):
         with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
             own = replace(options, process=process)
             for line in pool.submit(_lines, name, own, threads).result():
-                found.setdefault(line.identity, []).append(line)
-        yield from map(joined, found.values())
+                lines.setdefault(line.identity, []).append(line)
+        yield from map(joined, lines.values())
 
 
 def _lines(name: str, options: Options, threads: int) -> list[Comparison]:

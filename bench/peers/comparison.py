@@ -74,7 +74,7 @@ class Comparison(BaseModel):
 
 
 def _ratio(logs: Iterable[Sequence[float]], contention: float) -> Ratio:
-    return combined([Session([np.array(one) for one in logs])], contention > CONTENDED)
+    return combined([Session([np.array(values) for values in logs])], contention > CONTENDED)
 
 
 def measured(
@@ -82,7 +82,7 @@ def measured(
 ) -> Comparison:
     """A comparison made in this process. check: logs of the copy. more: other fields."""
     known = {"logs": logs} if check is None else {"logs": logs, "check": check}
-    more |= {name: [[round(float(x), 5) for x in one]] for name, one in known.items()}
+    more |= {name: [[round(float(x), 5) for x in values]] for name, values in known.items()}
     return _evaluated(Comparison(work=work, against=against, **more, **_machine(runtime)))
 
 
@@ -128,9 +128,9 @@ class Output:
         """Print one comparison; in the file it replaces an earlier one of the same."""
         print(_line(comparison), flush=True)
         if self.file is not None:
-            kept = {one.identity: one for one in read(self.file)} if self.file.exists() else {}
+            kept = {line.identity: line for line in read(self.file)} if self.file.exists() else {}
             kept[comparison.identity] = comparison
-            text = "".join(f"{_line(one)}\n" for one in kept.values())
+            text = "".join(f"{_line(line)}\n" for line in kept.values())
             with replacing(self.file) as unfinished:
                 unfinished.write_text(text, encoding="utf-8")
 

@@ -144,8 +144,8 @@ def check_equal_on_batch(
         logits(theirs, batch, runtime),
         LOGITS_TOLERANCE[runtime.precision],
     )
-    for one in (batch, _padded(batch)):
-        check_equal_gradients(peer, ours, theirs, one)
+    for inputs in (batch, _padded(batch)):
+        check_equal_gradients(peer, ours, theirs, inputs)
 
 
 def _padded(batch: Batch) -> Batch:

@@ -126,7 +126,7 @@ def take_turns(
     keep_blocks()
     for work in works.values():  # an optimizer makes its state in the first step
         work(0)
-    found: dict[str, list[Pair]] = {name: [] for name in names}
+    turns: dict[str, list[Pair]] = {name: [] for name in names}
     seconds: dict[str, Logs] = {}
     numbered, start, number = dict(enumerate(works.values())), time.monotonic(), 0
     fixed = options.blocks and (options.blocks + 1 - options.process) // PROCESSES
@@ -141,10 +141,10 @@ def take_turns(
         at = options.process * HALF + number
         for place, pair in block(numbered, at, least, runtime.synchronise):
             if pair is not None:
-                found[names[place]].append(pair)
+                turns[names[place]].append(pair)
         number += 1
-        seconds = {name: np.array(pairs)[:, int(clock == "cpu")] for name, pairs in found.items()}
-    ratios = [wall / max(cpu, 1e-9) for pairs in found.values() for wall, cpu in pairs]
+        seconds = {name: np.array(pairs)[:, int(clock == "cpu")] for name, pairs in turns.items()}
+    ratios = [wall / max(cpu, 1e-9) for pairs in turns.values() for wall, cpu in pairs]
     return Turns(seconds, statistics.median(ratios) if clock == "cpu" else 1.0)
 
 

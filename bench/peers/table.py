@@ -21,7 +21,7 @@ def as_markdown(file: Path) -> str:
     if not (shown := _shown(file)):
         return ""
     notes = "\n".join(f"- {note}" for note in _notes(shown))
-    return f"{grid([_row(one) for one in shown])}\n\n{notes}\n"
+    return f"{grid([_row(c) for c in shown])}\n\n{notes}\n"
 
 
 def summary(file: Path) -> str:
@@ -32,18 +32,18 @@ def summary(file: Path) -> str:
     if not (shown := _shown(file)):
         return ""
     sentences = []
-    for work in dict.fromkeys(one.work.partition(" ")[0] for one in shown):
-        of_work = [one for one in shown if one.work.startswith(work)]
-        ratios = [one.estimate.value for one in of_work]
+    for work in dict.fromkeys(c.work.partition(" ")[0] for c in shown):
+        of_work = [c for c in shown if c.work.startswith(work)]
+        ratios = [c.estimate.value for c in of_work]
         counts = ", ".join(f"{words} in {n}" for words, n in _counts(of_work).items())
         sentences.append(
             f"Doing the same work, the others take {min(ratios):.2f} to {max(ratios):.2f} times as "
             f"long as the zoo in {work}; of {counted(len(of_work), 'comparison')} the zoo is "
             f"{counts}, and the whole interval is at 1 or above in "
-            f"{sum((one.low or 0) >= 1 for one in of_work)}."
+            f"{sum((c.low or 0) >= 1 for c in of_work)}."
         )
     sentences += _made_on(shown)
-    sentences += [] if any(one.device == "cuda" for one in shown) else [NO_GPU]
+    sentences += [] if any(c.device == "cuda" for c in shown) else [NO_GPU]
     return "\n".join([*sentences, ""])
 
 
@@ -52,29 +52,30 @@ def verdict_counts(file: Path) -> dict[str, int]:
     return _counts(_shown(file))
 
 
-def _verdict(one: Comparison) -> str:
-    return VERDICTS[one.estimate.verdict or 0]
+def _verdict(comparison: Comparison) -> str:
+    return VERDICTS[comparison.estimate.verdict or 0]
 
 
 def _counts(comparisons: Iterable[Comparison]) -> dict[str, int]:
-    verdicts = [_verdict(one) for one in comparisons]
+    verdicts = [_verdict(c) for c in comparisons]
     return {words: n for words in VERDICTS.values() if (n := verdicts.count(words))}
 
 
 def _shown(file: Path) -> list[Comparison]:
     """The comparisons with an interval."""
-    return [one for one in read(file) if one.low is not None] if file.exists() else []
+    return [c for c in read(file) if c.low is not None] if file.exists() else []
 
 
-def _row(one: Comparison) -> dict[str, str]:
-    precision = "" if one.precision in ("", "fp32") else one.precision
-    star = "*" if one.estimate.contended else ""
+def _row(comparison: Comparison) -> dict[str, str]:
+    precision = "" if comparison.precision in ("", "fp32") else comparison.precision
+    interval = f"{comparison.low:#.4g} to {comparison.high:#.4g}"
+    star = "*" if comparison.estimate.contended else ""
     return {
-        "what is timed": ", ".join(filter(None, [one.work, one.sizes, precision])),
-        "both compute": one.ours,
-        "against": one.against,
-        "their time / ours (95%)": f"{one.ratio:#.4g} ({one.low:#.4g} to {one.high:#.4g}){star}",
-        "the zoo is": _verdict(one),
+        "what is timed": ", ".join(filter(None, [comparison.work, comparison.sizes, precision])),
+        "both compute": comparison.ours,
+        "against": comparison.against,
+        "their time / ours (95%)": f"{comparison.ratio:#.4g} ({interval}){star}",
+        "the zoo is": _verdict(comparison),
     }
 
 
@@ -112,8 +113,8 @@ def _notes(shown: Sequence[Comparison]) -> list[str]:
     if checks := list({c.check: c.checked for c in shown if c.checked is not None}.values()):
         notes.append(
             "Check: a second copy of the same model, timed in the same blocks, is told apart from "
-            f"it in {sum(bool(one.verdict) for one in checks)} of {counted(len(checks), 'case')}; "
-            f"it differs by up to {max(abs(one.value - 1) for one in checks):.1%}."
+            f"it in {sum(bool(r.verdict) for r in checks)} of {counted(len(checks), 'case')}; "
+            f"it differs by up to {max(abs(r.value - 1) for r in checks):.1%}."
         )
     return [
         *notes,

@@ -58,14 +58,14 @@ def lines(runs: int) -> Iterator[dict[str, Any]]:
     """One result a line."""
     streams = (np.random.default_rng([SEED, number]) for number in itertools.count())
     for shows, of in scenarios().items():
-        for one in of:
+        for scenario in of:
             # Small grids cost little.
-            times = 5 if shows == "false" and one.cells < 8 else 1
-            yield {"shows": shows} | asdict(simulate(one, times * runs, next(streams)))
+            times = 5 if shows == "false" and scenario.cells < 8 else 1
+            yield {"shows": shows} | asdict(simulate(scenario, times * runs, next(streams)))
     for cells, seeds in itertools.product((2, 6, 16, 40), (3, 5)):
         gap = simulate(Scenario(cells, seeds), runs, next(streams)).visible
-        found = simulate(Scenario(cells, seeds, gap=gap or 0.0), runs, next(streams))
-        yield {"shows": "seen"} | asdict(found)
+        outcome = simulate(Scenario(cells, seeds, gap=gap or 0.0), runs, next(streams))
+        yield {"shows": "seen"} | asdict(outcome)
     yield from lines_of_blocks(runs, SEED)
 
 
@@ -75,11 +75,11 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("results") / SIMULATIONS)
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    found = []
-    for one in lines(options.runs):
-        found.append(json.dumps(one | {"commit": code_commit()}))
-        print(found[-1], flush=True)
-    write_file(options.out / LINES, "\n".join(found) + "\n")
+    texts = []
+    for line in lines(options.runs):
+        texts.append(json.dumps(line | {"commit": code_commit()}))
+        print(texts[-1], flush=True)
+    write_file(options.out / LINES, "\n".join(texts) + "\n")
     write_file(options.out / "README.md", page(options.out / LINES))
 
 

@@ -41,53 +41,58 @@ class Measurement:
 
 def lines_of_blocks(runs: int, seed: int) -> list[dict[str, Any]]:
     """One line for each measurement: what its intervals hold and tell apart, and its blocks."""
-    found = []
+    lines = []
     for models in (1, 7):
         for number, ratio in enumerate((1.0, 1.05, 1.1)):
             for noise in (0.007, 0.02, 0.05):
-                one = Measurement(models, ratio, noise)
+                measurement = Measurement(models, ratio, noise)
                 draw = np.random.default_rng([seed, models, number, round(1000 * noise)])
-                found.append({"shows": "blocks", **asdict(one), **_shares(one, runs, draw)})
-    return found
+                lines.append(
+                    {"shows": "blocks", **asdict(measurement), **_shares(measurement, runs, draw)}
+                )
+    return lines
 
 
-def _shares(one: Measurement, runs: int, draw: np.random.Generator) -> dict[str, float]:
+def _shares(measurement: Measurement, runs: int, draw: np.random.Generator) -> dict[str, float]:
     """Shares of the ratios of so many runs. told: the two are told apart, whichever is faster."""
-    covered, told, blocks, ratios = 0, 0, 0, 0
+    covered, apart, blocks, ratios = 0, 0, 0, 0
     for _ in range(runs):
-        for logs in measured(one, draw):
-            found: Ratio = combined([Session(logs)])
-            assert found.low is not None
-            assert found.high is not None
-            covered += found.low <= one.ratio <= found.high
-            told += found.verdict != 0
+        for logs in measured(measurement, draw):
+            ratio: Ratio = combined([Session(logs)])
+            assert ratio.low is not None
+            assert ratio.high is not None
+            covered += ratio.low <= measurement.ratio <= ratio.high
+            apart += ratio.verdict != 0
             blocks += sum(map(len, logs))
             ratios += 1
-    shares = {"covered": covered / ratios, "told": told / ratios, "blocks": blocks / ratios}
+    shares = {"covered": covered / ratios, "told": apart / ratios, "blocks": blocks / ratios}
     return shares | {"ratios": ratios}
 
 
-def measured(one: Measurement, draw: np.random.Generator) -> list[list[Logs]]:
+def measured(measurement: Measurement, draw: np.random.Generator) -> list[list[Logs]]:
     """The log ratios of each model and phase: of each process, block by block."""
-    found: list[list[Logs]] = [[] for _ in range(one.models * len(PHASES))]
+    earlier: list[list[Logs]] = [[] for _ in range(measurement.models * len(PHASES))]
     for _ in range(PROCESSES):
-        logs = _process(one, MOST_BLOCKS // PROCESSES, draw)
+        logs = _process(measurement, MOST_BLOCKS // PROCESSES, draw)
         count = HALF
         while count < MOST_BLOCKS // PROCESSES and not narrow_enough(
-            [[*before, now[:count]] for before, now in zip(found, logs, strict=True)], PROCESSES
+            [[*before, now[:count]] for before, now in zip(earlier, logs, strict=True)],
+            PROCESSES,
         ):
             count += 1
-        for before, now in zip(found, logs, strict=True):
+        for before, now in zip(earlier, logs, strict=True):
             before.append(now[:count])
-    return found
+    return earlier
 
 
-def _process(one: Measurement, blocks: int, draw: np.random.Generator) -> NDArray[np.float64]:
+def _process(
+    measurement: Measurement, blocks: int, draw: np.random.Generator
+) -> NDArray[np.float64]:
     """Log ratios (models * phases, blocks), in each of which the same reference has its turn."""
-    shape = one.models + 1, len(PHASES), blocks
+    shape = measurement.models + 1, len(PHASES), blocks
     process = draw.normal(0.0, BETWEEN / np.sqrt(2), (*shape[:2], 1))
-    own = process + noisy_logs(one.noise, shape, draw)
-    logs: NDArray[np.float64] = math.log(one.ratio) + own[0] - own[1:]
+    own = process + noisy_logs(measurement.noise, shape, draw)
+    logs: NDArray[np.float64] = math.log(measurement.ratio) + own[0] - own[1:]
     return logs.reshape(-1, blocks)
 
 

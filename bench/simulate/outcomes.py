@@ -40,11 +40,11 @@ def simulate(scenario: Scenario, runs: int, generator: np.random.Generator) -> O
         places = sorted(set(first))
         pairs = np.array(list(itertools.combinations(places, 2)), dtype=int).reshape(-1, 2)
         same = drawn.truth[pairs[:, 0]] == drawn.truth[pairs[:, 1]]
-        found = tested(drawn.scores, pairs_of(pairs, scenario.cells))
-        if (gap := visible_of(found, drawn.scores)) is not None:
+        differences = tested(drawn.scores, pairs_of(pairs, scenario.cells))
+        if (gap := visible_of(differences, drawn.scores)) is not None:
             visible.append(100 * gap)
-        real = np.array([d.real for d in judged(found)], dtype=bool)
-        right = real & (np.array([d.mean for d in found]) > 0)
+        real = np.array([d.real for d in judged(differences)], dtype=bool)
+        right = real & (np.array([d.mean for d in differences]) > 0)
         false += bool(real[same].any())
         power += right[~same].mean() if (~same).any() else 0.0
         covered += _covered(drawn)
@@ -58,9 +58,9 @@ def simulate(scenario: Scenario, runs: int, generator: np.random.Generator) -> O
     )
 
 
-def visible_of(found: list[Difference], scores: Scores) -> float | None:
+def visible_of(differences: list[Difference], scores: Scores) -> float | None:
     """What such a run says that it could have seen."""
-    known = [d for d in found if d.p is not None and d.error]
+    known = [d for d in differences if d.p is not None and d.error]
     if not known:
         return None
     level = ALPHA / len(known)
@@ -71,7 +71,9 @@ def _covered(drawn: Drawn) -> float:
     """The share of rows whose interval holds the truth."""
     intervals = row_intervals(drawn.scores)
     held = [
-        one.low is not None and one.high is not None and one.low <= true <= one.high
-        for one, true in zip(intervals, drawn.truth, strict=True)
+        interval.low is not None
+        and interval.high is not None
+        and interval.low <= true <= interval.high
+        for interval, true in zip(intervals, drawn.truth, strict=True)
     ]
     return float(np.mean(held))

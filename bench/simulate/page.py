@@ -80,8 +80,8 @@ def page(file: Path) -> str:
     for shows, text, columns in tables:
         rows = [_scenario(line) | columns(line) for line in lines if line["shows"] == shows]
         parts += [text, grid(rows)] if rows else []
-    if found := [_blocks(line) for line in lines if line["shows"] == "blocks"]:
-        parts += [BLOCKS, grid(found)]
+    if rows := [_blocks(line) for line in lines if line["shows"] == "blocks"]:
+        parts += [BLOCKS, grid(rows)]
     parts.append(commit_sentence(line.get("commit", "") for line in lines))
     return "\n\n".join(parts) + "\n"
 

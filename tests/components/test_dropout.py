@@ -53,9 +53,9 @@ def test_draws_from_one_random_number_are_independent():
 def test_one_seed_draws_the_same_whatever_the_order_in_memory():
     x = torch.rand(6, 5) + 1
     drawn = []
-    for one in (x, x.T.contiguous().T):
+    for values in (x, x.T.contiguous().T):
         torch.manual_seed(2)
-        drawn.append(dropout(one, 0.4))
+        drawn.append(dropout(values, 0.4))
     assert torch.equal(*drawn)
     assert not torch.equal(dropout(x, 0.4), drawn[0])
 

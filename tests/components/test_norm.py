@@ -23,13 +23,13 @@ def formula(name: str, row: Tensor, eps: float, learned: dict[str, Tensor]) -> T
     if name == "none":
         return row
     if name == "rms":
-        below = (sum(one**2 for one in row) / count + eps).sqrt()
-        return torch.stack([one / below for one in row]) * learned["scale"]
+        below = (sum(value**2 for value in row) / count + eps).sqrt()
+        return torch.stack([value / below for value in row]) * learned["scale"]
     if name == "layer-std":
         std = torch.std(row)  # unbiased by default
         return (row - mean) / (std + eps) * learned["scale"] + learned["shift"]
-    below = (sum((one - mean) ** 2 for one in row) / count + eps).sqrt()
-    out = torch.stack([(one - mean) / below for one in row])
+    below = (sum((value - mean) ** 2 for value in row) / count + eps).sqrt()
+    out = torch.stack([(value - mean) / below for value in row])
     return out * learned["scale"] + learned["shift"] if name == "layer" else out
 
 

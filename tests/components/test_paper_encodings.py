@@ -83,10 +83,10 @@ def test_an_encoding_adds_what_its_paper_says_in_every_attention(registry, encod
 def test_an_attention_map_has_the_content_in_it(registry):
     position, x = shake(Shaw(**SIZES)), randoms(2, LENGTH, DIM)
     module = shake(registry.choose("attention", "fused").build(DIM, HEADS)).eval()
-    found = module.weights(x, LayerContext(Tokens.whole(LENGTH), position))
+    weights = module.weights(x, LayerContext(Tokens.whole(LENGTH), position))
     qkv = module.project.qkv
     v = module.project.split(x @ qkv.weight[-DIM:].T + qkv.bias[-DIM:])
-    heads = (found @ v).transpose(1, 2).flatten(2)
+    heads = (weights @ v).transpose(1, 2).flatten(2)
     out = module(x, LayerContext(Tokens.whole(LENGTH), position))
     assert_same(module.out(heads), out)
 

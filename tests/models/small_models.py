@@ -149,9 +149,11 @@ def padded(texts: list[list[int]], side: str, garbage: int = 7) -> tuple[Tensor,
 
 def assert_generations(ours: list[Generation], expected: list[Generation]) -> None:
     """The same tokens, and the same probability of them."""
-    assert [(one.ids, one.ended) for one in ours] == [(one.ids, one.ended) for one in expected]
-    for one, other in zip(ours, expected, strict=True):
-        assert one.log_probability == pytest.approx(other.log_probability, abs=1e-9)
+    assert [(text.ids, text.ended) for text in ours] == [
+        (text.ids, text.ended) for text in expected
+    ]
+    for text, other in zip(ours, expected, strict=True):
+        assert text.log_probability == pytest.approx(other.log_probability, abs=1e-9)
 
 
 def write(
@@ -164,7 +166,7 @@ def write(
     prompts = [ids]
     if mask is not None:
         prompts = [text[real][None] for text, real in zip(ids, mask, strict=True)]
-    return [one for prompt in prompts for one in generate(model, prompt, decoding)]
+    return [generation for prompt in prompts for generation in generate(model, prompt, decoding)]
 
 
 def assert_cache_changes_nothing(

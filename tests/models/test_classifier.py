@@ -71,7 +71,7 @@ def test_an_empty_document_gives_finite_logits_and_changes_no_other(assemble, ce
     out = model(ids, Tokens(attention_mask, tokens.positions))
     gradients = torch.autograd.grad(out.square().sum(), list(model.parameters()), allow_unused=True)
     assert out.isfinite().all()
-    assert all(one.isfinite().all() for one in gradients if one is not None)
+    assert all(gradient.isfinite().all() for gradient in gradients if gradient is not None)
     assert_same(out[[0, 2]], model(ids, tokens)[[0, 2]])
 
 
@@ -103,8 +103,8 @@ def parts(model: Classifier) -> dict[str, list[Tensor]]:
     return {
         "embedding": [model.encoder.embedding.weight],
         "pe": list(model.encoder.position.parameters()),
-        "attention": [one for b in blocks for one in canonical(b.attention).values()],
-        "ffn": [one for b in blocks if b.ffn is not None for one in b.ffn.parameters()],
+        "attention": [weight for b in blocks for weight in canonical(b.attention).values()],
+        "ffn": [weight for b in blocks if b.ffn is not None for weight in b.ffn.parameters()],
         "head": list(model.head.parameters()),
     }
 

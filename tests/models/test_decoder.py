@@ -156,5 +156,5 @@ def test_encoder_and_decoder_are_seeded_separately(registry):
             model.decoder.blocks[0].cross,
         )
     ]
-    for one, other in itertools.combinations(weights, 2):
-        assert not torch.equal(one, other)
+    for weight, other in itertools.combinations(weights, 2):
+        assert not torch.equal(weight, other)

@@ -110,5 +110,5 @@ def test_it_writes_what_gpt2_writes(registry, gpt2, ours, theirs):
         **theirs,
     )[:, ids.shape[1] :]
     for cache in (True, False):
-        found = write(model, ids, tokens.attention_mask, max_new=10, cache=cache, **ours)
-        assert [one.ids for one in found] == expected.tolist()
+        written = write(model, ids, tokens.attention_mask, max_new=10, cache=cache, **ours)
+        assert [text.ids for text in written] == expected.tolist()

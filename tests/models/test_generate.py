@@ -77,8 +77,8 @@ def test_greedy_with_cache_and_without_is_the_slow_loop(registry, attention, pe,
     end = common_token(model)
     expected = [greedily(model, text, 8, end) for text in TEXTS]
     for cache in (True, False):
-        found = write(model, ids, tokens.attention_mask, max_new=8, end=end, cache=cache)
-        assert_generations(found, expected)
+        written = write(model, ids, tokens.attention_mask, max_new=8, end=end, cache=cache)
+        assert_generations(written, expected)
 
 
 @pytest.mark.parametrize(("beams", "side"), [(1, "left"), (3, "right")])
@@ -119,11 +119,11 @@ def exhaustively(model: Any, start: list[int], source: list[int] | None) -> tupl
         text, total = stack.pop()
         scores = scores_after(model, [*start, *text], source)
         for token in range(4):
-            one = ([*text, token], total + float(scores[token]))
-            if token == 2 or len(one[0]) == 4:
-                best = max(best, (one[1] / len(one[0]), text if token == 2 else one[0]))
+            longer = ([*text, token], total + float(scores[token]))
+            if token == 2 or len(longer[0]) == 4:
+                best = max(best, (longer[1] / len(longer[0]), text if token == 2 else longer[0]))
             else:
-                stack.append(one)
+                stack.append(longer)
     return best
 
 
@@ -135,9 +135,9 @@ def exhaustively(model: Any, start: list[int], source: list[int] | None) -> tupl
 def test_enough_beams_find_the_best_text_there_is(registry, build, start, source):
     model = shake(build(registry, vocab_size=4)).eval()
     best, text = exhaustively(model, start, source)
-    (found,) = write(model, torch.tensor([source or start]), max_new=4, end=2, beams=64)
-    assert found.ids == text
-    rank = found.log_probability / (len(found.ids) + found.ended)
+    (written,) = write(model, torch.tensor([source or start]), max_new=4, end=2, beams=64)
+    assert written.ids == text
+    rank = written.log_probability / (len(written.ids) + written.ended)
     assert rank == pytest.approx(best, abs=1e-9)
 
 
@@ -148,12 +148,12 @@ def test_what_was_written_has_the_probability_the_model_gives_it(registry):
         Decoding(max_new=6, temperature=3.0),
         Decoding(max_new=6, end=2, beams=4, no_repeat=2),
     ):
-        (found,) = generate(model, torch.tensor([TEXTS[0]]), decoding)
+        (written,) = generate(model, torch.tensor([TEXTS[0]]), decoding)
         total, text = 0.0, list(TEXTS[0])
-        for token in [*found.ids, *([decoding.end] if found.ended else [])]:
+        for token in [*written.ids, *([decoding.end] if written.ended else [])]:
             total += float(scores_after(model, text)[token])
             text.append(token)
-        assert found.log_probability == pytest.approx(total, abs=1e-9)
+        assert written.log_probability == pytest.approx(total, abs=1e-9)
 
 
 def runs(text: list[int], size: int) -> list[tuple[int, ...]]:
@@ -164,20 +164,20 @@ def test_a_text_that_may_go_on_with_nothing_stops(registry):
     model = shake(language_model(registry, vocab_size=6)).eval()
     for beams in (1, 2):
         prompts = torch.tensor([[1, 3], [2, 2]])
-        found = write(model, prompts, max_new=9, no_repeat=1, beams=beams)
-        assert sorted(found[0].ids) == [0, 2, 4, 5]
-        assert sorted(found[1].ids) == [0, 1, 3, 4, 5]
-        assert not found[0].ended
+        written = write(model, prompts, max_new=9, no_repeat=1, beams=beams)
+        assert sorted(written[0].ids) == [0, 2, 4, 5]
+        assert sorted(written[1].ids) == [0, 1, 3, 4, 5]
+        assert not written[0].ended
 
 
 def test_repeats_are_those_found_by_comparing_every_run():
     texts = [[1, 2, 3, 1, 2, 3, 1], [1, 1, 1, 1, 3, 1, 1]]
     for size in (1, 2, 3, 4, 8, 9):
-        found = repeats(torch.tensor(texts), size, 5)
+        banned = repeats(torch.tensor(texts), size, 5)
         for row, text in enumerate(texts):
             expected = [runs([*text, t], size)[-1:] for t in range(5)]
             seen = set(runs(text, size))
-            assert found[row].tolist() == [bool(e) and e[0] in seen for e in expected]
+            assert banned[row].tolist() == [bool(e) and e[0] in seen for e in expected]
 
 
 def test_banned_tokens_never_come(registry):
@@ -185,8 +185,8 @@ def test_banned_tokens_never_come(registry):
     (free,) = write(model, some_ids(1, 3), max_new=8)
     banned = tuple(set(free.ids))
     for options in ({}, {"beams": 3}, {"temperature": 5.0}):
-        (found,) = write(model, some_ids(1, 3), max_new=8, banned=banned, **options)
-        assert not set(found.ids) & set(banned)
+        (written,) = write(model, some_ids(1, 3), max_new=8, banned=banned, **options)
+        assert not set(written.ids) & set(banned)
 
 
 def test_tokens_are_drawn_as_often_as_they_are_probable():

@@ -26,13 +26,13 @@ def hooks() -> dict[str, Callable[..., None]]:
 
 def signature(function: Callable[..., None], *, name: str) -> str:
     """A signature as it would be written, a line for each parameter where there are many."""
-    found = inspect.signature(function)
-    parameters = [p for p in found.parameters.values() if p.name != "self"]
+    signature = inspect.signature(function)
+    parameters = [p for p in signature.parameters.values() if p.name != "self"]
     words = [_written(p) for p in parameters]
     first_keyword = next((i for i, p in enumerate(parameters) if p.kind == p.KEYWORD_ONLY), None)
     if first_keyword is not None:
         words.insert(first_keyword, "*")
-    returns = str(found.return_annotation)
+    returns = str(signature.return_annotation)
     if len(words) <= 3:
         return f"{name}({', '.join(words)}) -> {returns}"
     return "\n".join([f"{name}(", *(f"    {word}," for word in words), f") -> {returns}"])
@@ -85,8 +85,10 @@ def _plugins() -> str:
     lines = ["| distribution | registers | what it is |", "|---|---|---|"]
     for file in sorted(PAGE.parent.glob("*/pyproject.toml")):
         project = tomllib.loads(file.read_text("utf-8"))["project"]
-        found = _registered(file.parent, project.get("entry-points", {}).get("zoo", {}).values())
-        kinds = {kind: [f"`{c.name}`" for c in found if c.kind == kind] for kind in KINDS}
+        components = _registered(
+            file.parent, project.get("entry-points", {}).get("zoo", {}).values()
+        )
+        kinds = {kind: [f"`{c.name}`" for c in components if c.kind == kind] for kind in KINDS}
         named = "; ".join(f"{kind} {', '.join(names)}" for kind, names in kinds.items() if names)
         link = f"[{project['name']}]({file.parent.name})"
         lines.append(f"| {link} | {named} | {project['description']} |")

@@ -88,9 +88,9 @@ TOO_LONG = "ffn 'gelu/gelu/none' is a pattern of 3 components, and the model has
     ],
 )
 def test_each_obstacle_is_named_and_what_is_not_asked_for_is_none(parse, parts, reason):
-    given = dict(part.split("=", 1) for part in parts.split())
-    sizes = {name: int(given.pop(name)) for name in ("dim", "heads") if name in given}
-    assert parse(**given).refusal(Sizes(**sizes), NEEDS) == (reason or None)
+    names = dict(part.split("=", 1) for part in parts.split())
+    sizes = {name: int(names.pop(name)) for name in ("dim", "heads") if name in names}
+    assert parse(**names).refusal(Sizes(**sizes), NEEDS) == (reason or None)
 
 
 def test_among_the_built_ins_torch_with_rope_alone_is_impossible(registry):

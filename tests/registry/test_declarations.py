@@ -38,7 +38,7 @@ def parts(tmp_path, monkeypatch):
 
 
 def test_capabilities_are_those_of_the_base_class_more_or_less(parts):
-    found = parts(
+    declared = parts(
         "",
         "@part('attention', 'own', adds=('exact',), lacks=('cache',))\n"
         "class Own(MultiHead):\n    '''My own.'''\n\n"
@@ -48,19 +48,19 @@ def test_capabilities_are_those_of_the_base_class_more_or_less(parts):
         "@part('attention', 'fast')\nclass Fast(Fused):\n    '''Fast.'''\n",
     )
     full = built_ins().get("attention", "fused").capabilities
-    assert found["own"].capabilities == full - {"map", "cache"}
-    assert found["above"].capabilities == {"padding", "map"}
-    assert found["fast"].capabilities == full
+    assert declared["own"].capabilities == full - {"map", "cache"}
+    assert declared["above"].capabilities == {"padding", "map"}
+    assert declared["fast"].capabilities == full
 
 
 def test_parameters_are_those_that_the_contract_does_not_pass(parts):
-    found = parts(
+    declared = parts(
         "@part('pe', 'wide')\nclass Wide(Rotary):\n    '''Its parameters are its base's.'''\n",
         "@part('pool', 'few')\ndef few(dim, *, share: float = -0.5, names=('a', 'b'), n=None):\n"
         "    '''Three of its own.'''\n",
     )
-    assert dict(found["wide"].parameters) == {"base": 10000.0}
-    assert dict(found["few"].parameters) == {"share": -0.5, "names": ("a", "b"), "n": None}
+    assert dict(declared["wide"].parameters) == {"base": 10000.0}
+    assert dict(declared["few"].parameters) == {"share": -0.5, "names": ("a", "b"), "n": None}
 
 
 @pytest.mark.parametrize(

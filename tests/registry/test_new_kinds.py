@@ -60,8 +60,8 @@ def benched(site) -> tuple[Path, list[str]]:
 def test_the_wheel_is_listed_and_passes_its_checks(site):
     # In a process of its own: nothing but the installed wheel tells it of them.
     listed = site.run("-m", "zoo", "list", "--json", plugins="zoo-counting")
-    found = {(c["kind"], c["name"]) for c in json.loads(listed.stdout)}
-    assert {("task", "count"), ("metric", METRIC), ("executor", "logged")} <= found
+    listed_parts = {(c["kind"], c["name"]) for c in json.loads(listed.stdout)}
+    assert {("task", "count"), ("metric", METRIC), ("executor", "logged")} <= listed_parts
     names = ["task/count", f"metric/{METRIC}", "executor/logged"]
     results = json.loads(ok(site, "check", *names, "--json"))["results"]
     for name in names:

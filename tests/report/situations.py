@@ -22,7 +22,7 @@ from factory import (
 
 from zoo.config.metric_description import MetricDescription
 from zoo.report.compare import Comparison, compare
-from zoo.report.profile import DataSet, Profile
+from zoo.report.profile import DataSetReport, Profile
 from zoo.report.run_report import RunReport
 from zoo.sweep.records import Record
 
@@ -37,7 +37,7 @@ def timed(row: dict[str, str], speed: float, base: float = 1.0, **fields: Any) -
 
 
 def exact(records: Sequence[Record]) -> list[Record]:
-    return [one.model_copy(update={"exact": True}) for one in records]
+    return [record.model_copy(update={"exact": True}) for record in records]
 
 
 def few_seeds() -> RunReport:
@@ -74,15 +74,17 @@ def tuned() -> RunReport:
         for value in (0.001, 0.01):
             trial = with_config([train_record(cell(pe=pe), 9, 60)], "training", lr=value)
             records += [
-                one.model_copy(update={"kind": "tune", "config": one.config | {"tuning": tuning}})
-                for one in trial
+                record.model_copy(
+                    update={"kind": "tune", "config": record.config | {"tuning": tuning}}
+                )
+                for record in trial
             ]
         if lr is not None:
             wrong = 50 if pe == "rope" else 90
             trained = [train_record(cell(pe=pe), s, wrong + s) for s in range(3)]
             records += [
-                one.model_copy(update={"config": one.config | {"tuning": tuning}})
-                for one in with_config(trained, "training", lr=lr)
+                record.model_copy(update={"config": record.config | {"tuning": tuning}})
+                for record in with_config(trained, "training", lr=lr)
             ]
     return RunReport(records)
 
@@ -140,7 +142,7 @@ def chance() -> RunReport:
 def mixed_code() -> RunReport:
     """Records of two states of the code, and of two versions of torch."""
     first, second = ({"components/pe/rope.py": letter * 8} for letter in "ab")
-    records = [one.model_copy(update={"code": first}) for one in run(baseline=False)]
+    records = [record.model_copy(update={"code": first}) for record in run(baseline=False)]
     torch = {**records[0].environment, "torch": "2.11.0"}
     records[0] = records[0].model_copy(update={"code": second, "environment": torch})
     return RunReport(records)
@@ -155,7 +157,7 @@ def data_sets() -> Profile:
     """Three cells on six data sets; on one of them all are at chance."""
     return Profile(
         [
-            DataSet(name, name, RunReport(records_of(name, accuracies)))
+            DataSetReport(name, name, RunReport(records_of(name, accuracies)))
             for name, accuracies in ACCURACIES.items()
         ]
     )

@@ -70,10 +70,10 @@ def test_equal_runs_are_called_different_no_more_often_than_stated(generator):
 
 def test_the_difference_is_scipys_paired_t_test_over_the_seeds_of_both():
     before, after = [40, 52, 45, 48, 41], [60, 75, 61, 70, 55]
-    found = change(compare(seeds(SIN, before), seeds(SIN, [*after, 9])), "accuracy", pe="sin")
+    sin = change(compare(seeds(SIN, before), seeds(SIN, [*after, 9])), "accuracy", pe="sin")
     expected = stats.ttest_rel(*((1000 - np.array(wrong)) / 1000 for wrong in (after, before)))
-    assert found.p == pytest.approx(expected.pvalue)
-    assert (found.low, found.high) == pytest.approx(expected.confidence_interval(0.95))
+    assert sin.p == pytest.approx(expected.pvalue)
+    assert (sin.low, sin.high) == pytest.approx(expected.confidence_interval(0.95))
 
 
 def test_many_rows_are_corrected_for():
@@ -100,8 +100,10 @@ def test_rows_that_are_the_same_in_both_runs_are_equal_and_no_tests():
     before, after = seeds(SIN, [50, 52, 51, 49, 50]), seeds(SIN, [70, 75, 71, 79, 72])
     same = [r for i in range(30) for r in seeds(cell(pe=f"pe{i}"), [50, 52, 51, 50, 52])]
     alone, among = compare(before, after), compare(before + same, after + same)
-    found, expected = (change(one, "accuracy", pe="sin") for one in (among, alone))
-    assert (found.adjusted, found.verdict) == (expected.adjusted, -1)
+    corrected, expected = (
+        change(comparison, "accuracy", pe="sin") for comparison in (among, alone)
+    )
+    assert (corrected.adjusted, corrected.verdict) == (expected.adjusted, -1)
     equal = change(among, "accuracy", pe="pe3")
     assert (equal.p, equal.verdict) == (None, 0)
 
@@ -179,21 +181,21 @@ def test_a_cell_that_became_slower_than_its_reference_is_worse_and_a_slower_mach
     for factor, verdict in ((0.7, -1), (1.0, 0)):
         about = {"drift": 0.5, "session": "b", "machine": machine, "memory": 300.0}
         comparison = compare(before, measured(generator, factor, **about))
-        found = change(comparison, "train speed", pe="sin")
-        assert (found.value, found.verdict) == (pytest.approx(factor, rel=0.05), verdict)
-        assert found.low < factor < found.high
+        changed = change(comparison, "train speed", pe="sin")
+        assert (changed.value, changed.verdict) == (pytest.approx(factor, rel=0.05), verdict)
+        assert changed.low < factor < changed.high
         assert change(comparison, "memory", pe="sin").verdict == (None if other else -1)
 
 
 def test_the_variances_of_two_runs_add_up(generator):
     runs = [measured(generator), measured(generator, 0.9, session="b")]
-    one, other = (RunReport(run).speeds.ratio("train", name(pe="sin"), name()) for run in runs)
-    found = change(compare(*runs), "train speed", pe="sin")
-    assert found.value == pytest.approx(other.value / one.value)
-    widths = [math.log(r.high / r.low) for r in (one, other, found)]
+    earlier, later = (RunReport(run).speeds.ratio("train", name(pe="sin"), name()) for run in runs)
+    changed = change(compare(*runs), "train speed", pe="sin")
+    assert changed.value == pytest.approx(later.value / earlier.value)
+    widths = [math.log(r.high / r.low) for r in (earlier, later, changed)]
     assert widths[2] == pytest.approx(math.hypot(*widths[:2]))
-    z = math.log(found.value) / (widths[2] / 2 / stats.norm.ppf(0.975))
-    assert found.p == pytest.approx(2 * stats.norm.sf(abs(z)))
+    z = math.log(changed.value) / (widths[2] / 2 / stats.norm.ppf(0.975))
+    assert changed.p == pytest.approx(2 * stats.norm.sf(abs(z)))
 
 
 @pytest.mark.parametrize(
@@ -206,9 +208,9 @@ def test_a_change_too_close_to_1_is_a_tie_however_narrow_its_interval(speed, wal
         [cost_record(row, [s] * 40, name(), [1.0] * 40, wall=wall) for row, s in rows]
         for rows in (((cell(), 1.0), (SIN, 1.0)), ((cell(), 1.0), (SIN, speed)))
     )
-    found = change(compare(before, after), "train speed", pe="sin")
-    assert found.low > 1
-    assert (found.adjusted < 0.05, found.verdict) == (True, verdict)
+    changed = change(compare(before, after), "train speed", pe="sin")
+    assert changed.low > 1
+    assert (changed.adjusted < 0.05, changed.verdict) == (True, verdict)
 
 
 def test_without_an_equal_reference_speeds_are_not_compared(generator):
@@ -226,11 +228,11 @@ def test_memory_has_a_fixed_tolerance_and_must_be_measured_in_one_way(generator)
     before = measured(generator)
     for memory, verdict in ((101.0, 0), (109.0, 0), (112.0, -1), (89.0, 1)):
         after = measured(generator, session="b", memory=memory)
-        found = change(compare(before, after), "memory", pe="sin")
-        assert (found.verdict, found.value) == (verdict, pytest.approx(memory / 100))
+        changed = change(compare(before, after), "memory", pe="sin")
+        assert (changed.verdict, changed.value) == (verdict, pytest.approx(memory / 100))
     for records, how in ((before, "all that is held"), (after, "freed memory returned")):
-        for one in records:
-            one.metrics["memory_how"] = how
+        for record in records:
+            record.metrics["memory_how"] = how
     assert change(compare(before, after), "memory", pe="sin").verdict is None
 
 
@@ -301,8 +303,8 @@ def test_the_command_prints_the_table_or_json_and_exits_accordingly(runs, said):
     printed = said("compare", a, b).out
     for part in ("0.950 ± 0.001", "-4.3 ± ", "worse: accuracy", "Holm"):
         assert part in printed, part
-    (found,) = [json.loads(said("compare", a, b, "--json").out)]
-    assert {row["name"]: row["verdict"] for row in found["rows"]} == {
+    (printed,) = [json.loads(said("compare", a, b, "--json").out)]
+    assert {row["name"]: row["verdict"] for row in printed["rows"]} == {
         name(): "tie",
         name(pe="sin"): "worse",
     }

@@ -25,10 +25,10 @@ def parsed(page):
 
 
 def texts(tree, tag, **attributes):
-    found = tree.iter(f"{XHTML}{tag}")
+    elements = tree.iter(f"{XHTML}{tag}")
     return [
         " ".join("".join(e.itertext()).split())
-        for e in found
+        for e in elements
         if all(e.get(key.replace("_", "-")) == value for key, value in attributes.items())
     ]
 
@@ -123,7 +123,7 @@ def test_cells_of_the_table_sort_by_their_values_and_are_tinted_by_their_verdict
 
 def test_every_effect_is_a_sentence(report):
     shown = texts(parsed(report_page(report, [])), "li")
-    assert any(one.startswith("rope against none: +14.6 ± ") for one in shown)
+    assert any(sentence.startswith("rope against none: +14.6 ± ") for sentence in shown)
 
 
 PARTS = "zoo bench --attention 'fused' --pe rope"

@@ -71,7 +71,7 @@ def test_nothing_is_beside_the_page_hard_to_read_or_run(browser, name):
         emulate(page, width, height=height)
         assert page.execute_script("return document.documentElement.scrollWidth") <= width
     if name != "hostile":
-        assert [one for c in CHECKS for one in page.execute_script(c.read_text())] == []
+        assert [problem for c in CHECKS for problem in page.execute_script(c.read_text())] == []
     else:
         assert page.title.endswith(" on bbc-news")
         assert page.find_elements("tag name", "img") == []

@@ -17,7 +17,7 @@ from rendered import rendered
 from zoo.report.plots.curves import epoch_plots, epochs_of, scale_plot
 from zoo.report.plots.front import front_of
 from zoo.report.plots.profile_plot import profile_plot
-from zoo.report.profile import DataSet, Profile
+from zoo.report.profile import DataSetReport, Profile
 from zoo.report.rows import make_rows
 from zoo.report.run_report import RunReport
 from zoo.report.write import NAMES, make_plots, write_report
@@ -108,8 +108,8 @@ def test_speeds_are_ratios_to_the_reference_where_there_are_ratios():
     few = [r for r in run() if r.cell in ({}, cell(pe="sin")) or r.kind == "train"]
     assert plots_of(few) == {}, "one cell with a speed is no front"
     left = [r for r in run() if r.name != name()]
-    for one in left:
-        one.metrics.pop("peak_memory_mib", None)
+    for record in left:
+        record.metrics.pop("peak_memory_mib", None)
     assert list(plots_of(left)) == ["pareto-speed"]
     assert "training speed, tokens/s" in texts_of(plots_of(left)["pareto-speed"])
 
@@ -119,11 +119,11 @@ def test_a_curve_has_the_epochs_that_all_seeds_have():
     records = [r for r in large_run(cells=1, seeds=2, failures=False) if r.kind == "train"][:2]
     short = [{**step, "validation_accuracy": 0.5} for step in records[1].curve[:4]]
     records[1] = records[1].model_copy(update={"curve": short})
-    found = epochs_of(make_rows(records)[0])
-    assert set(found) == {"number", "loss", "accuracy"}
-    assert found["number"].tolist() == [[1, 2, 3, 4]] * 2
+    curve = epochs_of(make_rows(records)[0])
+    assert set(curve) == {"number", "loss", "accuracy"}
+    assert curve["number"].tolist() == [[1, 2, 3, 4]] * 2
     expected = [[step["loss"] for step in r.curve[:4]] for r in records]
-    np.testing.assert_array_equal(found["loss"], expected)
+    np.testing.assert_array_equal(curve["loss"], expected)
 
 
 def test_curves_are_of_the_reference_and_the_best_and_there_are_none_of_one_epoch():
@@ -142,7 +142,7 @@ def test_the_plot_of_a_scale_names_cells_and_sizes():
 
 def test_the_picture_of_a_profile_can_be_understood_alone():
     data_sets = [
-        DataSet(name, name, RunReport(records_of(name, accuracies)))
+        DataSetReport(name, name, RunReport(records_of(name, accuracies)))
         for name, accuracies in ACCURACIES.items()
     ]
     texts = set(texts_of(profile_plot(Profile(data_sets))))

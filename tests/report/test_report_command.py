@@ -38,11 +38,11 @@ def test_the_answer_under_the_table_has_at_most_four_lines(directory):
 
 
 def test_json_has_the_answer_and_all_rows(directory):
-    found = json.loads(zoo_report(directory, "--json", "--tables").stdout)
-    assert found["directory"] == str(directory)
-    assert [row["rank"] for row in found["rows"]] == [1, 2, 2, 4]
-    assert found["answer"] == RunReport(run()).answer
-    assert found["notes"] == RunReport(run()).notes
+    printed = json.loads(zoo_report(directory, "--json", "--tables").stdout)
+    assert printed["directory"] == str(directory)
+    assert [row["rank"] for row in printed["rows"]] == [1, 2, 2, 4]
+    assert printed["answer"] == RunReport(run()).answer
+    assert printed["notes"] == RunReport(run()).notes
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from factory import cell, name, simulated, train_record
+from factory import cell, name, shown_table, simulated, train_record
 
 from zoo.report.compare import compare
 from zoo.report.run_report import RunReport
@@ -20,21 +20,23 @@ WORTH = {"rope": 3.0, "sin": 2.8, "none": 2.4}
 
 def disagreements(run: RunReport) -> list[str]:
     """Everything that is said of a difference of two rows and is not said elsewhere."""
-    found, verdicts = [], run.verdicts
+    problems, verdicts = [], run.verdicts
     rows = {row.name: row for row in verdicts.rows}
-    shown = dict(zip([row.name for row in run.rows], run.table.shown.get("rank", []), strict=False))
+    shown = dict(
+        zip([row.name for row in run.rows], shown_table(run).get("rank", []), strict=False)
+    )
     ranks, tied = verdicts.ranks(), verdicts.tied()
-    for one, other in itertools.combinations(rows, 2):
-        verdict = verdicts.verdict(one, other)
-        if verdict != -(verdicts.verdict(other, one) or 0):
-            found.append(f"{one} and {other}: one way and the other")
-        if verdict and ranks[one] == ranks[other] == 1:
-            found.append(f"{one} and {other} are both 1= and differ")
-        if {one, other} <= set(tied) and tied[0] in (one, other) and verdict:
-            found.append(f"{one} and {other} tie with the best and differ")
+    for row, other in itertools.combinations(rows, 2):
+        verdict = verdicts.verdict(row, other)
+        if verdict != -(verdicts.verdict(other, row) or 0):
+            problems.append(f"{row} and {other}: one way and the other")
+        if verdict and ranks[row] == ranks[other] == 1:
+            problems.append(f"{row} and {other} are both 1= and differ")
+        if {row, other} <= set(tied) and tied[0] in (row, other) and verdict:
+            problems.append(f"{row} and {other} tie with the best and differ")
     for row, rank in ranks.items():
         if not shown[row].startswith(str(rank)):
-            found.append(f"{row}: rank {rank}, shown as {shown[row]}")
+            problems.append(f"{row}: rank {rank}, shown as {shown[row]}")
     effects = run.effects
     for effect in effects.main if effects else []:
         if effect.difference is None or effect.difference.adjusted is None:
@@ -45,12 +47,12 @@ def disagreements(run: RunReport) -> list[str]:
         # Undecided: significant by itself, and not among so many comparisons.
         word = " (undecided)" if abs(difference.mean) > difference.half else " (tie)"
         if rest.startswith(word) == (difference.real or difference.equal):
-            found.append(f"{sentence(effect)}: real is {effect.difference.real}")
+            problems.append(f"{sentence(effect)}: real is {effect.difference.real}")
         pair = _pair_of(effect, run)
         if pair and pair <= set(rows):
-            one, other = pair
-            if bool(verdicts.verdict(one, other)) != effect.difference.real:
-                found.append(f"{sentence(effect)}, but {one} and {other} say otherwise")
+            row, other = pair
+            if bool(verdicts.verdict(row, other)) != effect.difference.real:
+                problems.append(f"{sentence(effect)}, but {row} and {other} say otherwise")
     names = {run.short_name(row): row.name for row in verdicts.rows}
     best = next(said for said in run.answer if re.match(r"Use |Undecided: |\S+ has ", said))
     first = best.partition("Not told apart from ")[2].partition(": ")[2].partition(". ")[0]
@@ -59,18 +61,18 @@ def disagreements(run: RunReport) -> list[str]:
         for row, baseline in itertools.product(run.rows, run.rows)
         if baseline.baseline and not row.baseline and best.split()[3].rstrip(":") == baseline.name
     ):
-        found.append("the answer names a baseline that a cell beats")
+        problems.append("the answer names a baseline that a cell beats")
     for effect in effects.main if effects else []:
         said = " ".join(run.answer)
-        for one, other in itertools.permutations((effect.component, effect.against)):
-            claimed = f"{one} is better than {other} by " in said
+        for part, other in itertools.permutations((effect.component, effect.against)):
+            claimed = f"{part} is better than {other} by " in said
             if claimed and not (effect.difference and effect.difference.real):
-                found.append(f"the answer claims that {one} is better than {other}")
+                problems.append(f"the answer claims that {part} is better than {other}")
     for short in first.partition(" and ")[0].rstrip(".").split(", ") if first else []:
         short = short.partition(" (")[0]
         if short in names and names[short] not in tied:
-            found.append(f"the answer ties {short}")
-    return found
+            problems.append(f"the answer ties {short}")
+    return problems
 
 
 def _pair_of(effect, run) -> set[str] | None:

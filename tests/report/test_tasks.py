@@ -130,8 +130,8 @@ def test_an_unknown_task_is_reported_by_what_its_records_say(tmp_path, said):
     assert "Lower distance is better." in shown
     assert "90 routes of one city" in shown
     assert "McNemar" not in shown
-    found = json.loads(said("report", directory, "--tables", "--json").out)
-    ranks = {row["pe"]: row["rank"] for row in found["rows"]}
+    printed = json.loads(said("report", directory, "--tables", "--json").out)
+    ranks = {row["pe"]: row["rank"] for row in printed["rows"]}
     assert list(ranks.items()) == [("sin", 1), ("rope", 1), ("none", 3)]
     page = (directory / "report.html").read_text()
     assert "Use sin: distance 3.25 ± 0.00. Not told apart from sin: rope." in page

@@ -67,69 +67,69 @@ def weighed(model: nn.Module) -> list[Weighed]:
 
 
 def test_the_gradient_is_of_the_tasks_loss_plus_weight_times_each(parts):
-    one = trainer(parts, lr=1e-12, max_grad_norm=0.0)
-    batch = next(iter(one.train.shuffled(5, 1, 0)))
-    alone, _ = one.loss(one.model, batch)
-    total = alone + sum(0.25 * w.decayed.square().mean() for w in weighed(one.model))
-    names, parameters = zip(*one.model.named_parameters(), strict=True)
+    trained = trainer(parts, lr=1e-12, max_grad_norm=0.0)
+    batch = next(iter(trained.train.shuffled(5, 1, 0)))
+    alone, _ = trained.loss(trained.model, batch)
+    total = alone + sum(0.25 * w.decayed.square().mean() for w in weighed(trained.model))
+    names, parameters = zip(*trained.model.named_parameters(), strict=True)
     expected = torch.autograd.grad(total, parameters)
-    loss, _ = one.train_step(batch)
+    loss, _ = trained.train_step(batch)
     assert loss.item() == pytest.approx(alone.item(), rel=1e-6)  # what is reported is the task's
     for name, parameter, right in zip(names, parameters, expected, strict=True):
         assert torch.allclose(parameter.grad, right, atol=1e-7), name
 
 
 def test_an_epoch_reports_the_mean_before_its_weight(parts):
-    one = trainer(parts, lr=1e-12)
-    epoch = one.run_epoch()
-    sizes = [w.decayed.square().mean().item() for w in weighed(one.model)]
+    trained = trainer(parts, lr=1e-12)
+    epoch = trained.run_epoch()
+    sizes = [w.decayed.square().mean().item() for w in weighed(trained.model)]
     assert epoch["auxiliary: size"] == pytest.approx(sum(sizes) / 2, rel=1e-5)
-    lengths = [b.ids.shape[1] * b.items for b in one.train.shuffled(5, 1, 0)]
+    lengths = [b.ids.shape[1] * b.items for b in trained.train.shuffled(5, 1, 0)]
     assert epoch["auxiliary: tokens"] == pytest.approx(sum(lengths) / 12)
     assert list(auxiliary_of(epoch)) == ["size", "tokens"]
-    assert one.run_epoch()["auxiliary: size"] == pytest.approx(sum(sizes) / 2, rel=1e-5)
+    assert trained.run_epoch()["auxiliary: size"] == pytest.approx(sum(sizes) / 2, rel=1e-5)
     # Nothing is collected outside of training.
-    assert one.model.encoder.losses is None
-    one.model.eval()
+    assert trained.model.encoder.losses is None
+    trained.model.eval()
     with torch.inference_mode():
-        one.model(torch.ones(1, 3, dtype=torch.long), Tokens.whole(3))
-    assert one.model.encoder.losses is None
-    assert one.auxiliary.sums == {}
+        trained.model(torch.ones(1, 3, dtype=torch.long), Tokens.whole(3))
+    assert trained.model.encoder.losses is None
+    assert trained.auxiliary.sums == {}
 
 
 def test_an_auxiliary_loss_that_is_no_number_ends_the_training(parts):
-    one = trainer(parts)
+    trained = trainer(parts)
 
     class NotANumber(Weighed):
         def forward(self, x: torch.Tensor, layer: LayerContext) -> torch.Tensor:
             layer.add_loss("odd", torch.tensor(float("nan")), weight=0.0)
             return x
 
-    one.model.encoder.blocks[0].ffn = NotANumber(8, 12)
+    trained.model.encoder.blocks[0].ffn = NotANumber(8, 12)
     with pytest.raises(DivergedError, match="the odd loss became nan in epoch 1"):
-        one.run_epoch()
+        trained.run_epoch()
 
 
 def test_parameters_that_ask_for_it_do_not_decay_and_others_do(parts):
-    one = trainer(parts, weight_decay=0.3)
-    decay = {id(p): g["weight_decay"] for g in one.optimizer.param_groups for p in g["params"]}
-    for module in weighed(one.model):
+    trained = trainer(parts, weight_decay=0.3)
+    decay = {id(p): g["weight_decay"] for g in trained.optimizer.param_groups for p in g["params"]}
+    for module in weighed(trained.model):
         assert (decay[id(module.spared)], decay[id(module.decayed)]) == (0.0, 0.3)
-    assert decay[id(one.model.encoder.embedding.weight)] == 0.3
-    one.model.no_weight_decay = ("encoder.blocks.*",)
-    optimizer = make_optimizer(one.model, one.training, RUNTIME)
+    assert decay[id(trained.model.encoder.embedding.weight)] == 0.3
+    trained.model.no_weight_decay = ("encoder.blocks.*",)
+    optimizer = make_optimizer(trained.model, trained.training, RUNTIME)
     decay = {id(p): g["weight_decay"] for g in optimizer.param_groups for p in g["params"]}
-    assert {decay[id(p)] for p in one.model.encoder.blocks.parameters()} == {0.0}
-    one.model.no_weight_decay = ("encoder.missing",)
+    assert {decay[id(p)] for p in trained.model.encoder.blocks.parameters()} == {0.0}
+    trained.model.no_weight_decay = ("encoder.missing",)
     with pytest.raises(ValueError, match=r"has no parameter 'encoder\.missing'"):
-        make_optimizer(one.model, one.training, RUNTIME)
+        make_optimizer(trained.model, trained.training, RUNTIME)
 
 
 def test_a_parts_own_step_follows_every_step_of_the_optimizer(parts):
-    one = trainer(parts, lr=0.5)
-    one.run_epoch()
-    for module in weighed(one.model):
-        assert module.steps == one.step == 3
+    trained = trainer(parts, lr=0.5)
+    trained.run_epoch()
+    for module in weighed(trained.model):
+        assert module.steps == trained.step == 3
         assert module.spared.abs().max() <= 0.5
 
 
@@ -141,5 +141,5 @@ def test_a_resumed_training_with_such_parts_ends_with_the_same_bits(parts, tmp_p
     assert checkpoint.restore(tmp_path / "one", second) == begun
     again = second.run_epoch()
     assert {**again, "seconds": 0} == {**curve[1], "seconds": 0}
-    for one, other in zip(whole.model.parameters(), second.model.parameters(), strict=True):
-        assert torch.equal(one, other)
+    for parameter, other in zip(whole.model.parameters(), second.model.parameters(), strict=True):
+        assert torch.equal(parameter, other)

@@ -22,8 +22,8 @@ def of(first, second, **options):
     return make_rows([*seeds(FUSED, first, **options), *seeds(NAIVE, second, **options)])
 
 
-def difference(one, other):
-    return Verdicts([one, other]).pair(one.name, other.name)
+def difference(first_row, other):
+    return Verdicts([first_row, other]).pair(first_row.name, other.name)
 
 
 def called_different(rows):
@@ -35,28 +35,28 @@ def called_different(rows):
 
 def test_the_test_over_seeds_is_scipys_paired_t_test():
     first, second = [40, 52, 45, 48, 41], [60, 75, 61, 70, 55]
-    one, other = of(first, second)
-    found = difference(one, other)
+    first_row, other = of(first, second)
+    tested = difference(first_row, other)
     accuracies = [(1000 - np.array(wrong)) / 1000 for wrong in (first, second)]
     expected = stats.ttest_rel(*accuracies)
-    assert found.mean == pytest.approx(np.mean(accuracies[0] - accuracies[1]))
-    assert found.p == pytest.approx(expected.pvalue)
+    assert tested.mean == pytest.approx(np.mean(accuracies[0] - accuracies[1]))
+    assert tested.p == pytest.approx(expected.pvalue)
     low, high = expected.confidence_interval(0.95)
-    assert (found.low, found.high) == pytest.approx((low, high))
+    assert (tested.low, tested.high) == pytest.approx((low, high))
 
 
 def test_the_test_over_examples_is_mcnemars_test():
     """Each seed differs by two examples, always in the same direction: no spread over seeds."""
-    one, other = of([[0, 1, 2, 3, 4]] * 3, [[3, 4, 5, 6, 7, 8, 9]] * 3)
+    row, other = of([[0, 1, 2, 3, 4]] * 3, [[3, 4, 5, 6, 7, 8, 9]] * 3)
     expected = mcnemar([[0, 15], [9, 0]], exact=False, correction=True).pvalue
-    assert difference(one, other).p == pytest.approx(expected)
+    assert difference(row, other).p == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("listed", [True, False])
 def test_three_seeds_that_differ_by_one_example_each_are_a_tie(listed):
-    one, other = of([10] * 3, [11] * 3, listed=listed)
-    assert difference(one, other).p > 0.05
-    assert Verdicts([one, other]).ranks() == {name(): 1, name(attention="naive"): 1}
+    row, other = of([10] * 3, [11] * 3, listed=listed)
+    assert difference(row, other).p > 0.05
+    assert Verdicts([row, other]).ranks() == {name(): 1, name(attention="naive"): 1}
 
 
 @pytest.mark.parametrize(
@@ -86,10 +86,10 @@ def test_rows_of_equal_accuracy_are_called_different_no_more_often_than_stated(
 def test_rows_are_compared_over_the_seeds_that_both_have():
     records = [train_record(FUSED, seed, 50 + seed) for seed in range(5)]
     records += [train_record(NAIVE, seed, 52 + 2 * seed) for seed in range(1, 4)]
-    one, other = make_rows(records)
-    found = difference(one, other)
-    assert found.seeds == 3
-    assert found.mean == pytest.approx(np.mean([(2 + seed) / 1000 for seed in range(1, 4)]))
+    row, other = make_rows(records)
+    tested = difference(row, other)
+    assert tested.seeds == 3
+    assert tested.mean == pytest.approx(np.mean([(2 + seed) / 1000 for seed in range(1, 4)]))
 
 
 def seeds_of(row, seeds, wrong=50):

@@ -25,14 +25,14 @@ def slow(*values):
     ids=str,
 )  # fmt: skip
 def test_false_findings_are_no_more_than_stated(generator, scenario):
-    found = simulate(scenario, 60, generator)
-    assert at_most(round(found.false * 60), 60, 0.05)
+    outcome = simulate(scenario, 60, generator)
+    assert at_most(round(outcome.false * 60), 60, 0.05)
 
 
 def test_two_points_are_found_in_nine_of_ten(generator):
     """The target: 16 rows, 5 seeds, a residual standard deviation of 0.47 points."""
-    found = simulate(Scenario(16, 5, gap=2.0), 30, generator)
-    assert found.power >= 0.9
+    outcome = simulate(Scenario(16, 5, gap=2.0), 30, generator)
+    assert outcome.power >= 0.9
 
 
 @pytest.mark.parametrize(
@@ -42,15 +42,15 @@ def test_two_points_are_found_in_nine_of_ten(generator):
 def test_what_a_run_says_it_could_have_seen_it_does_see(generator, cells, seeds):
     """At that difference 4 of 5 pairs are found, whatever the number of rows and seeds."""
     seen = simulate(Scenario(cells, seeds), 120, generator).visible
-    found = simulate(Scenario(cells, seeds, gap=seen), 120, generator)
-    assert at_least(round(found.power * 120), 120, 0.8)
-    assert at_most(round(found.power * 120), 120, 0.85)
+    outcome = simulate(Scenario(cells, seeds, gap=seen), 120, generator)
+    assert at_least(round(outcome.power * 120), 120, 0.8)
+    assert at_most(round(outcome.power * 120), 120, 0.85)
 
 
 @pytest.mark.parametrize(("accuracy", "seeds"), [(0.94, 5), (0.999, 3), (0.9999, 10)])
 def test_intervals_cover_also_near_one(generator, accuracy, seeds):
-    found = simulate(Scenario(8, seeds, accuracy=accuracy), 30, generator)
-    assert 0.88 <= found.covered <= 1.0
+    outcome = simulate(Scenario(8, seeds, accuracy=accuracy), 30, generator)
+    assert 0.88 <= outcome.covered <= 1.0
 
 
 def test_a_cell_is_compared_with_a_deterministic_fit_over_its_own_seeds(generator):

@@ -20,11 +20,11 @@ def speeds(*records):
 
 def test_the_ratio_is_the_centre_of_the_log_ratios_with_its_interval(generator):
     own, base = np.exp(generator.normal([[0.7], [0.0]], 0.05, (2, 12)))
-    found = speeds(cost_record(cell(pe="sin"), own, REFERENCE, base)).ratio("train", SIN, REFERENCE)
+    ratio = speeds(cost_record(cell(pe="sin"), own, REFERENCE, base)).ratio("train", SIN, REFERENCE)
     centre, error = centre_and_error(np.split(np.log(own / base), 2))
     ends = centre, centre - Z * error, centre + Z * error
-    assert (found.value, found.low, found.high) == pytest.approx(tuple(np.exp(ends)))
-    assert found.verdict == 1
+    assert (ratio.value, ratio.low, ratio.high) == pytest.approx(tuple(np.exp(ends)))
+    assert ratio.verdict == 1
 
 
 @pytest.mark.parametrize("kind", ["bursts", "drift"])
@@ -42,8 +42,8 @@ def test_a_machine_that_others_use_makes_intervals_wider_and_not_wrong(generator
             cost_record(cell(pe="sin"), 1.2 * own, REFERENCE, base),
             cost_record(cell(pe="none"), own, REFERENCE, base),
         )
-        found = measured.ratio("train", SIN, REFERENCE)
-        covered += found.low <= 1.2 <= found.high
+        ratio = measured.ratio("train", SIN, REFERENCE)
+        covered += ratio.low <= 1.2 <= ratio.high
         apart += measured.ratio("train", NONE, REFERENCE).verdict != 0
     assert at_least(covered, repeats, 0.95)
     assert at_least(repeats - apart, repeats, 0.95)
@@ -58,10 +58,10 @@ def test_a_machine_that_others_use_makes_intervals_wider_and_not_wrong(generator
 )
 def test_a_verdict_needs_three_percent_and_of_a_contended_row_ten(ratio, wall, verdict):
     measured = speeds(cost_record(cell(pe="sin"), [ratio] * 40, REFERENCE, [1.0] * 40, wall=wall))
-    found = measured.ratio("train", SIN, REFERENCE)
-    assert found.value == pytest.approx(ratio)
-    assert not found.low <= 1 <= found.high
-    assert (found.verdict, found.contended) == (verdict, wall > 1.5)
+    estimate = measured.ratio("train", SIN, REFERENCE)
+    assert estimate.value == pytest.approx(ratio)
+    assert not estimate.low <= 1 <= estimate.high
+    assert (estimate.verdict, estimate.contended) == (verdict, wall > 1.5)
     assert measured.contended(SIN) == measured.contended(SIN, REFERENCE) == (wall > 1.5)
 
 
@@ -72,22 +72,22 @@ def test_rows_of_one_session_are_compared_block_by_block():
         cost_record(cell(pe="sin"), [1.0] * 12, REFERENCE, base),
         cost_record(cell(pe="none"), [1.1] * 12, REFERENCE, base),
     )
-    found = measured.ratio("infer", NONE, SIN)
+    ratio = measured.ratio("infer", NONE, SIN)
     ends = np.exp(math.log(1.1) + Z * BETWEEN / math.sqrt(2) * np.array([-1, 0, 1]))
-    assert (found.low, found.value, found.high) == pytest.approx(tuple(ends))
+    assert (ratio.low, ratio.value, ratio.high) == pytest.approx(tuple(ends))
     assert measured.ratio("infer", SIN, REFERENCE).high > 2
 
 
 def test_rows_of_two_sessions_are_independent(generator):
-    one, other = np.exp(generator.normal([[0.0], [0.1]], 0.05, (2, 12)))
+    sin, other = np.exp(generator.normal([[0.0], [0.1]], 0.05, (2, 12)))
     measured = speeds(
-        cost_record(cell(pe="sin"), one, REFERENCE),
+        cost_record(cell(pe="sin"), sin, REFERENCE),
         cost_record(cell(pe="none"), other, REFERENCE, session="two"),
     )
-    found = measured.ratio("train", NONE, SIN)
-    (a, first), (b, second) = (centre_and_error(np.split(np.log(x), 2)) for x in (one, other))
+    ratio = measured.ratio("train", NONE, SIN)
+    (a, first), (b, second) = (centre_and_error(np.split(np.log(x), 2)) for x in (sin, other))
     half = Z * math.hypot(first, second)
-    assert (found.low, found.high) == pytest.approx(
+    assert (ratio.low, ratio.high) == pytest.approx(
         (math.exp(b - a - half), math.exp(b - a + half))
     )
 
@@ -96,9 +96,9 @@ def test_rows_of_two_sessions_are_independent(generator):
 def test_too_few_blocks_have_a_ratio_and_no_interval(blocks):
     ones = [1.0] * blocks
     measured = speeds(cost_record(cell(pe="sin"), [2.0] * blocks, REFERENCE, ones))
-    found = measured.ratio("train", SIN, REFERENCE)
-    assert found.value == pytest.approx(2)
-    assert (found.low, found.high, found.verdict) == (None, None, None)
+    ratio = measured.ratio("train", SIN, REFERENCE)
+    assert ratio.value == pytest.approx(2)
+    assert (ratio.low, ratio.high, ratio.verdict) == (None, None, None)
     assert measured.blocks(SIN) == blocks
 
 
@@ -131,9 +131,9 @@ def test_a_baseline_counts_its_own_tokens_and_the_reference_its_batches():
             },
         },
     )
-    found = speeds(words)
-    assert found.ratio("train", "words", REFERENCE).value == pytest.approx(5)
-    assert found.ratio("infer", "words", REFERENCE).value == pytest.approx(8 / 3)
+    measured = speeds(words)
+    assert measured.ratio("train", "words", REFERENCE).value == pytest.approx(5)
+    assert measured.ratio("infer", "words", REFERENCE).value == pytest.approx(8 / 3)
 
 
 def test_what_older_versions_measured_in_rounds_has_no_ratio():
@@ -141,9 +141,9 @@ def test_what_older_versions_measured_in_rounds_has_no_ratio():
     for part in (old.samples, old.samples["reference"]):
         part["rounds"] = [{"train": [1.0]}]
         del part["turns"]
-    found = speeds(old)
-    assert (found.base, found.measured) == ("", {})
-    assert found.ratio("train", SIN, REFERENCE) is None
+    measured = speeds(old)
+    assert (measured.base, measured.measured) == ("", {})
+    assert measured.ratio("train", SIN, REFERENCE) is None
 
 
 def cost(pe, speed, reference=REFERENCE, **fields):
@@ -165,10 +165,10 @@ def cost(pe, speed, reference=REFERENCE, **fields):
     ids=["default", "chosen", "two bases", "failed since"],
 )  # fmt: skip
 def test_ratios_are_to_the_reference_of_the_latest_measurements(records, reference, ratios):
-    found = Speeds(make_rows(records), reference)
-    for one, expected in ratios.items():
-        ratio = found.ratio("train", one, reference or REFERENCE)
-        assert (ratio and ratio.value) == (expected and pytest.approx(expected)), one
+    measured = Speeds(make_rows(records), reference)
+    for row, expected in ratios.items():
+        ratio = measured.ratio("train", row, reference or REFERENCE)
+        assert (ratio and ratio.value) == (expected and pytest.approx(expected)), row
 
 
 def test_memory_within_the_tolerance_is_a_tie_and_beyond_it_is_not():

@@ -62,8 +62,8 @@ def test_interval_of_an_unbounded_metric_is_a_t_interval():
     bits = [2.501, 2.498, 2.5005, 2.5015, 2.499]
     table = RunReport(lm(cell(), bits)).table.frame
     low, high = stats.ttest_1samp(bits, 0).confidence_interval(0.95)
-    found = table[["bits_per_byte_low", "bits_per_byte_high"]].iloc[0]
-    assert list(found) == pytest.approx([low, high])
+    ends = table[["bits_per_byte_low", "bits_per_byte_high"]].iloc[0]
+    assert list(ends) == pytest.approx([low, high])
 
 
 def test_a_noisy_row_with_a_worse_mean_may_have_a_better_rank():

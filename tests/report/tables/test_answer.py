@@ -6,7 +6,7 @@ import pytest
 from factory import cell, train_record, with_config
 from situations import exact, ties, timed
 
-from zoo.report.profile import DataSet
+from zoo.report.profile import DataSetReport
 from zoo.report.run_report import RunReport
 from zoo.report.write import answer_text
 
@@ -52,7 +52,7 @@ def test_without_a_ranked_cell_no_baseline_is_ranked(seeds):
     run = RunReport(records)
     assert [row.baseline for row in run.recorded_rows if row.deterministic] == ["words", "majority"]
     assert {line["rank"] for line in run.lines} == {None}
-    assert {score["best"] for score in DataSet("a", "a", run).scores.values()} == {None}
+    assert {score["best"] for score in DataSetReport("a", "a", run).scores.values()} == {None}
 
 
 def test_the_fastest_is_so_in_the_same_blocks_and_not_at_a_quieter_time():
@@ -70,9 +70,9 @@ def test_cells_that_are_not_told_apart_from_the_fastest_are_named():
         costs = [timed(row, speed) for row, speed in zip(rows, speeds, strict=True)]
         return RunReport([*trained(*rows), *costs]).answer[-1]
 
-    one = line(1.0, 1.02, 0.5)
-    assert "sin trains fastest: 2.04 times as fast as none (" in one
-    assert one.endswith("; not told apart from it: rope.")
+    answer = line(1.0, 1.02, 0.5)
+    assert "sin trains fastest: 2.04 times as fast as none (" in answer
+    assert answer.endswith("; not told apart from it: rope.")
     assert "trains" not in line(1.0, 1.01, 0.99)
 
 

@@ -21,13 +21,13 @@ def measured(**where):
 
 
 def test_a_cost_that_was_measured_again_leaves_no_trace():
-    told = caption([trained(0), measured(torch="2.11.0", code=SECOND), measured()])
-    assert CODE not in told
-    assert MACHINES not in told
+    notes = caption([trained(0), measured(torch="2.11.0", code=SECOND), measured()])
+    assert CODE not in notes
+    assert MACHINES not in notes
     # The other way round the table does hold the number of the other machine.
-    told = caption([trained(0), measured(), measured(torch="2.11.0", code=SECOND)])
-    assert f"{CODE}: {ROPE}." in told
-    assert MACHINES in told
+    notes = caption([trained(0), measured(), measured(torch="2.11.0", code=SECOND)])
+    assert f"{CODE}: {ROPE}." in notes
+    assert MACHINES in notes
 
 
 def test_a_seed_that_was_trained_again_leaves_no_trace():

@@ -13,11 +13,11 @@ from zoo.report.tables.scaling_table import as_text, fit, powers, scale_table
 def test_a_power_plus_a_constant_is_found_on_the_upper_half():
     values = np.array(LENGTHS)
     costs = 5.0 + 1e-4 * values**2
-    found = fit(LENGTHS, costs)
-    assert found.mean == pytest.approx(2, abs=0.06)
+    exponent = fit(LENGTHS, costs)
+    assert exponent.mean == pytest.approx(2, abs=0.06)
     line = stats.linregress(np.log(values[3:]), np.log(costs[3:]))
     half = stats.t.ppf(0.975, 2) * line.stderr
-    assert (found.low, found.high) == pytest.approx((line.slope - half, line.slope + half))
+    assert (exponent.low, exponent.high) == pytest.approx((line.slope - half, line.slope + half))
     assert fit(LENGTHS[:2], costs[:2]) is None
     assert fit(LENGTHS[:3], costs[:3]) == fit(LENGTHS[:3][::-1], costs[:3][::-1])
 
@@ -30,8 +30,8 @@ def test_memory_below_what_can_be_measured_is_neither_shown_nor_fitted():
 
 
 def test_quadratic_memory_is_distinguished_from_linear():
-    found = {name: of["train_memory_mib"] for name, of in powers(scale_sweep()).items()}
-    assert found == {"fused": "1.00 ± 0.00", "naive": "2.00 ± 0.00"}
+    memory = {name: of["train_memory_mib"] for name, of in powers(scale_sweep()).items()}
+    assert memory == {"fused": "1.00 ± 0.00", "naive": "2.00 ± 0.00"}
 
 
 def test_a_failure_is_a_row_of_the_table_and_not_a_point_of_the_curve():
@@ -58,8 +58,8 @@ def test_the_last_record_of_a_point_counts():
 
 
 def test_records_of_several_machines_and_states_of_the_code_are_told():
-    one, other = (scale_record("fused", length) for length in LENGTHS[:2])
-    assert "several" not in as_text([one, other])
+    first, other = (scale_record("fused", length) for length in LENGTHS[:2])
+    assert "several" not in as_text([first, other])
     other = other.model_copy(
         update={
             "environment": {**other.environment, "torch": "3"},
@@ -67,6 +67,6 @@ def test_records_of_several_machines_and_states_of_the_code_are_told():
             "metrics": {**other.metrics, "memory_how": "torch's own count"},
         }
     )
-    text = as_text([one, other])
+    text = as_text([first, other])
     assert "Made on several machines: M, torch 2, fp32; M, torch 3, fp32." in text
     assert "Memory: VmHWM or torch's own count, each" in text

@@ -16,8 +16,8 @@ SHOWN = r"a\|b \<img src=x\> \| --- \| c\\\|d \&lt; \`e"
 
 def tables(text):
     """Of each table its rows, split as GitHub splits them: at every pipe without a backslash."""
-    found = re.findall(r"(?m)(?:^\|.*\n)+", text + "\n")
-    return [[re.split(r"(?<!\\)(?:\\\\)*\|", row)[1:-1] for row in t.splitlines()] for t in found]
+    tables = re.findall(r"(?m)(?:^\|.*\n)+", text + "\n")
+    return [[re.split(r"(?<!\\)(?:\\\\)*\|", row)[1:-1] for row in t.splitlines()] for t in tables]
 
 
 def hostile():

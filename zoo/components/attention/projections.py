@@ -76,8 +76,8 @@ class PerHeadProjection(Projection):
 
     def forward(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         q, k, v = (
-            torch.stack([head(given) for head in layers], dim=1)
-            for layers, given in ((self.q, x), (self.k, context), (self.v, context))
+            torch.stack([head(tokens) for head in layers], dim=1)
+            for layers, tokens in ((self.q, x), (self.k, context), (self.v, context))
         )
         return q, k, v
 

@@ -17,12 +17,12 @@ NONE = 0  # the neighbour of the last token of a text: padding
 class ContextCounts:
     """How often each token was seen in each context, and how many different ones (followers).
 
-    given: of every occurrence context · base + token, where base is the number of tokens. All
-    arrays are in ascending order of such numbers.
+    occurrences: context · base + token of each one, where base is the number of tokens. All arrays
+    are in ascending order of such numbers.
     """
 
-    def __init__(self, given: Ids, base: int) -> None:
-        self.numbers, self.counts = np.unique(given, return_counts=True)
+    def __init__(self, occurrences: Ids, base: int) -> None:
+        self.numbers, self.counts = np.unique(occurrences, return_counts=True)
         self.tokens = self.numbers % base
         self.contexts, self.firsts, self.followers = np.unique(
             self.numbers // base, return_index=True, return_counts=True
@@ -145,8 +145,8 @@ class NeighbourNGram:
 def _lookup(keys: Ids, values: Ids, wanted: Ids) -> Ids:
     """The value of each key, 0 where there is none."""
     places = np.searchsorted(keys, wanted).clip(max=len(keys) - 1)
-    found: Ids = np.where(keys[places] == wanted, values[places], 0)
-    return found
+    result: Ids = np.where(keys[places] == wanted, values[places], 0)
+    return result
 
 
 def _smoothed(counts: ContextCounts, context: int, lower: Floats) -> Floats:

@@ -79,8 +79,8 @@ class WindowLogisticRegression:
     def predict(self, texts: Sequence[Sequence[str]]) -> list[list[int]]:
         """A tag for every token of every text."""
         ends = np.cumsum([len(tokens) for tokens in texts])[:-1]
-        found = self.pipeline.predict(self._windows(texts))
-        return [part.tolist() for part in np.split(found, ends)]
+        tags = self.pipeline.predict(self._windows(texts))
+        return [part.tolist() for part in np.split(tags, ends)]
 
     def _windows(self, texts: Sequence[Sequence[str]]) -> np.ndarray:
         """Each token with its neighbours (tokens, 2 · size + 1)."""
