@@ -36,13 +36,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, default=ROOT / "data" / "bbc-news")
     parser.add_argument("--python", default="3.12")
     parser.add_argument("--install", action="store_true")
-    given = parser.parse_args(arguments)
-    if given.install:
-        install(given.directory / "wheels")
+    options = parser.parse_args(arguments)
+    if options.install:
+        install(options.directory / "wheels")
         return 0
-    collect(given.directory, given.data, given.python)
-    size = sum(f.stat().st_size for f in given.directory.rglob("*") if f.is_file()) / 2**20
-    print(f"{given.directory}: {size:.1f} MiB")
+    collect(options.directory, options.data, options.python)
+    size = sum(f.stat().st_size for f in options.directory.rglob("*") if f.is_file()) / 2**20
+    print(f"{options.directory}: {size:.1f} MiB")
     if size > MOST_MIB:
         print(f"more than {MOST_MIB} MiB: too large to be carried", file=sys.stderr)
     return int(size > MOST_MIB)

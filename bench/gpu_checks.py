@@ -46,11 +46,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("file", type=Path)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--seconds", type=float, default=60.0, help="for the parts")
-    given = parser.parse_args(arguments)
-    execution = Execution.model_validate({"device": given.device, "precision": "fp32"})
+    options = parser.parse_args(arguments)
+    execution = Execution.model_validate({"device": options.device, "precision": "fp32"})
     bad = 0
-    with given.file.open("w", encoding="utf-8") as file:
-        for line in checks(execution, given.seconds):
+    with options.file.open("w", encoding="utf-8") as file:
+        for line in checks(execution, options.seconds):
             print(json.dumps(line), file=file, flush=True)
             if line["status"] != "ok":
                 bad += 1
