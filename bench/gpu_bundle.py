@@ -80,9 +80,10 @@ def install(wheels: Path) -> None:
 def _is_needed(wheel: Path) -> bool:
     name, version = wheel.name.split("-")[:2]
     try:
-        return "zoo" in name and importlib.metadata.version(name) != version
+        installed = importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
         return True
+    return "zoo" in name and installed != version
 
 
 if __name__ == "__main__":

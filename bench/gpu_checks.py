@@ -21,6 +21,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from zoo.components.attention.fused import Fused
 from zoo.components.tokens import Tokens
 from zoo.config.settings import Execution
 from zoo.config.sizes import Sizes
@@ -36,6 +37,7 @@ from zoo.training.device import Runtime, resolve
 SIZES = Sizes(dim=64, layers=2, heads=4, ffn_dim=128, max_length=64, vocab_size=100)
 PLAIN = {"attention": "fused", "pe": "rope", "norm": "layer", "ffn": "gelu", "block": "pre"}
 CLASSES, TEXTS = 5, 8
+LOW_TOLERANCE = 0.05  # of the largest value, between two kernels in bfloat16
 TOLERANCE = 1e-3  # of the largest value, in float32 against float64
 Line = dict[str, Any]
 
@@ -64,6 +66,7 @@ def checks(execution: Execution, seconds: float) -> Iterator[Line]:
     yield {"check": "facts", "status": "ok", **environment(execution)}
     if runtime.device.type == "cuda":
         yield lack_of_memory(runtime)
+    yield packing(runtime)
     for name, cell in cells():
         if time.monotonic() > end:
             yield {"check": name, "status": "left out", "reason": f"{seconds:g} s were over"}
@@ -95,6 +98,38 @@ def lack_of_memory(runtime: Runtime) -> Line:
     return line | {"status": "ok"} if line["status"] == "oom" and works else line
 
 
+def packing(runtime: Runtime) -> Line:
+    """Texts packed without padding in bfloat16, against the mask; and the seconds of a pass each.
+
+    What a GPU has to show before ``Fused.packs`` is on.
+    """
+    low, passes, seconds = Runtime(runtime.device, "bf16"), [], []
+    cell = Cell.parse(load().registry, {**PLAIN, "pool": "mean"})
+    model = build_classifier(cell, SIZES, vocab_size=SIZES.vocab_size, classes=CLASSES, seed=0)
+    model.to(runtime.device)
+    try:
+        for Fused.packs in (False, True):
+            for _ in range(4):  # the first ones choose kernels
+                model.zero_grad()
+                runtime.synchronise()
+                start = time.perf_counter()
+                with low.autocast():
+                    passed = _pass(model, runtime.device)
+                runtime.synchronise()
+                taken = time.perf_counter() - start
+            passes.append(passed)
+            seconds.append(taken)
+    except Exception as error:  # noqa: BLE001
+        return {"check": "packing", "status": "crashed", "reason": one_line(error)}
+    finally:
+        Fused.packs = False
+    masked, packed = passes
+    errors = {what: _error(packed[what], masked[what].cpu().double()) for what in masked}
+    status = "ok" if max(errors.values()) <= LOW_TOLERANCE else "differs"
+    reason = f"{errors}" if status != "ok" else ""
+    return {"check": "packing", "status": status, "reason": reason, **errors, "seconds": seconds}
+
+
 def cells() -> Iterator[tuple[str, Cell]]:
     """A cell for every part that is installed, and the plain one in all other places."""
     registry = load().registry
@@ -122,13 +157,15 @@ def errors_of(cell: Cell, runtime: Runtime) -> dict[str, float]:
 
 
 def _pass(model: nn.Module, device: torch.device) -> Mapping[str, torch.Tensor]:
+    """Logits and gradients of padded texts."""
     draw = torch.Generator().manual_seed(0)
     ids = torch.randint(1, SIZES.vocab_size, (TEXTS, SIZES.max_length), generator=draw)
     lengths = torch.linspace(SIZES.max_length // 2, SIZES.max_length, TEXTS).long()
-    mask = torch.arange(SIZES.max_length) < lengths[:, None]
+    mask = (torch.arange(SIZES.max_length) < lengths[:, None]).to(device)
     tokens = Tokens.whole(SIZES.max_length, device)
-    logits = model.eval()(ids.to(device), replace(tokens, attention_mask=mask.to(device)))
-    F.cross_entropy(logits, torch.arange(TEXTS, device=device) % CLASSES).backward()
+    tokens = replace(tokens, attention_mask=mask, counted=(mask, int(lengths.sum())))
+    logits = model.eval()(ids.to(device), tokens)
+    F.cross_entropy(logits.float(), torch.arange(TEXTS, device=device) % CLASSES).backward()
     gradients = [p.grad.flatten() for p in model.parameters() if p.grad is not None]
     return {"logits": logits.detach(), "gradients": torch.cat(gradients)}
 

@@ -52,6 +52,7 @@ def test_batches_of_few_lengths_are_the_same(registry, name):
         for lengths in (None, np.array([3, 22]))
     )
     assert (shape[1], wider[1]) == (17, 22)
+    assert split.batch(np.arange(1)).ids.shape[1] == 5  # a text alone has no padding
     torch.testing.assert_close(values, expected, rtol=1e-5, atol=1e-7)
 
 

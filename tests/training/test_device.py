@@ -46,20 +46,13 @@ def card(monkeypatch):
         backend.allow_tf32 = value
 
 
-@pytest.mark.parametrize(
-    ("capability", "asked", "precision"),
-    [(7, "auto", "fp32"), (8, "auto", "bf16"), (9, "fp32", "fp32"), (8, "tf32", "tf32")],
-)
-def test_bf16_is_chosen_where_a_card_has_it_and_tf32_only_where_it_is_asked_for(
-    card, capability, asked, precision
-):
-    card(capability)
-    assert resolve(Execution(device="cuda", precision=asked)).precision == precision
-    rounded = torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32
-    assert rounded == ((precision == "tf32"),) * 2
-
-
-def test_tf32_is_refused_where_there_is_none(card):
+def test_bf16_is_chosen_where_a_card_has_it_and_tf32_only_where_it_is_asked_for(card):
+    cases = [(7, "auto", "fp32"), (8, "auto", "bf16"), (9, "fp32", "fp32"), (8, "tf32", "tf32")]
+    for capability, asked, precision in cases:
+        card(capability)
+        assert resolve(Execution(device="cuda", precision=asked)).precision == precision
+        rounded = torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32
+        assert rounded == ((precision == "tf32"),) * 2
     card(7, 5)
     for name in ("cpu", "cuda"):
         with pytest.raises(ZooError, match=f"device {name} has no TF32"):

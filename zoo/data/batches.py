@@ -131,7 +131,7 @@ class PaddedSplit(EncodedSplit[Batch]):
     def batch(self, rows: np.ndarray) -> Batch:
         lengths = self.lengths[rows]
         longest = int(lengths.max())
-        if self.padded_lengths is not None:
+        if self.padded_lengths is not None and len(rows) > 1:  # a text alone needs no padding
             longest = int(self.padded_lengths[self.padded_lengths.searchsorted(longest)])
         picked = moved(rows, self.device)
         tokens = Tokens.whole(longest, self.device)
