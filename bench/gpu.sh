@@ -111,8 +111,8 @@ step_3() {
 }
 
 step_4() {
-    bench costs/gpu/lengths 60 --attention fused,naive --max-length "$lengths" --phases cost \
-        --set "timeout=20" "${small[@]}" "${costs[@]}"
+    bench costs/gpu/lengths 60 --attention fused,naive "${small[@]}" --max-length "$lengths" \
+        --phases cost --set timeout=20 "${costs[@]}"
 }
 
 step_5() {

@@ -19,12 +19,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 OWN = (".", *(f"plugins/zoo-{name}" for name in ("efficient", "modern", "peers")))
-SMALL = (
-    *("annotated-types", "click", "filelock", "jinja2", "joblib", "markupsafe", "packaging"),
-    *("platformdirs", "pluggy", "psutil", "pydantic", "pydantic-core", "safetensors", "tabulate"),
-    *("threadpoolctl", "tqdm", "typing-extensions", "typing-inspection", "iniconfig", "pygments"),
-    *("pytest", "pytest-benchmark", "py-cpuinfo", "pytest-timeout", "pytest-xdist", "execnet"),
-    *("hypothesis", "sortedcontainers"),
+SMALL = (  # with what they need
+    *("click", "filelock", "jinja2", "joblib", "packaging", "platformdirs", "pluggy", "psutil"),
+    *("pydantic", "safetensors", "tabulate", "threadpoolctl", "tqdm"),
+    *("pytest", "pytest-benchmark", "pytest-timeout", "pytest-xdist", "hypothesis"),
 )
 MOST_MIB = 60  # what such a machine takes beside the repository
 
@@ -54,9 +52,9 @@ def collect(directory: Path, data: Path, python: str) -> None:
     shutil.rmtree(directory, ignore_errors=True)
     wheels.mkdir(parents=True)
     pip = [sys.executable, "-m", "pip"]
-    quiet = ["--quiet", "--no-deps", "--disable-pip-version-check"]
-    own = [str(ROOT / path) for path in OWN]
-    subprocess.run([*pip, "wheel", *quiet, "--wheel-dir", str(wheels), *own], check=True)
+    quiet = ["--quiet", "--disable-pip-version-check"]
+    own = ["--no-deps", "--wheel-dir", str(wheels), *(str(ROOT / path) for path in OWN)]
+    subprocess.run([*pip, "wheel", *quiet, *own], check=True)
     target = ["--only-binary", ":all:", "--python-version", python, "--implementation", "cp"]
     for platform in ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64"):
         target += ["--platform", platform]
@@ -79,6 +77,7 @@ def install(wheels: Path) -> None:
 
 def _is_needed(wheel: Path) -> bool:
     name, version = wheel.name.split("-")[:2]
+    name = name.removesuffix("_core")  # pydantic takes one version of its core alone
     try:
         installed = importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
