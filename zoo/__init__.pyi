@@ -68,7 +68,7 @@ def bench(
     max_grad_norm: float | None = None,
     validation: float | None = None,
     device: Literal["auto", "cpu", "cuda", "mps"] | None = None,
-    precision: Literal["auto", "fp32", "bf16"] | None = None,
+    precision: Literal["auto", "fp32", "tf32", "bf16"] | None = None,
     compile: bool | None = None,
     init: Literal["", "pretrain"] | None = None,
     pretrain_epochs: int | None = None,
@@ -137,8 +137,8 @@ def bench(
     threads: Threads of each model; 0: as the cores allow. A training then has its share of
         the cores, a measurement on a CPU has one, and on a cluster each has one.  [default:
         0]
-    blocks: Times that each model is timed; by default 12 to 40, until speeds are known
-        within 2%. At several lengths it is 6.
+    blocks: Most times that each model is timed, from 12 on until speeds are known within
+        2%; by default 40, until they are known within 5%. At several lengths it is 6.
     timeout: Most seconds per training or timing.
     dim: Width of the model.  [default: 64]
     layers: Number of blocks.  [default: 2]
@@ -166,8 +166,8 @@ def bench(
     validation: Score this share of the training split instead of the test split. Of data
         with a validation split, any share scores that.  [default: 0.0]
     device: Where to compute.  [default: auto]
-    precision: Precision of the arithmetic; auto: bf16 on a GPU that has it.  [default:
-        auto]
+    precision: Precision of the arithmetic; auto: bf16 on a GPU that has it and is faster
+        with it at this size, else fp32.  [default: auto]
     compile: Compile models with torch.compile.  [default: no]
     init: Begin with pretrain; by default new weights. pretrain is masked language modelling
         on the training texts before each training.
@@ -298,7 +298,7 @@ def train(
     max_grad_norm: float | None = None,
     validation: float | None = None,
     device: Literal["auto", "cpu", "cuda", "mps"] | None = None,
-    precision: Literal["auto", "fp32", "bf16"] | None = None,
+    precision: Literal["auto", "fp32", "tf32", "bf16"] | None = None,
     compile: bool | None = None,
     init: Literal["", "pretrain"] | None = None,
     pretrain_epochs: int | None = None,
@@ -375,8 +375,8 @@ def train(
     validation: Score this share of the training split instead of the test split. Of data
         with a validation split, any share scores that.  [default: 0.0]
     device: Where to compute.  [default: auto]
-    precision: Precision of the arithmetic; auto: bf16 on a GPU that has it.  [default:
-        auto]
+    precision: Precision of the arithmetic; auto: bf16 on a GPU that has it and is faster
+        with it at this size, else fp32.  [default: auto]
     compile: Compile models with torch.compile.  [default: no]
     init: Begin with pretrain; by default new weights. pretrain is masked language modelling
         on the training texts before each training.
