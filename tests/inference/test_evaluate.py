@@ -4,11 +4,13 @@ import shutil
 from pathlib import Path
 
 import pytest
-from saved_models import change_config, held_out, write_csv
+from saved_models import TINY, change_config, held_out, train, write_csv
 from sklearn.metrics import (
     classification_report,
     confusion_matrix,
 )
+
+from zoo.inference.saved_model import load
 
 
 def test_scores_equal_those_of_scikit_learn(trained, model, corpus, said, answer):
@@ -87,6 +89,32 @@ def test_labels_of_other_data_are_matched_by_name(trained, tmp_path, answer):
     write_csv(tmp_path / "test.csv", rows)
     found = answer("evaluate", trained, "--data", tmp_path)
     assert found["classes"][2]["support"] == 9
+
+
+@pytest.mark.parametrize("task", ["classify", "tag"])
+def test_a_class_that_train_lacks_is_never_predicted(task, tmp_path, answer):
+    """Its name comes first in the alphabet; what the training scored, zoo evaluate scores."""
+    data, model = tmp_path / "data", tmp_path / "model"
+    data.mkdir()
+    for split, words in (("train", ["goal", "song"] * 12), ("test", ["goal", "song", "atom"] * 4)):
+        kinds = {"goal": "sport", "song": "music", "atom": "art"}
+        if task == "tag":
+            lines = [f"the O\n{word}{n} {kinds[word]}\n" for n, word in enumerate(words)]
+            (data / f"{split}.conll").write_text("\n".join(lines))
+        else:
+            rows = [[f"a {word} {split} {n}", kinds[word]] for n, word in enumerate(words)]
+            write_csv(data / f"{split}.csv", rows)
+    trained = train(model, *TINY, "--task", task, "--data", data)
+    card = load(trained).card
+    assert "art" not in card.labels
+    evaluated = answer("evaluate", trained, "--data", data)
+    art = len(card.labels)
+    assert evaluated["classes"][art]["label"] == "art"
+    assert sum(row[art] for row in evaluated["confusion"]) == 0
+    assert sum(evaluated["confusion"][art]) == 4
+    assert evaluated["confusion"] == card.metrics["confusion"]
+    everything = load(train(tmp_path / "all", *TINY, "--task", task, "--data", data, "--all-data"))
+    assert sorted(everything.labels) == sorted([*card.labels, "art"])
 
 
 def test_a_class_that_the_model_was_not_trained_for_is_an_error_in_every_score(

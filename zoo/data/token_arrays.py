@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from zoo.data.cache import MANIFEST, entry
-from zoo.data.sources.corpus import SPLITS, Corpus, DataSet, Pairs, TaggedCorpus
+from zoo.data.sources.corpus import SPLITS, TRAIN, Corpus, DataSet, Pairs, TaggedCorpus
 from zoo.errors import ZooError
 
 if TYPE_CHECKING:
@@ -159,6 +159,13 @@ class EncodedData:
     def splits(self) -> list[str]:
         """Which of ``SPLITS`` there are."""
         return [name for name in SPLITS if (self.directory / f"{name}.ids.npy").exists()]
+
+    @property
+    def trained_labels(self) -> list[str]:
+        """Those of ``label_names`` that train has; they come first."""
+        columns = self.split(TRAIN).columns if self.label_names else {}
+        numbers = columns.get("labels", columns.get("tags"))
+        return self.label_names if numbers is None else self.label_names[: numbers.max() + 1]
 
     def corpus(self) -> Any:
         """The Corpus, TaggedCorpus or Pairs that was encoded, for baselines that learn from it."""

@@ -37,7 +37,7 @@ def open_setup(setup: JobSetup) -> TaskSetup:
         setup.sizes,
         setup.training,
         vocab_size=setup.sizes.vocab_size if data is None else data.vocab_size,
-        labels=MADE_UP_LABELS if data is None else data.label_names,
+        labels=MADE_UP_LABELS if data is None else data.trained_labels,
         data=data,
         pretraining=setup.pretraining,
         registry=registry,

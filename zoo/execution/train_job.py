@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import random
 import time
@@ -42,6 +43,8 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
     """Train and score one model with one seed."""
     use_threads(limits.threads)
     setup = open_setup(job.setup)
+    if job.all_data:
+        setup = dataclasses.replace(setup, labels=setup.data.label_names)
     baseline = find_baseline(setup, job.model)
     if baseline is not None and (estimator := setup.task.estimator(setup, baseline)):
         yield _fit(job, setup, estimator, baseline.can("deterministic"))
@@ -78,7 +81,8 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
         evaluation = task.evaluate(setup, model, scored, runtime)
         evaluate_seconds = time.perf_counter() - start
         scores = _metrics(setup, evaluation)
-        names = [metric.description.name for metric in task.metrics_from(registry, setup.labels)]
+        metrics = task.metrics_from(registry, setup.scored_labels)
+        names = [metric.description.name for metric in metrics]
         return {f"{VALIDATION}{name}": scores[name] for name in names} if validation else {}
 
     curve = yield from run_epochs(
@@ -158,7 +162,7 @@ def _fit(job: TrainJob, setup: TaskSetup, estimator: Estimator, deterministic: b
 def _metrics(setup: TaskSetup, evaluation: Evaluation) -> dict[str, Any]:
     """The task's metrics, also of every group, its other results, and the split that was scored."""
     validation = setup.training.validation
-    metrics = setup.task.metrics_from(setup.registry, setup.labels)
+    metrics = setup.task.metrics_from(setup.registry, setup.scored_labels)
 
     def values(outputs: Mapping[str, Any]) -> dict[str, float]:
         return {metric.description.name: metric.of(outputs) for metric in metrics}

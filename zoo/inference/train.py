@@ -93,6 +93,11 @@ def train(
                 f"data '{data['name']}' are not those of the run, they have changed since; --data "
                 "takes the data to train on"
             )
+        if all_data and prepared.loaded and request.task_options.get("class_weight"):
+            encoded = prepared.loaded.encoded
+            others = encoded.label_names[len(encoded.trained_labels) :]
+            if others:
+                raise ZooError(f"--class-weight has no number for {listed(others)}")
         key = prepared.key("train", row, request.training, seed)
         job = TrainJob(
             prepared.setup,
@@ -141,8 +146,9 @@ def _card(run: PreparedRun, job: TrainJob, result: Result) -> Card:
     cell = Cell.resolve(registry, job.model)
     columns = encoded.split(*(encoded.splits if job.all_data else ["train"])).columns
     shares: Iterable[float] = ()
-    if encoded.label_names and "labels" in columns:
-        counts = np.bincount(columns["labels"], minlength=len(encoded.label_names))
+    labels = encoded.label_names if job.all_data else encoded.trained_labels
+    if labels and "labels" in columns:
+        counts = np.bincount(columns["labels"], minlength=len(labels))
         shares = counts / counts.sum()
     return Card(
         task=request.task,
@@ -150,7 +156,7 @@ def _card(run: PreparedRun, job: TrainJob, result: Result) -> Card:
         cell=str(cell),
         parts={axis: list(map(full_name, parts)) for axis, parts in cell.axes.items()},
         versions=versions_of((registry.choose("task", request.task), *cell.choices)),
-        labels=encoded.label_names,
+        labels=labels,
         class_shares=tuple(shares),
         vocab_size=encoded.vocab_size,
         sizes=request.sizes,

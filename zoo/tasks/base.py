@@ -71,9 +71,10 @@ class Loaded:
 class TaskSetup:
     """A task with everything that a piece of work needs.
 
-    options: the task's own. vocab_size, labels: of the data that a model is for. data: None where
-    only a model is built, as when a saved one is loaded. pretraining: what encoders begin with.
-    registry: of the components that a job names; empty where a saved model is loaded.
+    options: the task's own. vocab_size: of the data that a model is for. labels: of its outputs,
+    those that are trained. data: None where only a model is built, as when a saved one is loaded.
+    pretraining: what encoders begin with. registry: of the components that a job names; empty where
+    a saved model is loaded.
     """
 
     task: Task
@@ -85,6 +86,12 @@ class TaskSetup:
     data: Any = None
     pretraining: Pretraining = NO_PRETRAINING
     registry: Registry = field(default_factory=Registry)
+
+    @property
+    def scored_labels(self) -> list[str]:
+        """The labels of the data: behind those of the outputs the ones that train lacks."""
+        names: list[str] = self.labels if self.data is None else self.data.label_names
+        return names
 
 
 @dataclass(frozen=True)
@@ -317,10 +324,16 @@ class Task(ABC):
 def deduplicated(data: D, notices: list[str], *, keep: bool) -> tuple[D, int]:
     """The data without train texts that are scored, and how many are in both.
 
-    keep: leave them where they are. What was done becomes a notice.
+    keep: leave them where they are. What was done becomes a notice; of validation texts too.
     """
     duplicates = data.duplicates
     both = f"{counted(duplicates, 'scored text')} also in the training split"
+    if TEST in data.splits:
+        for other, name, what in ((TRAIN, "training", "training"), (TEST, "test", VALIDATION)):
+            if copies := data.copies(VALIDATION, other):
+                effect = "kept" if keep else f"dropped from {what}"
+                texts = counted(copies, "validation text")
+                notices.append(f"{texts} also in the {name} split: {effect}")
     try:
         clean = data if keep else data.without_duplicates()
     except ZooError as error:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import Field
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 
 from zoo.config.reading import LabelColumn, Reading, TextColumn
 from zoo.config.settings import Fraction
 from zoo.data.sources.load_data import load_corpus
 from zoo.data.sources.row_reader import LabelledTexts
-from zoo.errors import ZooError
+from zoo.errors import ZooError, listed
 from zoo.registry import Choice, Registry
 from zoo.registry.declarations import part
 from zoo.tasks.base import Evaluation, Loaded, TaskSetup
@@ -27,7 +29,15 @@ if TYPE_CHECKING:
 
 CUT = "some texts are cut"  # the condition of baselines' rows that read whole texts
 NUMBER = r"\d+(\.\d+)?(e[-+]?\d+)?"
-ClassWeight = Annotated[str, Field(pattern=rf"^({NUMBER}(,{NUMBER})*)?$")]
+
+
+def _class_weight(value: str) -> str:
+    if not re.fullmatch(f"({NUMBER}(,{NUMBER})*)?", value):
+        raise PydanticCustomError("weights", "expected a number for each class, as 1,0.5,2")
+    return value
+
+
+ClassWeight = Annotated[str, AfterValidator(_class_weight)]
 
 
 class ClassifyOptions(EncoderOptions, Reading):
@@ -73,10 +83,11 @@ class Classify(EncoderTask):
         """With how much is cut off."""
         data, about = data_set.encoded, data_set.description
         train, test = data.split("train"), data.split("test")
-        weights = options.class_weight.split(",") if options.class_weight else data.label_names
-        if len(weights) != len(data.label_names):
-            classes = f"and there are {len(data.label_names)} classes"
-            raise ZooError(f"--class-weight has {len(weights)} numbers, {classes}")
+        trained = data.trained_labels
+        weights = options.class_weight.split(",") if options.class_weight else trained
+        if len(weights) != len(trained):
+            names = f"{len(trained)} classes, {listed(trained, 5)}"
+            raise ZooError(f"--class-weight has {len(weights)} numbers, and there are {names}")
         whole = sum(int(arrays.columns["whole"].sum()) for arrays in (train, test))
         cut = 1 - (len(train.ids) + len(test.ids)) / whole
         if cut:
@@ -128,7 +139,8 @@ class Classify(EncoderTask):
 
     def score(self, setup: TaskSetup, predicted: Any, targets: Any) -> Evaluation:
         groups = self.scored_groups(setup)
-        return class_evaluation(np.array(predicted), np.array(targets), len(setup.labels), groups)
+        classes = len(setup.scored_labels)
+        return class_evaluation(np.array(predicted), np.array(targets), classes, groups)
 
     def loss(self, setup: TaskSetup, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
         """Cross-entropy of each text, of which ``token_deletion`` leaves out a share."""

@@ -114,6 +114,7 @@ class EncoderTask(Task):
     def load(self, spec: str | None, options: Any, sizes: Sizes, registry: Registry) -> Loaded:
         corpus, notices = self.read(spec, options, registry)
         corpus, duplicates = deduplicated(corpus, notices, keep=options.keep_duplicates)
+        corpus = corpus.trained_first()
         encoded = encode_labelled(corpus, sizes.vocab_size, sizes.max_length)
         data_set = loaded(
             corpus,

@@ -111,7 +111,7 @@ class Tag(EncoderTask):
             scored = tags != IGNORED
             answered.append(np.array(answers)[scored])
             true.append(tags[scored])
-        return tag_evaluation(answered, true, setup.labels, self.scored_groups(setup))
+        return tag_evaluation(answered, true, setup.scored_labels, self.scored_groups(setup))
 
 
 def tag_evaluation(

@@ -7,7 +7,7 @@ import pytest
 from reading import TAGGED
 from refused import refused
 
-from zoo.data.sources.corpus import Corpus, DataSet, Examples
+from zoo.data.sources.corpus import Corpus, DataSet, Examples, TaggedCorpus
 
 CORPUS = Corpus(
     "tiny",
@@ -109,6 +109,21 @@ def test_duplicates_are_counted_in_test_and_dropped_from_train():
     kept = tagged.without_duplicates()
     for values, before in zip(kept.train[:2], TAGGED.train[:2], strict=True):
         assert values == [before[0], before[2]]
+
+
+def test_labels_that_train_lacks_come_last():
+    names = ["odd", "zero", "rare", "one"]
+    splits = {"train": Examples(["a", "b"], [3, 1]), "test": Examples(["c", "d", "e"], [0, 2, 1])}
+    mine = Corpus("mine", splits, names)
+    moved = mine.trained_first()
+    assert moved.label_names == ["zero", "one", "odd", "rare"]
+    for split, examples in moved.splits.items():
+        before = [names[label] for label in mine.splits[split].targets]
+        assert [moved.label_names[label] for label in examples.targets] == before
+    assert CORPUS.trained_first() is CORPUS
+    train, test = Examples([["a", "b", "c"]], [[1, -100, 2]]), Examples([["a"]], [[0]])
+    tagged = TaggedCorpus("tags", {"train": train, "test": test}, ["B", "O", "P"])
+    assert tagged.trained_first().train.targets == [[0, -100, 1]]
 
 
 def test_a_train_split_that_is_all_duplicates_is_refused():

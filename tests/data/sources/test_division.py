@@ -12,6 +12,7 @@ from refused import refused
 from zoo.data.sources.load_data import load_data
 from zoo.data.sources.row_reader import TaggedTexts, stratified
 from zoo.registry import Registry
+from zoo.tasks.base import deduplicated
 
 quick = settings(max_examples=40, deadline=None, derandomize=True, database=None)
 
@@ -73,7 +74,7 @@ def test_a_test_file_is_the_test_split(tmp_path):
 
 @pytest.fixture
 def three_splits(tmp_path) -> Path:
-    """Two of the validation texts are also in train, one is in test."""
+    """Two of the validation texts are also in train, and one is in test."""
     folder = tmp_path / "three"
     folder.mkdir()
     write(folder / "train.csv", {"a": 6, "b": 6}, "train")
@@ -93,10 +94,17 @@ def test_a_validation_file_is_the_validation_split(three_splits):
     ]
     assert notices == []
     apart = corpus.without_duplicates()
-    assert apart.splits["validation"].texts == ["v one", "v two"]
-    assert apart.splits["validation"].targets == [0, 1]
-    assert (apart.train.texts, apart.test.texts) == (corpus.train.texts, corpus.test.texts)
-    assert apart.notes["duplicates of validation"] == "3 dropped from validation"
+    assert apart.splits["validation"].texts == ["v one", "v two", "Train a 0", "train  b 1"]
+    assert apart.splits["validation"].targets == [0, 1, 0, 1]
+    train = [text for text in corpus.train.texts if text not in ("train a 0", "train b 1")]
+    assert (apart.train.texts, apart.test.texts) == (train, corpus.test.texts)
+    assert apart.notes["duplicates of validation"] == "1 dropped from validation"
+    clean, told = deduplicated(corpus, (lines := []), keep=False)
+    assert (clean, told) == (apart, 0)
+    assert lines == [
+        "2 validation texts also in the training split: dropped from training",
+        "1 validation text also in the test split: dropped from validation",
+    ]
     (three_splits / "dev.csv").unlink()
     without = read(three_splits)[0]
     assert [split for split, (_, *_) in without.splits.items()] == ["train", "test"]
@@ -141,7 +149,7 @@ def test_what_one_split_alone_has_is_said_and_a_part_of_the_data(tmp_path):
     assert corpus.label_names == ["angry", "neg", "pos", "unsup"]
     assert notices == [
         "train has 'pos' (4) and 'unsup' (1), which test lacks",
-        "test has 'angry' (1), which train lacks: errors in every score",
+        "test has 'angry' (1), which train lacks: errors where they are scored",
     ]
 
 
@@ -158,9 +166,11 @@ def test_files_without_a_class_are_left_out_with_a_line(tmp_path):
 
 
 def test_tagged_texts_have_a_validation_split_too(tmp_path):
-    (tmp_path / "train.conll").write_text("Anna P\nruns O\n\n" * 4)
+    (tmp_path / "train.conll").write_text("Anna P\nruns O\n\n" * 4 + "Dan P\nruns O\n")
     (tmp_path / "test.conll").write_text("Ben P\nruns O\n")
     (tmp_path / "valid.conll").write_text("Anna P\nruns O\n\nCarla P\nruns O\n")
     corpus, _ = load_data(Registry(), str(tmp_path), TaggedTexts())
     assert corpus.splits["validation"].texts == [["Anna", "runs"], ["Carla", "runs"]]
-    assert corpus.without_duplicates().splits["validation"].targets == [[1, 0]]
+    apart = corpus.without_duplicates()
+    assert apart.train.texts == [["Dan", "runs"]]
+    assert apart.splits["validation"].targets == [[1, 0], [1, 0]]

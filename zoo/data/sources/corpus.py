@@ -108,21 +108,26 @@ class DataSet:
     @cached_property
     def duplicates(self) -> int:
         """Texts of the scored split that are also in train, ignoring case and spacing."""
-        train = set(_plain(self.train))
-        return sum(text in train for text in _plain(self.splits[self._scored]))
+        return self.copies(self._scored, TRAIN)
+
+    def copies(self, split: str, other: str) -> int:
+        """Texts of a split that are also in the other, ignoring case and spacing."""
+        known = set(_plain(self.splits[other])) if other in self.splits else set()
+        return sum(text in known for text in _plain(self.splits.get(split, Examples([]))))
 
     @property
     def _scored(self) -> str:
         return TEST if TEST in self.splits else VALIDATION
 
     def without_duplicates(self) -> Self:
-        """The data without train texts that are scored, and validation texts that are in either.
+        """The data without train texts that are scored, and validation texts that are in test.
 
-        The scored split stays whole, so that scores remain comparable with published ones. Raises
+        What is scored stays whole, so that scores remain comparable with published ones. Raises
         ZooError where no train text is left.
         """
-        train, scored = set(_plain(self.train)), set(_plain(self.splits[self._scored]))
-        known = {TRAIN: scored, VALIDATION: train | scored}
+        scored = set(_plain(self.splits[self._scored]))
+        held_out = scored.union(*(_plain(self.splits[n]) for n in self.splits if n == VALIDATION))
+        known = {TRAIN: held_out, VALIDATION: scored}
         splits, notes = dict(self.splits), dict(self.notes)
         for name, split in self.splits.items():
             texts = _plain(split) if name != self._scored else []
@@ -133,7 +138,8 @@ class DataSet:
             notes[what] = f"{len(texts) - len(kept)} dropped from {name}"
             splits[name] = Examples(*([values[row] for row in kept if values] for values in split))
             if not kept and name == TRAIN:
-                raise ZooError(f"{self.called}: every train document is also in {self._scored}")
+                others = " or ".join(other for other in splits if other != TRAIN)
+                raise ZooError(f"{self.called}: every train document is also in {others}")
             if not kept:
                 del splits[name]
         if notes == self.notes:
@@ -160,6 +166,25 @@ class Labelled(DataSet):
         if len(trained := labels_in(self.train)) < 2:
             names = [self.label_names[label] for label in trained]
             raise ZooError(f"{self.called}: train has the {self.labels} {names}; two are needed")
+
+    def trained_first(self) -> Self:
+        """The same data with the labels that train lacks last: models have no outputs for these."""
+        trained, number = labels_in(self.train), len(self.label_names)
+        order = sorted(range(number), key=lambda label: label not in trained)
+        if order == [*range(number)]:
+            return self
+        places = {IGNORED: IGNORED, **{label: place for place, label in enumerate(order)}}
+        splits = {
+            name: split._replace(
+                targets=[
+                    [places[tag] for tag in target] if isinstance(target, list) else places[target]
+                    for target in split.targets
+                ]
+            )
+            for name, split in self.splits.items()
+        }
+        names = [self.label_names[label] for label in order]
+        return dataclasses.replace(self, splits=splits, label_names=names)
 
     def _check(self, what: str, texts: Any, labels: Any, groups: Any) -> None:
         """ZooError where a text, a label or a group of a split does not fit."""

@@ -452,7 +452,8 @@ def in_one_split(parts: Mapping[str, Iterable[Example]]) -> list[str]:
     """A line for each split with labels that train lacks, or that lacks labels of train."""
     counts, lines = {split: Counter(_flat(rows)) for split, rows in parts.items()}, list[str]()
     for split in filter(lambda name: name != TRAIN, counts):
-        for here, there, effect in ((TRAIN, split, ""), (split, TRAIN, ": errors in every score")):
+        untrained = ": errors where they are scored"
+        for here, there, effect in ((TRAIN, split, ""), (split, TRAIN, untrained)):
             if labels := sorted(counts[here].keys() - counts[there].keys()):
                 names = listed((f"'{label}' ({counts[here][label]})" for label in labels), EXAMPLES)
                 lines.append(f"{here} has {names}, which {there} lacks{effect}")
