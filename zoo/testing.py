@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pytest
 
-    from zoo.conformance.check import ComponentCheck
-    from zoo.conformance.outcomes import CheckSettings
+    from zoo.conformance.check import CheckSettings, ComponentCheck
 
 __all__ = ["checks", "component_checks"]
 

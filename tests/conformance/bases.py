@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 import torch.nn.functional as F
-from sound import Bag
+from sound import Bag, FollowingTag
 from torch import Tensor, nn
 
 from zoo.components.attention.split import Split

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from typing import Any
 
 import torch
@@ -36,6 +38,7 @@ def zoo_register(register: Register) -> None:
     add("pe", "plain-rotary", PlainRotary, "rotate", "order", base=1000.0)
     add("ffn", "noisy-gate", NoisyGate, "random")
     add("baseline", "bag", Bag, "tokens")
+    add("baseline", "following-tag", FollowingTag, "token-texts", "deterministic", alpha=0.1)
     add("data", "tiny", tiny, "text-labels", repeats=4)
     add("data", "tagged", tagged, "token-labels")
     add("data", "copies", copies, "pairs")
@@ -142,6 +145,35 @@ class Bag(nn.Module):
             return x.mean(dim=1)
         real = tokens.attention_mask[..., None]
         return x.masked_fill(~real, 0).sum(dim=1) / real.sum(dim=1).clamp_min(1).to(x.dtype)
+
+
+class FollowingTag:
+    """Tags by the token and the tag before it: argmax ln n(token, t) + ln n(tag before, t)."""
+
+    def __init__(self, *, alpha: float = 0.1) -> None:
+        self.alpha = alpha
+
+    def fit(self, texts: Any, tags: Any) -> None:
+        self.counts: Counter[tuple[object, int]] = Counter()
+        for tokens, own in zip(texts, tags, strict=True):
+            before = "start"
+            for token, tag in zip(tokens, own, strict=True):
+                if tag >= 0:
+                    self.counts.update([(before, tag), (token, tag)])
+                    before = str(tag)
+        self.tags = sorted({tag for _, tag in self.counts})
+
+    def predict(self, texts: Any) -> list[list[int]]:
+        return [self.tagged(tokens) for tokens in texts]
+
+    def tagged(self, tokens: Any) -> list[int]:
+        before, found = "start", list[int]()
+        for token in tokens:
+            rows = [(self.counts[token, t], self.counts[before, t]) for t in self.tags]
+            sure = [2 * math.log(a + self.alpha) + 0.5 * math.log(b + self.alpha) for a, b in rows]
+            found.append(self.tags[sure.index(max(sure))])
+            before = str(found[-1])
+        return found
 
 
 def tagged() -> TaggedCorpus:

@@ -104,7 +104,7 @@ def test_every_check_can_be_listed_with_its_claim(capsys):
     assert "  surroundings          Padding, other texts" in printed
     assert main(["check", "--list", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
-    assert list(listed["tracker"]) == ["declares", "laws"]
+    assert list(listed["tracker"]) == ["declares", "runs"]
 
 
 @pytest.mark.parametrize(

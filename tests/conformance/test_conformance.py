@@ -12,16 +12,17 @@ from zoo.testing import checks, component_checks
 
 HERE = Path(__file__).parent
 SOUND = [HERE / "sound.py", HERE / "sound_tasks.py"]
-# In a quick run one component of each kind is compiled, no data set is made again, and of the
-# softmaxes that differ in the layout of weights, two are left out.
+# In a quick run one component of each kind is compiled, no data set is made again, and what differs
+# from another one in a constant or in the layout of weights is left out.
 COMPILED = {"attention/fused", "pe/rope", "norm/layer", "ffn/gelu", "block/pre", "pool/mean"}
-ANOTHER_LAYOUT = {"attention/split", "attention/packed"}
+ALIKE = {"attention/split", "attention/packed", "attention/naive", "norm/layer-plain"}
+ALIKE |= {"norm/layer-std", "ffn/relu", "ffn/gelu-tanh", "block/res-post"}
 SLOW_KINDS = ("data", "task")
 
 
 def is_quick(check: Any) -> bool:
     """Whether it is made in a quick run."""
-    if check.component in ANOTHER_LAYOUT:
+    if check.component in ALIKE:
         return False
     if check.name == "compiled":
         return check.component in COMPILED

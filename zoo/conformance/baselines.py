@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import itertools
 import json
 import pickle
 import random
@@ -14,12 +13,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from zoo.config.sizes import Sizes
 from zoo.conformance.assertions import must, trying
-from zoo.conformance.check import check
+from zoo.conformance.check import CheckSettings
+from zoo.conformance.declares import parameters_act
 from zoo.conformance.elsewhere import same_elsewhere
-from zoo.conformance.outcomes import CheckSettings
-from zoo.conformance.parts import VOCAB, BaselinePart, Part, parameters_act
+from zoo.conformance.parts import VOCAB, Part
 from zoo.registry import Choice
 
 # Three topics that any classifier separates, with some words in common.
@@ -29,22 +27,45 @@ TEXTS = [
     for words in ("the team won the match", "the bank raised its rates", "rain fell over hills")
 ]
 LABELS = [0, 1, 2] * 4
-# Of two topics each, so that small differences of two fits decide.
-MIXED = [
-    f"{' '.join(first.split()[:3])} {' '.join(other.split()[-4:])}"
-    for first, other in itertools.permutations(TEXTS, 2)
-]
-UNSEEN = ["words it never saw", "", "the bank won the match", "rain", *MIXED]
-# Texts of token ids in which every token stands between the same two; a text with two masks.
-WINDOWS = [np.arange(first, first + 12) for first in range(2, VOCAB - 14)] * 2
-PLACES = (np.array([2, 5, 3, 7, 3, 9, 10]), np.array([2, 4]))
 # Each token has one tag wherever it stands, so that any tagger learns them.
 TOKENS = [text.split() for text in TEXTS]
 TAGS = [[("the", "on").index(w) if w in ("the", "on") else 2 for w in text] for text in TOKENS]
+# Texts of token ids in which every token stands between the same two; a text with two masks.
+WINDOWS = [np.arange(first, first + 12) for first in range(2, VOCAB - 14)] * 2
+PLACES = (np.array([2, 5, 3, 7, 3, 9, 10]), np.array([2, 4]))
 COUNTING = np.tile(np.arange(VOCAB), 6)
-# The same with many more words, or in many more orders.
-MORE = [f"{text} w{number}x w{number}y" for number, text in enumerate(TEXTS * 9)]
 RANDOM = np.random.default_rng(0).integers(VOCAB, size=6 * VOCAB)
+
+
+def noisy(count: int, seed: int, most: int, words: int = 40) -> tuple[list[Any], list[Any]]:
+    """Texts of at most so many words, and their tags, each of which hints at the one that follows.
+
+    Half of the words tell their tag, so that small differences of two fits decide.
+    """
+    draw, texts, tags = random.Random(seed), list[list[str]](), list[list[int]]()
+    for _ in range(count):
+        tag, text, own = draw.randrange(3), list[str](), list[int]()
+        for _ in range(draw.randint(1, most)):
+            tag = (tag + draw.choice((1, 1, 1, 0, 2))) % 3
+            number = int(words * draw.random() ** 3)
+            own.append(tag)
+            text.append(f"w{number - number % 3 + tag if draw.random() < 0.5 else number}")
+        texts.append(text)
+        tags.append(own)
+    return texts, tags
+
+
+def classed(texts: Sequence[Any], tags: Sequence[Any]) -> tuple[list[str], list[int]]:
+    """The texts as classification has them, each with its most frequent tag."""
+    return [" ".join(text) for text in texts], [max(range(3), key=own.count) for own in tags]
+
+
+def other_answers(texts: Any, answers: Any) -> tuple[Any, Any]:
+    """The texts with each answer taken for another one."""
+    return texts, [2 - a if isinstance(a, int) else [2 - tag for tag in a] for a in answers]
+
+
+NOISY, MORE, UNSEEN = noisy(90, 0, 9), noisy(400, 1, 9, 4000), noisy(100, 2, 4)[0]
 
 
 @dataclass(frozen=True)
@@ -75,21 +96,22 @@ def _label(answer: Any) -> int:
     return int(answer)
 
 
+CLASSED = classed(*NOISY)
 SAMPLES = {
     "texts": Sample(
         "predict",
-        (TEXTS, LABELS),
-        (TEXTS, [2 - n for n in LABELS]),
-        (MORE, LABELS * 9),
-        TEXTS + UNSEEN,
+        CLASSED,
+        other_answers(*CLASSED),
+        classed(*MORE),
+        [*TEXTS, "words it never saw", "", *map(" ".join, UNSEEN)],
         _labels,
     ),
     "token-texts": Sample(
         "predict",
-        (TOKENS, TAGS),
-        (TOKENS, [[2 - tag for tag in tags] for tags in TAGS]),
-        ([text.split() for text in MORE], [[*tags, 2, 2] for tags in TAGS * 9]),
-        [*TOKENS, ["a", "new", "word"], ["The", "bank"], ["on"], []],
+        NOISY,
+        other_answers(*NOISY),
+        MORE,
+        [*TOKENS, ["a", "new", "word"], ["The", "bank"], ["on"], [], *UNSEEN],
         _labels,
     ),
     "stream": Sample(
@@ -111,10 +133,8 @@ SAMPLES = {
 }
 
 
-@check("baselines", "baseline")
 def baselines(part: Part) -> None:
     """It learns, answers each text alone as in a batch, and is the same again and everywhere."""
-    assert isinstance(part, BaselinePart)
     sorts = (*SAMPLES, "tokens")
     declared = list(filter(part.can, sorts))
     text = " and ".join(declared) or "none of them"
@@ -124,23 +144,24 @@ def baselines(part: Part) -> None:
     for method in ("fit", SAMPLES[sort].method) if fitted else ("forward", "parameters"):
         must(callable(getattr(made, method, None)), f"a {type(made).__name__} has no {method}()")
     if not fitted:
-        large = Sizes(dim=32, layers=2, heads=4, ffn_dim=64, max_length=32, vocab_size=VOCAB)
-        models = part.make(), part.make(sizes=large)
+        larger = part.sizes.model_copy(update={"dim": 32, "layers": 2, "ffn_dim": 64})
+        models = part.make(), part.but(sizes=larger).make()
         counts = [sum(p.numel() for p in model.parameters()) for model in models]
         must(counts[0] != counts[1], f"{counts[0]} weights whatever the sizes: use `sizes`")
         return
-    model = _fitted(part, sort)
     with trying("what it learned"):
-        LAWS[sort](part, model)
-    _counted(model, _fitted(part, sort, SAMPLES[sort].more))
+        LAWS[sort](part)
+    if sort.endswith("texts"):
+        _alone(part, sort)
+    _counted(*(_fitted(part, sort, data) for data in (SAMPLES[sort].training, SAMPLES[sort].more)))
     _again(part, sort)
 
     def learned(other: Part) -> str:
         _seed(0)
         model = _fitted(other, sort)
-        return _text([_answers(model, sort), _learned(model), getattr(model, "parameters", 0)])
+        return _text([_answers(model, sort), getattr(model, "parameters", 0)])
 
-    parameters_act(part, part.choice.parameters, lambda one, other: learned(one) != learned(other))
+    parameters_act(part, part.choice.given, lambda a, b: learned(a) != learned(b))
 
 
 def _counted(*models: Any) -> None:
@@ -183,8 +204,13 @@ def _answers(model: Any, sort: str, inputs: Any = None) -> list[Any]:
     return answers
 
 
-def _alone(model: Any, sort: str, inputs: Sequence[Any], answers: list[Any]) -> None:
-    """Each text gets alone what it gets in a batch."""
+def _alone(part: Part, sort: str) -> None:
+    """Each text gets alone what it gets in a batch; a text of tokens gets a tag for each."""
+    model, inputs = _fitted(part, sort), SAMPLES[sort].inputs
+    answers = _answers(model, sort)
+    if sort == "token-texts":
+        lengths = [len(tags) for tags in answers]
+        must(lengths == [len(text) for text in inputs], f"{lengths} are not one tag per token")
     alone = (_answers(model, sort, [text])[0] if text != [] else [] for text in inputs)
     pairs = list(zip(answers, alone, strict=True))
     wrong = [pair for pair in pairs if pair[0] != pair[1]]
@@ -195,35 +221,32 @@ def _alone(model: Any, sort: str, inputs: Sequence[Any], answers: list[Any]) -> 
     )
 
 
-def _texts(part: Part, model: Any) -> None:
-    inputs, answers = SAMPLES["texts"].inputs, _answers(model, "texts")
+def _texts(part: Part) -> None:
+    answers = _answers(_fitted(part, "texts", (TEXTS, LABELS)), "texts")
     wrong = sum(p != label for p, label in zip(answers, LABELS, strict=False))
     if part.can("constant"):
         must(len(set(answers)) == 1, f"predicts several classes: {sorted(set(answers))}")
     else:
         must(not wrong, f"{wrong} of {len(TEXTS)} texts that it was fitted to are mislabelled")
-    _alone(model, "texts", inputs[:40], answers[:40])
     other = _fitted(part, "texts", (TEXTS, [2 * n + 1 for n in LABELS]))
     unknown = sorted(set(_answers(other, "texts")) - {1, 3, 5})
     must(not unknown, f"fitted to the labels 1, 3 and 5, it predicts {unknown[:3]}")
 
 
-def _tags(part: Part, model: Any) -> None:
-    inputs, answers = SAMPLES["token-texts"].inputs, _answers(model, "token-texts")
-    lengths = [len(tags) for tags in answers]
-    must(lengths == [len(text) for text in inputs], f"{lengths} are not one tag per token")
-    must(answers[: len(TAGS)] == TAGS, "tokens that it was fitted to are mistagged")
-    _alone(model, "token-texts", inputs, answers)
+def _tags(part: Part) -> None:
     # Labels of -100 do not count, though most are.
     ignored = [*TAGS[:3], *([-100] * len(tags) for tags in TAGS[3:])]
-    answers = _answers(_fitted(part, "token-texts", (TOKENS, ignored)), "token-texts")
-    what = "where the labels of 9 of 12 texts are -100, tokens of the others are mistagged"
-    must(answers[:3] == TAGS[:3], what)
-    seen = {tag for tags in answers for tag in tags}
-    must(seen <= {0, 1, 2}, f"with labels of -100, it predicts {sorted(seen)}")
+    for tags, seen, what in (
+        (TAGS, TAGS, "tokens that it was fitted to are mistagged"),
+        (ignored, TAGS[:3], "where the labels of 9 of 12 texts are -100, tokens are mistagged"),
+    ):
+        answers = _answers(_fitted(part, "token-texts", (TOKENS, tags)), "token-texts")
+        must(answers[: len(seen)] == seen, what)
+        known = {tag for own in answers for tag in own}
+        must(known <= {0, 1, 2}, f"with labels of -100, it predicts {sorted(known)}")
 
 
-def _stream(part: Part, model: Any) -> None:
+def _stream(part: Part) -> None:
     # Most of it is one token, which a model of single tokens learns too.
     sequence = np.repeat([0, 1, 0, 2, 0, 3, 0, 4], [9, 1, 8, 2, 9, 1, 8, 2])
     ids = np.tile(sequence, 25)
@@ -239,8 +262,7 @@ def _stream(part: Part, model: Any) -> None:
         model = _fitted(part, "stream", (training,))
         for before in ([0, 1, 2], [2, 0, VOCAB - 1], [VOCAB - 1, 1, VOCAB - 2]):
             last = [model.nats(np.array([*before, token]))[-1] for token in range(VOCAB)]
-            total = float(np.exp(-np.array(last)).sum())
-            must(abs(total - 1) < 1e-6, f"the probabilities after {before} sum to {total:.6f}")
+            _sums_to_one(-np.array(last), f"after {before}")
     ids = np.random.default_rng(0).integers(VOCAB - 2, size=40)
     ids[:20] = np.arange(20)
     whole = model.nats(ids)
@@ -249,36 +271,34 @@ def _stream(part: Part, model: Any) -> None:
         must(off < 1e-9, f"the nats of the first {end} tokens change by {off:.3g} with later ones")
 
 
-def _masked(part: Part, model: Any) -> None:
+def _sums_to_one(logs: Any, where: str) -> None:
+    total = float(np.exp(logs).sum())
+    must(abs(total - 1) < 1e-6, f"the probabilities {where} sum to {total:.6f}")
+
+
+def _masked(part: Part) -> None:
     text, places = WINDOWS[5].copy(), np.array([3, 6, 9])
-    targets = text[places]
+    model, targets = _fitted(part, "masked"), text[places]
     text[places] = 1  # no text has this id
     unseen = np.array([0, 1, 3, VOCAB - 1, 3])
     for ids, at in ((text, places), PLACES, (unseen, np.array([2, 4]))):
-        logs = model.log_probabilities(ids, at)
-        must(
-            logs.shape == (len(at), VOCAB),
-            f"gives {logs.shape} for {len(at)} masks, not {(len(at), VOCAB)}",
-        )
-        totals = np.exp(logs).sum(axis=1)
-        worst = float(totals[np.abs(totals - 1).argmax()])
-        must(abs(worst - 1) < 1e-6, f"the probabilities at a mask sum to {worst:.6f}")
-        guessed = logs.argmax(axis=1)
-        right = ids is not text or (guessed == targets).all()
-        must(right, f"finds {guessed.tolist()} where {targets.tolist()} are masked")
+        logs, shape = model.log_probabilities(ids, at), (len(at), VOCAB)
+        must(logs.shape == shape, f"gives {logs.shape} for {len(at)} masks, not {shape}")
+        for of_mask in logs:
+            _sums_to_one(of_mask, "at a mask")
+        guesses = logs.argmax(axis=1)
+        right = ids is not text or (guesses == targets).all()
+        must(right, f"finds {guesses.tolist()} where {targets.tolist()} are masked")
         other = ids.copy()
         other[at[:1]] = 7
-        same = np.allclose(
-            model.log_probabilities(other, at[:1]), model.log_probabilities(ids, at)[:1]
-        )
+        same = np.allclose(model.log_probabilities(other, at[:1]), logs[:1])
         must(same, "reads what stands at the place that it is to find")
 
 
 def _seed(seed: int) -> None:
     """Seed what a run seeds."""
-    random.seed(seed)
-    np.random.seed(seed)
-    torch.manual_seed(seed)
+    for generator in (random.seed, np.random.seed, torch.manual_seed):
+        generator(seed)
 
 
 LAWS = {"texts": _texts, "token-texts": _tags, "stream": _stream, "masked": _masked}
@@ -289,7 +309,7 @@ def fit_and_predict(choice: Choice, seed: int = 0) -> str:
 
     What is declared to be deterministic needs no seed.
     """
-    part = BaselinePart(choice, CheckSettings())
+    part = Part(choice, CheckSettings())
     sort = next(filter(part.can, SAMPLES))
     _seed(seed if part.can("deterministic") else 0)
     return _text(_answers(_fitted(part, sort), sort))
@@ -319,17 +339,3 @@ def _again(part: Part, sort: str) -> None:
     must(not remembers, "fitted a second time, it remembers the data of the first")
     function = "zoo.conformance.baselines:fit_and_predict"
     same_elsewhere(part.choice, part.files, function, expected, "give other predictions")
-
-
-def _learned(value: Any, depth: int = 0) -> Any:
-    """The numbers that a fitted object holds in arrays and containers, without its settings."""
-    if isinstance(value, np.ndarray) and value.dtype != object:
-        return value.tolist()
-    if isinstance(value, dict):
-        return [[str(key), _learned(item, depth + 1)] for key, item in value.items()]
-    if isinstance(value, list | tuple):
-        return [_learned(item, depth + 1) for item in value]
-    if hasattr(value, "__dict__") and depth < 9 and not callable(value):
-        held = (v for v in vars(value).values() if not isinstance(v, bool | int | float | str))
-        return [_learned(item, depth + 1) for item in held]
-    return str(value) if isinstance(value, int | float | str) and depth > 1 else None

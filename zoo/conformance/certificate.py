@@ -8,11 +8,17 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
 import zoo
-from zoo.conformance.check import CheckResult
-from zoo.conformance.outcomes import CheckFailed, CheckSettings, CheckSkipped
+from zoo.components.tokens import Tokens
+from zoo.conformance.check import CheckFailed, CheckResult, CheckSettings, CheckSkipped
+from zoo.conformance.parts import Call, Part
+from zoo.conformance.surroundings import caches
 from zoo.errors import ZooError
-from zoo.registry import Choice
+from zoo.models.key_value_cache import KeyValues
+from zoo.registry import AXES, Choice
 from zoo.registry.code_hash import hash_of
 from zoo.registry.component import file_of
 
@@ -27,8 +33,6 @@ def certificate(choice: Choice, results: Iterable[CheckResult]) -> dict[str, Any
     on, of 64 tokens; ``causal``; ``state_per_token``, numbers that a cache keeps for each;
     ``flops_per_token`` at two lengths.
     """
-    import torch
-
     component = choice.component
     file = file_of(component.module)
     entry: dict[str, Any] = {
@@ -49,16 +53,7 @@ def certificate(choice: Choice, results: Iterable[CheckResult]) -> dict[str, Any
 
 
 def _numbers(choice: Choice) -> dict[str, Any]:
-    import torch
-    from torch.utils.flop_counter import FlopCounterMode
-
-    from zoo.components.tokens import Tokens
-    from zoo.conformance.parts import Call, part_of
-    from zoo.conformance.surroundings import caches
-    from zoo.models.key_value_cache import KeyValues
-    from zoo.registry import AXES
-
-    part = part_of(choice, CheckSettings())
+    part = Part(choice, CheckSettings())
     if part.kind not in AXES:
         return {}
     module, way = part.build(), part.shown_ways[0]

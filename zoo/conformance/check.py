@@ -7,48 +7,74 @@ import importlib
 import shlex
 import sys
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from zoo.conformance.outcomes import CheckFailed, CheckSettings, CheckSkipped, raised
-from zoo.errors import ComponentError, ZooError, nearest
-from zoo.registry import CAPABILITIES, KINDS, Choice
+from zoo.errors import ComponentError, ZooError, nearest, one_line
+from zoo.registry import AXES, KINDS, Choice
 from zoo.registry.loading import Zoo
 
-Body = TypeVar("Body", bound=Callable[..., None])
-# The mechanisms, in the order in which they are run: basic before subtle, compiling last.
-MECHANISMS = "declares surroundings values purity slopes baselines data laws compiled".split()
-_CHECKS: dict[str, dict[str, Callable[[Any], None]]] = {kind: {} for kind in CAPABILITIES}
+if TYPE_CHECKING:
+    from zoo.conformance.parts import Part
+
+MODULES = (*AXES, "baseline")  # the kinds whose parts may be modules of torch
+# The mechanisms, each with the kinds that it holds for, in the order in which they are run: basic
+# before subtle, compiling last. The function of a mechanism has its name, as its module has.
+MECHANISMS = {
+    "declares": KINDS,
+    **dict.fromkeys(("surroundings", "values", "purity", "slopes"), MODULES),
+    "baselines": ("baseline",),
+    "data": ("data",),
+    "metrics": ("metric",),
+    "tasks": ("task",),
+    "runs": ("executor", "tracker"),
+    "compiled": MODULES,
+}
 STATUSES = ("passed", "failed", "skipped")
-WITHOUT_TORCH = ("task", "metric", "executor", "tracker")  # of which no other process is asked
-# The kinds of a mechanism that does not hold for modules of torch, and imports much.
-ONLY = {"baselines": ("baseline",), "data": ("data",), "laws": WITHOUT_TORCH}
 
 
-def checks_of(kind: str) -> dict[str, Callable[[Any], None]]:
+class CheckFailed(AssertionError):  # noqa: N818 - the name of an outcome
+    """The claim of a check is false; the message has the numbers."""
+
+
+class CheckSkipped(Exception):  # noqa: N818 - the name of an outcome
+    """The check does not apply to this part; the message says why."""
+
+
+@dataclass(frozen=True)
+class CheckSettings:
+    """Options of a run: the seed, and whether more is tried, which takes longer."""
+
+    seed: int = 0
+    thorough: bool = False
+
+
+def raised(error: BaseException) -> str:
+    """What was raised, and where: the last frame outside of libraries and the checks."""
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if "site-packages" not in frame.filename and "/zoo/conformance/" not in frame.filename
+    ]
+    place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    return f"raised {one_line(error)}{place}"
+
+
+def checks_of(kind: str) -> dict[str, Callable[[Part], None]]:
     """The checks of a kind by name, in the order in which they are run; imports torch.
 
     The docstring of one, a line, is its claim. It takes a part's adaptor, and raises CheckFailed
     where the claim is false, or CheckSkipped where it says nothing of the part.
     """
-    names = [name for name in MECHANISMS if kind in ONLY.get(name, KINDS)]
-    for name in names:
-        importlib.import_module(f"zoo.conformance.{name}")
-    return {name: _CHECKS[kind][name] for name in names if name in _CHECKS[kind]}
-
-
-def check(name: str, *kinds: str) -> Callable[[Body], Body]:
-    """Add a function to the checks of these kinds."""
-
-    def add(body: Body) -> Body:
-        for kind in kinds:
-            assert name not in _CHECKS[kind], f"two checks of {kind} are named {name}"
-            _CHECKS[kind][name] = body
-        return body
-
-    return add
+    return {
+        name: getattr(importlib.import_module(f"zoo.conformance.{name}"), name)
+        for name, kinds in MECHANISMS.items()
+        if kind in kinds
+    }
 
 
 @dataclass(frozen=True)
@@ -121,7 +147,6 @@ class ComponentCheck:
 
     choice: Choice
     name: str
-    body: Callable[[Any], None]
     files: tuple[str, ...] = ()
     settings: CheckSettings = field(default_factory=CheckSettings)
 
@@ -146,24 +171,24 @@ class ComponentCheck:
 
     def run(self) -> CheckResult:
         """The outcome of the check."""
-        start = time.perf_counter()
-        status, message = self._outcome()
+        start, body = time.perf_counter(), checks_of(self.choice.component.kind)[self.name]
+        status, message = self._outcome(body)
         return CheckResult(
             component=self.component,
             owner=str(self.choice.component.owner),
             check=self.name,
-            claim=self.body.__doc__ or "",
+            claim=body.__doc__ or "",
             status=status,
             message=message,
             seconds=round(time.perf_counter() - start, 4),
             repeat=self._command(),
         )
 
-    def _outcome(self) -> tuple[str, str]:
+    def _outcome(self, body: Callable[[Part], None]) -> tuple[str, str]:
         """The status and the message."""
         import torch
 
-        from zoo.conformance.parts import part_of
+        from zoo.conformance.parts import Part
         from zoo.models.seeding import seeded
 
         # Tensors this small are slower on several threads, above all on a busy machine.
@@ -176,7 +201,7 @@ class ComponentCheck:
                 contextlib.redirect_stdout(sys.stderr),
                 seeded(self.settings.seed, f"checks/{self.choice.component.kind}/{self.name}"),
             ):
-                self.body(part_of(self.choice, self.settings, self.files))
+                body(Part(self.choice, self.settings, self.files))
         except CheckSkipped as skip:
             return "skipped", str(skip)
         except CheckFailed as failure:
@@ -216,9 +241,10 @@ def checks_for(
     files: the single-file plug-ins in use. Raises ZooError for a name that is a check of none.
     """
     checks = [
-        ComponentCheck(choice, name, body, tuple(files), settings or CheckSettings())
+        ComponentCheck(choice, name, tuple(files), settings or CheckSettings())
         for choice in choices
-        for name, body in checks_of(choice.component.kind).items()
+        for name, kinds in MECHANISMS.items()
+        if choice.component.kind in kinds
     ]
     names = sorted({check.name for check in checks})
     for name in (*only, *without):
@@ -236,17 +262,15 @@ def run_checks(
     """Run the checks that ``checks_for`` gives, each once it is announced."""
     from zoo.conformance.elsewhere import OTHER
 
-    choices = list(choices)
-    wanted = options.get("only") or ("purity",)
-    if "purity" in wanted and any(c.component.kind not in WITHOUT_TORCH for c in choices):
+    checks = checks_for(choices, **options)  # all at once, so that a wrong name runs nothing
+    if any(check.name in ("purity", "data", "baselines", "compiled") for check in checks):
         OTHER.start()  # it imports torch meanwhile
 
     def run(check: ComponentCheck) -> CheckResult:
         announce(check)
         return check.run()
 
-    # All are made at once, so that a wrong name runs nothing.
-    return map(run, checks_for(choices, **options))
+    return map(run, checks)
 
 
 def result_lines(result: CheckResult) -> list[str]:

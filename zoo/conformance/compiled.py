@@ -1,26 +1,32 @@
-"""A part under torch.compile."""
+"""A part under torch.compile, in the other process, which imports what that takes meanwhile."""
 
 from __future__ import annotations
 
 import torch
 
 from zoo.conformance.assertions import all_close, close, trying
-from zoo.conformance.check import check
-from zoo.conformance.outcomes import CheckSkipped
-from zoo.conformance.parts import MODULES, Part, forms, gradients
+from zoo.conformance.check import CheckSettings, CheckSkipped
+from zoo.conformance.elsewhere import OTHER
+from zoo.conformance.parts import Part, forms, gradients
+from zoo.registry import Choice
 
 
-@check("compiled", *MODULES)
 def compiled(part: Part) -> None:
     """torch.compile gives the same output and gradients, causal and padded."""
-    form, *_ = forms(part)
+    forms(part)[0].build()
     if part.can("eager"):
         raise CheckSkipped("it declares 'eager'")
+    how = "for_this_machine" if part.settings.thorough else "traced"
+    OTHER.ask(part.choice, part.files, f"zoo.conformance.compiled:{how}")
+
+
+def traced(choice: Choice, backend: str = "eager") -> str:
+    """CheckFailed where it is not the same compiled; by default, traced and not made faster."""
+    form = forms(Part(choice, CheckSettings()))[0]
     module, calls = form.build(), form.calls()
     # Compiling takes seconds: of the calls, the one nearest to how models call it.
     call = next((c for c in calls if c.way.causal and c.way.padded), calls[-1])
     torch.compiler.reset()
-    backend = "inductor" if part.settings.thorough else "eager"
     run = torch.compile(form.call, backend=backend)
     with trying(f"{call}, compiled"):
         actual = gradients(form, module, call, run)
@@ -29,3 +35,9 @@ def compiled(part: Part) -> None:
         with torch.no_grad():
             pair = run(module, call), form.call(module, call)
         close(*pair, f"{call}, compiled without gradients: output", tolerance=1e-6)
+    return ""
+
+
+def for_this_machine(choice: Choice) -> str:
+    """The same with the default back end, which compiles for the processor."""
+    return traced(choice, "inductor")

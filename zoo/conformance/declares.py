@@ -6,45 +6,42 @@ import ast
 import contextlib
 import inspect
 import itertools
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from zoo.components.attention.split import Split
-from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import Tokens
 from zoo.conformance import assertions, parts
 from zoo.conformance.assertions import EXACT, close, has_shape, largest, must, refusal, same, trying
-from zoo.conformance.check import check
+from zoo.conformance.check import CheckFailed, CheckSkipped
 from zoo.conformance.models import any_model
-from zoo.conformance.outcomes import CheckSkipped
 from zoo.conformance.parts import DIM, HEADS, MAX_LENGTH, PLACE, Call, Part, Way, forms, normal
-from zoo.conformance.reference import ContentBias, ReferenceEncoding
+from zoo.conformance.reference import KeyBias
 from zoo.conformance.slopes import silent, sublayers
+from zoo.errors import ZooError
 from zoo.models.key_value_cache import KeyValues
-from zoo.models.seeding import seeded
-from zoo.registry import AXES, KINDS
+from zoo.registry import AXES
 
 # A norm's epsilon matters, so its claims hold to some 1e-4 for inputs of the order of one.
 NEAR = 1e-4
 WIDE = (64, 2, 80)  # heads so wide that encodings have several frequencies
 
 
-@check("declares", *KINDS)
 def declares(part: Part) -> None:
     """Parameters are the factory's own and act; each capability is there if declared, only then."""
     parameters(part)
     if part.kind not in AXES:
         return
-    _contract(part)
-    if part.make() is None:
+    if part.kind == "ffn" and part.make() is None:
         return
+    _contract(part)
     probes = {"pe": _encoding, "norm": _norm, "ffn": _ffn, "block": _block, "pool": _pool}
     probes.get(part.kind, _attention)(part)
-    parts.parameters_act(part, part.choice.parameters, _differ)
+    parameters_act(part, part.choice.given, _differ)
 
 
 def probe(part: Part, capability: str, shows: bool, absent: str, present: str) -> None:
@@ -81,24 +78,57 @@ def parameters(part: Part) -> None:
     must(not named, f"the factory takes '{next(iter(named), '')}', which is not registered")
 
 
+def other_values(value: object) -> list[Any]:
+    """Other values of a parameter, where it is a number or a switch."""
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, int):
+        return [2 * value, value // 2, value + 1] if value else [1]
+    if isinstance(value, float):
+        return [value / 2, 2 * value, value / 100, 100 * value] if value else [0.5]
+    return []
+
+
+def parameters_act(
+    part: Part, values: Mapping[str, Any], differ: Callable[[Any, Any], bool]
+) -> None:
+    """Fail unless each parameter that is a number or a switch acts, or refuses other values.
+
+    values: of the parameters that are not at their defaults. differ: whether two parts do.
+    """
+    for name, default in part.choice.component.parameters.items():
+        plain, tried = values.get(name, default), []
+        for value in other_values(plain):
+            # It may refuse the value, or the sizes with it.
+            with contextlib.suppress(ZooError, ValueError, TypeError, CheckFailed):
+                if differ(*(part.with_parameters(**v) for v in (values, {**values, name: value}))):
+                    break
+                tried.append(repr(value))
+        else:
+            what = f"'{name}' changes nothing: with {' or '.join(tried)}"
+            must(not tried, f"{what} there is bit by bit what there is with {plain!r}")
+
+
 def _contract(part: Part) -> None:
     """The factory builds what its kind's contract says, a new one each time, with its defaults."""
-    first, second = part.make(0.0), part.make(0.0)
-    if not isinstance(first, part.contract):
-        part.build()  # fails, and says why
-    must(first is None or first is not second, "the factory gives the same object twice")
+    first, second = part.make(), part.make()
+    if first is None or not isinstance(first, parts.CONTRACTS[part.kind]):
+        part.build()  # fails, and says why, or is skipped
+    must(first is not second, "the factory gives the same object twice")
     if part.kind == "attention":
         heads, width = (1, DIM) if part.can("one-head") else (HEADS, DIM // HEADS)
         what = f"{first.heads} heads of width {first.head_dim} instead of {heads} of {width}"
         hint = "; one with a single head declares 'one-head'" if first.heads == 1 else ""
         must((first.heads, first.head_dim) == (heads, width), what + hint)
-    if first is not None and second is not None:
-        shared = {id(p) for p in first.parameters()} & {id(p) for p in second.parameters()}
-        must(not shared, f"two of them share {len(shared)} parameters")
-        bare, explicit = part.given(), part.given(**part.choice.component.parameters)
-        for call in part.calls(torch.float32):
-            own, other = (p.run(p.build(torch.float32), call) for p in (explicit, bare))
-            same(own, other, f"{call}: output with the defaults given")
+    shared = {id(p) for p in first.parameters()} & {id(p) for p in second.parameters()}
+    must(not shared, f"two of them share {len(shared)} parameters")
+    bare, explicit = (
+        part.with_parameters(),
+        part.with_parameters(**part.choice.component.parameters),
+    )
+    for call in part.calls(torch.float32):
+        own, other = (p.run(p.build(torch.float32), call) for p in (explicit, bare))
+        same(own, other, f"{call}: output with the defaults given")
 
 
 def _attention(part: Part) -> None:
@@ -119,34 +149,57 @@ def _attention(part: Part) -> None:
         what = f"shuffling a text changes its output by {off:.3g}"
         probe(part, "order", shows, "is equivariant to permutation", what)
     for call in part.calls():
-        others, way = {}, call.way
-        if call.context is not None:
-            others["another context"] = replace(call, context=torch.randn_like(call.context))
-        else:
-            first = torch.cat([torch.randn_like(call.x[:, :1]), call.x[:, 1:]], dim=1)
-            others["another first row"] = replace(call, x=first)
-        if way.encoded:
-            tripled = replace(call.tokens, positions=3 * call.tokens.positions)
-            others["positions three times apart"] = replace(call, tokens=tripled)
-        if way.causal and not part.can("causal-only"):
-            others["a call that is not causal"] = call.but(causal=False)
-        for what, other in others.items():
+        for what, other in _others(part, call):
             # The first text, which is the longest.
             own, expected = (part.run(module, each)[0, 1:] for each in (other, call))
-            assertions.differ(own, expected, f"{way.name}: the later rows in {what}")
-    encodings = {
-        "rotate": ReferenceEncoding(rotates=True),
-        "bias": ReferenceEncoding(biases=True, heads=module.heads),
-        "content-bias": ContentBias(),
-    }
-    x = part.draw(6)
-    for slot in filter(part.can, encodings):
-        out = attend(x, position=encodings[slot])
-        what = f"the output with and without an encoding's {slot}"
-        assertions.differ(out, attend(x), what)
-        if slot == "rotate":
-            turned = attend(x, position=ReferenceEncoding(rotates=True, keys=-1))
-            assertions.differ(turned, out, "the output where rotate_keys differs from rotate")
+            assertions.differ(own, expected, f"{call.way.name}: the later rows in {what}")
+    if part.can("bias", "cross"):
+        _key_twice(part, module)
+
+
+def _others(part: Part, call: Call) -> Iterator[tuple[str, Call]]:
+    """Calls that must give something else."""
+    if call.context is not None:
+        yield "another context", replace(call, context=torch.randn_like(call.context))
+    else:
+        first = torch.cat([torch.randn_like(call.x[:, :1]), call.x[:, 1:]], dim=1)
+        yield "another first row", replace(call, x=first)
+    if call.way.causal and not part.can("causal-only"):
+        yield "a call that is not causal", call.but(causal=False)
+    if call.way.encoded:
+        tripled = replace(call.tokens, positions=3 * call.tokens.positions)
+        yield "positions three times apart", replace(call, tokens=tripled)
+        for slot in filter(part.can, ("rotate", "bias", "content-bias")):
+            yield f"an encoding without {slot}", call.but(position=part.encoding(without=slot))
+        if part.can("rotate"):
+            turned = part.encoding()
+            turned.keys = -1
+            yield "an encoding whose rotate_keys differs", call.but(position=turned)
+
+
+def _key_twice(part: Part, module: Any) -> None:
+    """A bias of ln 2 on a key counts as having the key twice, in a softmax over the keys.
+
+    It is one where all keys twice change nothing, and neither does a bias that all keys have.
+    """
+    x, context, keys = part.draw(5), part.draw(7, seed=1), torch.arange(7)
+    way, none = Way("cross", encoded=True, cross=True), torch.zeros(7).double()
+
+    def out(keys: Tensor, bias: Tensor) -> Tensor:
+        call = Call(x, Tokens.whole(5), way, context[:, keys], Tokens(None, keys))
+        return part.run(module, call.but(position=KeyBias(bias)))
+
+    expected = out(keys, none)
+    if any(
+        largest(out(*same) - expected) > NEAR
+        for same in ((keys.repeat_interleave(2), none), (keys, none + 1))
+    ):
+        return
+    actual = out(keys, none + (keys == 3) * math.log(2))
+    what = "output where the encoding's bias of a key is ln 2, and where the key is there twice"
+    hint = "add the bias after any factor of the scores, as it is"
+    with assertions.hinting(hint):
+        close(actual, out(torch.tensor([0, 1, 2, 3, 3, 4, 5, 6]), none), what, tolerance=1e-6)
 
 
 def _shuffled(output: Callable[[Tensor], Tensor], x: Tensor, order: Any) -> float:
@@ -156,8 +209,8 @@ def _shuffled(output: Callable[[Tensor], Tensor], x: Tensor, order: Any) -> floa
 
 
 def _encoding(part: Part) -> None:
-    encoding, can = part.build().encoding, part.can
-    length, generator = 6, part.generator()
+    module, can = part.build(), part.can
+    encoding, length, generator = module.encoding, 6, part.generator()
     x, whole = normal(generator, 3, length, DIM), torch.arange(length)
     heads = normal(generator, 3, HEADS, length, DIM // HEADS)
     bias = encoding.bias(whole, whole)
@@ -193,15 +246,28 @@ def _encoding(part: Part) -> None:
         what = f"bias of (i, j) and (j, i) differ by {off:.3g}"
         probe(part, "directed", off > EXACT, "its bias is symmetric", what)
 
-    def all_slots(positions: Tensor) -> None:
-        encoding.embed(x, positions)
-        encoding.rotate(heads, positions)
-        encoding.bias(positions, positions)
+    def at(positions: Tensor, x: Tensor = x) -> Any:
+        """What an attention gives with it."""
+        call = Call(x, Tokens(None, positions), Way("encoded", encoded=True))
+        return part.call(module, call)[..., -DIM:]
 
     last = whole + MAX_LENGTH - length
-    all_slots(last)
-    _limit(part, lambda: all_slots(last + length), f"position {int(last[-1]) + length}")
-    _order_of_encoding(part, encoding, 3 * x[:1])
+    at(last)
+    _limit(part, lambda: at(last + length), f"position {int(last[-1]) + length}")
+    least = 1e-7 if can("order") else EXACT
+    for first, other in itertools.combinations(range(length), 2):
+        exchange = list(range(length))
+        exchange[first], exchange[other] = other, first
+        off = _shuffled(lambda x: at(whole, x), x[:1], exchange)
+        what = f"exchanging tokens {first} and {other} changes the output by {off:.3g}"
+        probe(part, "order", off > least, what, what)
+    if can("embed", "order"):
+        # Without a fixed length, texts may be longer than it was built for.
+        most = MAX_LENGTH if can("fixed-length") else 2 * MAX_LENGTH
+        table = encoding.embed(torch.zeros(1, most, DIM).double(), torch.arange(most))
+        alike = most - len(table[0].unique(dim=0))
+        what = f"{alike} of {most} positions have the embedding of another one"
+        must(not alike, f"{what}; it was built for {MAX_LENGTH}, and declares 'fixed-length' if so")
     width = 2 * DIM // HEADS
     sizes = {"dim": DIM, "heads": HEADS, "head_dim": width, "max_length": 300}
     wide = part.choice.build(**sizes, offered=PLACE).double().eval()
@@ -212,32 +278,8 @@ def _encoding(part: Part) -> None:
         wide.content_bias(q, q, whole, whole, None)
 
 
-def _order_of_encoding(part: Part, encoding: Any, x: Tensor) -> None:
-    """Exchanging two tokens changes an attention's output if `order` is declared, and only then."""
-    with seeded(part.settings.seed, "checks/attention"):
-        attention = Split(DIM, HEADS).double().eval()
-    tokens, least = Tokens.whole(x.shape[1]), 1e-7 if part.can("order") else EXACT
-
-    def output(x: Tensor) -> Any:
-        return attention(encoding.embed(x, tokens.positions), LayerContext(tokens, encoding))
-
-    for first, other in itertools.combinations(range(x.shape[1]), 2):
-        exchange = list(range(x.shape[1]))
-        exchange[first], exchange[other] = other, first
-        off = _shuffled(output, x, exchange)
-        what = f"exchanging tokens {first} and {other} changes the output by {off:.3g}"
-        probe(part, "order", off > least, what, what)
-    if part.can("embed", "order"):
-        # Without a fixed length, texts may be longer than it was built for.
-        most = MAX_LENGTH if part.can("fixed-length") else 2 * MAX_LENGTH
-        table = encoding.embed(torch.zeros(1, most, DIM).double(), torch.arange(most))
-        alike = most - len(table[0].unique(dim=0))
-        what = f"{alike} of {most} positions have the embedding of another one"
-        must(not alike, f"{what}; it was built for {MAX_LENGTH}, and declares 'fixed-length' if so")
-
-
 def _norm(part: Part) -> None:
-    part = part.given()  # a large epsilon, for one, is what the user wants
+    part = part.with_parameters()  # a large epsilon, for one, is what the user wants
     module, x = part.build(), part.draw(4)
     for factor in (3.0, 1000.0) if part.can("scale-invariant") else ():
         what = f"output for {factor:g} times the input"
@@ -263,7 +305,7 @@ def _ffn(part: Part) -> None:
     if part.can("gated"):
         # A parameter may make it wider, which is then what the user wants. There may be biases and
         # some weights more; a third matrix as wide is half as many again.
-        own, plain = count(part.given()), 2 * DIM * parts.HIDDEN
+        own, plain = count(part.with_parameters()), 2 * DIM * parts.HIDDEN
         what = f"{own} parameters, where a plain one has {plain} without biases"
         must(abs(own - plain) <= plain // 4, f"{what} and {plain // 4} more or less are allowed")
     module, x, middle = part.build(), part.draw(6), torch.arange(6) == 3
@@ -300,11 +342,15 @@ def _pool(part: Part) -> None:
 def _block(part: Part) -> None:
     call = Call(part.draw(6), Tokens.whole(6), part.shown_ways[0])
     for form in forms(part):
-        _sublayers(form)
-    alone = part.but(ffn=False)
+        _spied(form)
     with trying("without a feed-forward network"):
-        part.run(alone.build(), call)
-    _norms(part, call)
+        part.run(part.but(ffn=False).build(), call)
+    before = call.x.clone()
+    for place in (PLACE, parts.LAST):
+        bare = part.but(place=place, norm=nn.Identity)
+        with torch.no_grad():
+            bare.run(bare.build(), call)
+        same(call.x, before, "the input after a call of a block without norms")
     _residual(part, call)
     crossing = part.but(cross=True)
     error = refusal(crossing.build)
@@ -315,18 +361,28 @@ def _block(part: Part) -> None:
         must(error is not None, "a block with cross-attention accepts a call without a memory")
 
 
-def _sublayers(part: Part) -> None:
-    """Each sub-layer is called, and is given the layer that it should be."""
-    block, call = part.build(), part.calls()[0].but(cache=KeyValues(), losses=[], index=2, count=5)
-    call = call.but(memory_cache=KeyValues()) if part.cross else call
-    more, keys = call.more, call.context_tokens
-    common = {"losses": more["losses"], "index": 2, "count": 5}
+def _spied(part: Part) -> None:
+    """Each sub-layer is called, and given the layer that it should be; a norm, one input."""
+    made, normed, called = list[nn.Module](), dict[nn.Module, Tensor](), set[str]()
+
+    def look_at_norm(module: nn.Module, args: Any) -> None:
+        once = normed.setdefault(module, args[0]).equal(args[0])
+        must(once, "a norm is called for 2 different inputs in one pass: norm() gives one for each")
+
+    def norm() -> nn.Module:
+        made.append(nn.LayerNorm(DIM))
+        made[-1].register_forward_pre_hook(look_at_norm)
+        return made[-1]
+
+    block, call = part.but(norm=norm).build(), part.calls()[0]
+    common = {"losses": [], "index": 2, "count": 5}
+    caches = {"cache": KeyValues(), **({"memory_cache": KeyValues()} if part.cross else {})}
+    memory = {"cache": caches.get("memory_cache"), "context_tokens": call.context_tokens}
     fields: dict[str, dict[str, Any]] = {
-        "attention": {"cache": more["cache"], "causal": call.way.causal, **common},
+        "attention": {"cache": caches["cache"], "causal": call.way.causal, **common},
         "feed-forward network": common,
-        "cross-attention": {"cache": more.get("memory_cache"), "context_tokens": keys, **common},
+        "cross-attention": {**memory, **common},
     }
-    called = set()
 
     def look(module: nn.Module, args: Any) -> None:
         layer = args[1]
@@ -342,34 +398,11 @@ def _sublayers(part: Part) -> None:
 
     for module in sublayers(block):
         module.register_forward_pre_hook(look)
-    part.run(block, call)
+    part.run(block, call.but(**caches, **common))
+    what = f"normed is False, yet norm() was called {len(made)} times"
+    must(block.normed or not made, what)
     for name in fields if part.cross else list(fields)[:2]:
         must(name in called, f"its {name} is not called{' with the memory' * (name[0] == 'c')}")
-
-
-def _norms(part: Part, call: Call) -> None:
-    """No norm serves two inputs, or the block has none at all; what a norm gives is left alone."""
-    for form in forms(part):
-        made, seen = list[nn.Module](), list[tuple[Any, Tensor]]()
-
-        def norm(made: list[nn.Module] = made, seen: list[Any] = seen) -> nn.Module:
-            made.append(nn.LayerNorm(DIM))
-            made[-1].register_forward_pre_hook(lambda norm, args: seen.append((norm, args[0])))
-            return made[-1]
-
-        block = form.but(norm=norm).build()
-        form.run(block, form.calls()[0])
-        what = f"normed is False, yet norm() was called {len(made)} times"
-        must(block.normed or not made, what)
-        for (one, x), (other, y) in itertools.combinations(seen, 2):
-            what = "a norm is called for 2 different inputs in one pass"
-            must(one is not other or x.equal(y), f"{what}: norm() gives one for each")
-    before = call.x.clone()
-    for place in (PLACE, parts.LAST):
-        bare = part.but(place=place, norm=nn.Identity)
-        with torch.no_grad():
-            bare.run(bare.build(), call)
-        same(call.x, before, "the input after a call of a block without norms")
 
 
 def _residual(part: Part, call: Call) -> None:

@@ -10,6 +10,7 @@ import functools
 import importlib
 import json
 import os
+import pkgutil
 import random
 import subprocess
 import sys
@@ -21,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from zoo.conformance.outcomes import CheckFailed, CheckSkipped
+from zoo.conformance.check import CheckFailed, CheckSkipped
 from zoo.files import scratch_directory
 from zoo.registry import BUILT_IN, Choice
 
@@ -38,20 +39,15 @@ def environment(**changes: str) -> dict[str, str]:
 class Elsewhere:
     """The other process; it is started once, and again where a part has ended it."""
 
-    def __init__(self) -> None:
-        self.process: subprocess.Popen[str] | None = None
+    process: subprocess.Popen[str] | None = None
 
-    def start(self) -> subprocess.Popen[str]:
-        """Start the process unless it runs; it imports torch meanwhile."""
+    def start(self) -> Any:
+        """Start the process unless it runs; it imports torch and its compiler meanwhile."""
         if self.process is None or self.process.poll() is not None:
             seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "zoo.conformance.elsewhere"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-                env=environment(PYTHONHASHSEED=seed),
-            )
+            command = [sys.executable, "-m", "zoo.conformance.elsewhere"]
+            own, pipe = environment(PYTHONHASHSEED=seed), subprocess.PIPE
+            self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=own)
         return self.process
 
     def ask(self, choice: Choice, plugin_files: Sequence[str], function: str) -> str:
@@ -61,29 +57,18 @@ class Elsewhere:
         than the component's own are not loaded. Raises CheckFailed where the function raises
         something, and CheckSkipped for a component that only this process has registered.
         """
-        files, plugins = own_plugin(choice, plugin_files)
-        question = {
-            "kind": choice.component.kind,
-            "name": str(choice),
-            "files": files,
-            "plugins": plugins,
-            "path": [str(Path(entry).resolve()) for entry in sys.path],
-            "function": function,
-        }
-        process = self.start()
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(json.dumps(question) + "\n")
-        process.stdin.flush()
-        if not (line := process.stdout.readline()):
-            raise CheckFailed(f"in a new process: it ended with status {process.wait()}")
-        reply = json.loads(line)
-        if error := reply.get("error"):
-            unknown = f"ZooError: no {question['kind']} "
-            if error.startswith((unknown, "ZooError: ZOO_PLUGINS names")):
-                raise CheckSkipped("another process cannot load it: this one registered it")
-            raise CheckFailed(f"in a new process: {error}")
-        return str(reply["answer"])
+        process, kind = self.start(), choice.component.kind
+        path = [str(Path(entry).resolve()) for entry in sys.path]
+        question = [path, *own_plugin(choice, plugin_files), kind, str(choice), function]
+        print(json.dumps(question), file=process.stdin, flush=True)
+        line = process.stdout.readline()
+        answer, error = json.loads(line) if line else ("", f"ended with status {process.wait()}")
+        if error.startswith((f"ZooError: no {kind} ", "ZooError: ZOO_PLUGINS names")):
+            raise CheckSkipped("another process cannot load it: this one registered it")
+        if error:
+            named = error.removeprefix("CheckFailed: ")
+            raise CheckFailed(f"in a new process: {error}" if named == error else named)
+        return str(answer)
 
 
 OTHER = Elsewhere()
@@ -109,62 +94,52 @@ def own_plugin(choice: Choice, plugin_files: Sequence[str]) -> tuple[list[str], 
 def _registry(files: tuple[str, ...], plugins: str) -> Any:
     from zoo.registry.loading import load
 
+    return load(files, plugins).registry
+
+
+def answer(
+    path: list[str], files: list[str], plugins: str, kind: str, name: str, function: str
+) -> str:
+    """What the function says of the component, DAYS from today."""
+    sys.path[:] = path
     os.environ["ZOO_PLUGINS"] = plugins
-    return load(files).registry
-
-
-def answer(question: dict[str, Any]) -> str:
-    """What the function of the question says of its component, DAYS from today."""
-    sys.path[:] = question["path"]
     random.seed(DAYS)
     np.random.seed(DAYS)
-    registry = _registry(tuple(question["files"]), question["plugins"])
-    choice = registry.choose(question["kind"], question["name"])
-    _set_date(sys.modules[choice.component.resolve().__module__], 86400 * DAYS)
-    module, function = question["function"].split(":")
-    text: str = getattr(importlib.import_module(module), function)(choice)
+    choice = _registry(tuple(files), plugins).choose(kind, name)
+    _wait(sys.modules[choice.component.resolve().__module__])
+    text: str = pkgutil.resolve_name(function)(choice)
     return text
 
 
-_clock = time.time
+def _wait(module: types.ModuleType, clock: Any = time.time) -> None:
+    """Let DAYS pass. ``today()`` asks the clock; ``now()`` does so in this module alone."""
+    time.time = lambda: clock() + 86400 * DAYS
 
+    class Later(datetime.datetime):
+        @classmethod
+        def now(cls, tz: datetime.tzinfo | None = None) -> Any:
+            return datetime.datetime.fromtimestamp(time.time(), tz)
 
-def _set_date(module: types.ModuleType, seconds: int) -> None:
-    """Shift the clock, and the date in this module alone: libraries need the real classes."""
-    time.time = lambda: _clock() + seconds
-
-    def later(kind: Any) -> Any:
-        class Later(kind):  # type: ignore[misc]
-            @classmethod
-            def now(cls, tz: datetime.tzinfo | None = None) -> Any:
-                return kind.fromtimestamp(time.time(), tz)
-
-            @classmethod
-            def today(cls) -> Any:
-                return kind.fromtimestamp(time.time())
-
-        return Later
-
-    moment, day = later(datetime.datetime), later(datetime.date)
-    names = types.SimpleNamespace(**{**vars(datetime), "datetime": moment, "date": day})
-    instead = {id(datetime): names, id(datetime.datetime): moment, id(datetime.date): day}
+    names = types.SimpleNamespace(**{**vars(datetime), "datetime": Later})
     for name, value in list(vars(module).items()):
-        if id(value) in instead:
-            setattr(module, name, instead[id(value)])
+        if value is datetime or value is datetime.datetime:
+            setattr(module, name, names if value is datetime else Later)
 
 
 def main() -> None:
     """Answer until the input ends."""
     replies = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # what a component prints is no reply
-    importlib.import_module("torch")
+    for name in ("torch", "torch._dynamo"):  # which take seconds
+        importlib.import_module(name)
+    importlib.import_module("torch").set_num_threads(1)
     for line in sys.stdin:
         with scratch_directory() as folder:
             os.chdir(folder)
             try:
-                reply = {"answer": answer(json.loads(line))}
+                reply = answer(*json.loads(line)), ""
             except Exception as error:  # noqa: BLE001 - a component may raise anything
-                reply = {"error": f"{type(error).__name__}: {error}"}
+                reply = "", f"{type(error).__name__}: {error}"
             os.chdir(Path(folder).parent)
         print(json.dumps(reply), file=replies)
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
-from typing import Any, Self
+from typing import Any
 
 import torch
 
 from zoo.config.sizes import Sizes
 from zoo.conformance import parts
-from zoo.conformance.outcomes import CheckSkipped
-from zoo.conformance.parts import CAUSAL, CLASSES, DIM, HEADS, HIDDEN, PADDED, VOCAB, Call, Part
+from zoo.conformance.check import CheckSkipped
+from zoo.conformance.parts import CAUSAL, CLASSES, CROSS, PADDED, VOCAB, Call, Part, Way
 from zoo.models import build
 from zoo.models.seeding import seeded
 from zoo.registry.cell import Cell
@@ -20,17 +20,22 @@ from zoo.registry.loading import built_ins
 from zoo.training.trainer import AuxiliaryLosses
 
 PLAIN_PARTS = {"attention": "naive", "norm": "layer", "ffn": "gelu", "block": "pre"}
-SIZES = Sizes(dim=DIM, layers=2, heads=HEADS, ffn_dim=HIDDEN, max_length=160, vocab_size=VOCAB)
+SIZES = Sizes(
+    dim=parts.DIM,
+    layers=2,
+    heads=parts.HEADS,
+    ffn_dim=parts.HIDDEN,
+    max_length=160,
+    vocab_size=VOCAB,
+)
 CLASSIFIER, LANGUAGE_MODEL, SEQ2SEQ = "a classifier", "a language model", "an encoder-decoder"
-BUILDERS: dict[str, Any] = {
-    CLASSIFIER: build.build_classifier,
-    LANGUAGE_MODEL: build.build_language_model,
-    SEQ2SEQ: build.build_encoder_decoder,
-}
-NEEDS = {
-    CLASSIFIER: {"attention": {"padding"}},
-    LANGUAGE_MODEL: {"attention": {"padding", "causal"}},
-    SEQ2SEQ: {"attention": {"padding", "causal", "cross"}, "block": {"cross"}},
+DECODER = {"attention": {"padding", "causal"}}
+CROSSING = {"attention": {"padding", "causal", "cross"}, "block": {"cross"}}
+# What builds a model, the way in which it calls its parts, and what they must declare.
+MODELS: dict[str, tuple[Any, Way, dict[str, set[str]]]] = {
+    CLASSIFIER: (build.build_classifier, PADDED, {"attention": {"padding"}}),
+    LANGUAGE_MODEL: (build.build_language_model, CAUSAL, DECODER),
+    SEQ2SEQ: (build.build_encoder_decoder, CROSS, CROSSING),
 }
 
 
@@ -40,34 +45,33 @@ def _plain(pe: str, pool: str) -> Cell:
 
 
 class ModelPart(Part):
-    """A model with a part in all of its layers. pool: of a classifier."""
+    """A model with a part in all of its layers. pool: of a classifier.
 
-    ids, model, pool = True, CLASSIFIER, "mean"
+    Raises CheckSkipped where planning, or the part, refuses the model.
+    """
 
-    @classmethod
-    def of(cls, part: Part, model: str = CLASSIFIER, **attributes: Any) -> Self:
-        """Of this part; CheckSkipped where planning, or the part, refuses the model."""
-        own = cls(part.choice, part.settings, part.files).but(model=model, **attributes)
-        own.per_text = model == CLASSIFIER
-        if reason := own.cell.refusal(SIZES, NEEDS[model]):
+    def __init__(self, part: Part, model: str = CLASSIFIER, pool: str = "mean") -> None:
+        super().__init__(part.choice, part.settings, part.files)
+        self.model, self.pool = model, pool
+        self.ids, self.per_text = True, model == CLASSIFIER
+        self.builder, way, needs = MODELS[model]
+        self.model_ways = [way]
+        if reason := self.cell.refusal(SIZES, needs):
             raise CheckSkipped(f"planning allows no model with it: {reason}")
         neighbours = part.can("neighbours") and not part.can("causal")
         if model != CLASSIFIER and (part.kind == "pool" or neighbours):
             raise CheckSkipped("no decoder has it")
         try:
-            own.build()
+            self.build()
         except ValueError as error:
             raise CheckSkipped(f"it refuses the model: {error}") from None
-        return own
 
     @property
-    def ways(self) -> list[parts.Way]:
-        cross = replace(CAUSAL, name="cross", cross=True)
-        return [{CLASSIFIER: PADDED, LANGUAGE_MODEL: CAUSAL, SEQ2SEQ: cross}[self.model]]
+    def ways(self) -> list[Way]:
+        return self.model_ways
 
-    @property
-    def out_dim(self) -> int:
-        return CLASSES if self.model == CLASSIFIER else VOCAB
+    def out_dim(self, module: Any) -> int:
+        return CLASSES if self.per_text else VOCAB
 
     @property
     def cell(self) -> Cell:
@@ -85,10 +89,10 @@ class ModelPart(Part):
         dropout: float = 0.0,
         jitter: float = parts.JITTER,
     ) -> Any:
-        options: dict[str, Any] = {"vocab_size": VOCAB, "dropout": dropout}
-        options["seed"] = self.settings.seed + seed
-        options |= {"classes": CLASSES} if self.model == CLASSIFIER else {}
-        model = BUILDERS[self.model](self.cell, SIZES, **options)
+        seed += self.settings.seed
+        options = {"classes": CLASSES} if self.per_text else {}
+        options |= {"vocab_size": VOCAB, "seed": seed}
+        model = self.builder(self.cell, SIZES, dropout=dropout, **options)
         with seeded(self.settings.seed, "checks/model"):
             parts.perturb(model, jitter)
         return model.to(dtype).eval()
@@ -111,13 +115,11 @@ def models_of(part: Part) -> Iterator[ModelPart]:
     """A classifier, and of the models that decode the largest, as far as planning allows them."""
     for models in ((CLASSIFIER,), (SEQ2SEQ, LANGUAGE_MODEL)):
         for model in models:
-            try:
-                yield ModelPart.of(part, model)
+            with contextlib.suppress(CheckSkipped):
+                yield ModelPart(part, model)
                 break
-            except CheckSkipped:
-                continue
 
 
 def any_model(part: Part) -> ModelPart:
     """A classifier or, of what is causal by nature, a language model; CheckSkipped for neither."""
-    return ModelPart.of(part, LANGUAGE_MODEL if part.can("causal-only") else CLASSIFIER)
+    return ModelPart(part, LANGUAGE_MODEL if part.can("causal-only") else CLASSIFIER)

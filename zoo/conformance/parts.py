@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import reduce
-from typing import Any, ClassVar, Self
+from functools import partial, reduce
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -21,15 +20,13 @@ from zoo.components.pool.base import Pool
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
 from zoo.conformance.assertions import EXACT, finite, has_shape, must
-from zoo.conformance.outcomes import CheckFailed, CheckSettings, CheckSkipped
+from zoo.conformance.check import CheckSettings, CheckSkipped
 from zoo.conformance.reference import ContentBias, ReferenceEncoding
 from zoo.data.tokenizer import SPECIALS
-from zoo.errors import ZooError
 from zoo.models.seeding import seeded
-from zoo.registry import AXES, Choice
+from zoo.registry import Choice
 from zoo.registry.kinds import PASSED
 
-MODULES = (*AXES, "baseline")
 # All different, √(DIM / HEADS) from HEADS too, so that one used in place of another shows.
 BATCH, DIM, HEADS, HIDDEN, MAX_LENGTH = 3, 16, 2, 40, 600
 # What every part of a layer is offered when it is built: the first layer, whose parts need nothing
@@ -37,8 +34,18 @@ BATCH, DIM, HEADS, HIDDEN, MAX_LENGTH = 3, 16, 2, 40, 600
 PLACE = {"layer_index": 0, "layer_count": 4}
 LAST = {**PLACE, "layer_index": PLACE["layer_count"] - 1}
 JITTER, DROPOUT = 0.1, 0.5
-VOCAB, CLASSES = 50, 4
+VOCAB, CLASSES, BASELINE_LENGTH = 50, 4, 32
 VOCABULARY = [*SPECIALS, *(f"word{i}" for i in range(VOCAB - len(SPECIALS)))]
+# What a factory must give. None is a layer without a feed-forward network.
+CONTRACTS: dict[str, Any] = {
+    "attention": Attention,
+    "pe": PositionalEncoding,
+    "norm": nn.Module,
+    "ffn": nn.Module | None,
+    "block": Block,
+    "pool": Pool,
+    "baseline": nn.Module,
+}
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,7 @@ class Way:
 
 PLAIN, PADDED = Way("plain"), Way("padded", padded=True)
 CAUSAL = Way("causal", encoded=True, padded=True, causal=True)
+CROSS = replace(CAUSAL, name="cross", cross=True)
 
 
 @dataclass(frozen=True)
@@ -113,28 +121,64 @@ class Call:
 class Part:
     """Builds one choice as the contract of its kind says, and calls it where it is a torch module.
 
-    contract: the type that the factory must give. dim, heads, hidden, place: what it is built with.
+    dim, heads, hidden, max_length, place, sizes: what it is built with. cross, ffn, norm: whether a
+    block has a cross-attention and a feed-forward network, and what makes its norms.
     ids: whether it takes token ids. per_text: whether it gives one output a text, not one a token.
-    cross: whether a block has a cross-attention. tolerance: of two ways of computing the same.
-    sides: where padding may stand. pads: whether padding never matters. files: the single-file
-    plug-ins in use.
+    pads: whether padding never matters. sides: where it may stand. tolerance: of two ways of
+    computing the same. quiet: whether training without dropout is deterministic. files: the
+    single-file plug-ins in use.
     """
 
-    contract: ClassVar[Any] = object
-    dim, heads, hidden, max_length = DIM, HEADS, HIDDEN, MAX_LENGTH
-    place: Mapping[str, int] = PLACE
-    ids, per_text, cross = False, False, False
-    tolerance = EXACT
-    sides: tuple[str, ...] = ("right", "left", "inner")
+    dim, heads, hidden, place = DIM, HEADS, HIDDEN, PLACE
+    sizes = Sizes(
+        dim=8, layers=1, heads=2, ffn_dim=16, max_length=BASELINE_LENGTH, vocab_size=VOCAB
+    )
+    cross, ffn = False, True
+    norm: Callable[[], nn.Module] | None = None
 
     def __init__(self, choice: Choice, settings: CheckSettings, files: Sequence[str] = ()) -> None:
         self.choice, self.settings, self.files = choice, settings, files
         self.kind, self.can = choice.component.kind, choice.can
         self.passes = PASSED.get(self.kind, ())  # names of arguments
+        self.ids = baseline = self.kind == "baseline"
+        self.per_text = self.kind in ("pool", "baseline")
+        self.pads = self.kind != "attention" or self.can("padding")
+        self.sides = ("right",) if baseline else ("right", "left", "inner")
+        self.tolerance = 1e-6 if baseline else EXACT
+        self.max_length = BASELINE_LENGTH if baseline else MAX_LENGTH
+        self.quiet = not (baseline or self.can("random"))
 
     def make(self, dropout: float = 0.0) -> Any:
         """Call the factory with the contract's arguments."""
-        return self.choice.build()
+        build, can, dim, heads = self.choice.build, self.can, self.dim, self.heads
+        of_layer, more = {"offered": self.place}, dict[str, Any]()
+        match self.kind:
+            case "attention":
+                more = {"max_length": self.max_length} if can("fixed-length") else {}
+                return build(dim, heads, dropout=dropout, **of_layer, **more)
+            case "pe":
+                more = {"head_dim": dim // heads, "max_length": self.max_length}
+                return build(dim=dim, heads=heads, **of_layer, **more)
+            case "norm":
+                return build(dim, **of_layer)
+            case "ffn":
+                return build(dim, self.hidden, dropout, **of_layer)
+            case "block":
+                make_ffn = partial(PlainFFN, dim) if self.ffn else lambda: None
+                more = {"cross": Split(dim, heads)} if self.cross else {}
+                parts = Split(dim, heads), make_ffn(), self.norm or partial(nn.LayerNorm, dim)
+                offered = {**self.place, "make_ffn": make_ffn}
+                return build(*parts, dropout=dropout, offered=offered, **more)
+            case "pool":
+                return build(dim)
+            case "baseline" if can("stream") or can("masked"):
+                return build(vocab_size=VOCAB)
+            case "baseline" if can("tokens"):
+                more = {"vocabulary": VOCABULARY} if can("vocabulary") else {}
+                more |= {"head_hidden": 0} if can("head") else {}
+                more |= {"classes": CLASSES, "sizes": self.sizes, "dropout": dropout}
+                return build(vocab_size=VOCAB, **more)
+        return build()
 
     def but(self, **changes: Any) -> Self:
         """The same adaptor with other attributes."""
@@ -142,10 +186,9 @@ class Part:
         other.__dict__.update(changes)
         return other
 
-    def given(self, **parameters: Any) -> Self:
+    def with_parameters(self, **parameters: Any) -> Self:
         """The same with these parameters of the component, and defaults for the others."""
-        choice = replace(self.choice, parameters=parameters)
-        return self.but(choice=choice, can=choice.can)
+        return self.but(choice=replace(self.choice, given=parameters))
 
     def at(self, dim: int, heads: int, hidden: int = HIDDEN) -> Self:
         """The same for parts of other sizes."""
@@ -153,31 +196,52 @@ class Part:
 
     @property
     def ways(self) -> Sequence[Way]:
-        """Every way of calling that the declared capabilities allow."""
-        return (PLAIN,)
+        """Every way of calling that the contract and the declared capabilities allow."""
+        can = self.can
+        match self.kind:
+            case "attention":
+                encoded = any(map(can, ("rotate", "bias", "content-bias")))
+                full = Way("encoded", encoded, self.pads)
+                ways = [] if can("causal-only") else [PLAIN, full]
+                if can("causal"):
+                    full_causal = replace(full, name="causal", causal=True)
+                    ways += [Way("plain causal", causal=True), full_causal]
+                return [*ways, replace(full, name="cross", cross=True)] if can("cross") else ways
+            case "pe":
+                far = Way("far positions", encoded=True, first=MAX_LENGTH)
+                return (Way("encoded", True, True), CAUSAL, far)
+            case "norm":
+                return (PLAIN,)
+            case "block":
+                uncausal = replace(CAUSAL, name="padded", causal=False)
+                return (CROSS,) if self.cross else (uncausal, CAUSAL)
+            case "ffn" if can("causal"):
+                return (PLAIN, PADDED, replace(CAUSAL, encoded=False))
+        return (PLAIN, PADDED)
 
     @property
     def shown_ways(self) -> list[Way]:
         """The ways that differ in more than padding."""
         return list({(w.encoded, w.causal, w.cross): w for w in self.ways if not w.first}.values())
 
-    @property
-    def pads(self) -> bool:
-        return True
-
-    @property
-    def quiet(self) -> bool:
-        """Whether training without dropout is deterministic."""
-        return not self.can("random")
-
-    @property
-    def out_dim(self) -> int:
+    def out_dim(self, module: Any) -> int:
         """The width of an output."""
-        return self.dim
+        own = module.width if self.kind == "pool" else None
+        return own or {"pe": 4 * self.dim, "baseline": CLASSES}.get(self.kind, self.dim)
 
-    def encoding(self, gain: Tensor | float = 1.0) -> PositionalEncoding:
-        """What an encoded call has. gain: a factor of what it does."""
-        return NO_POSITIONS
+    def encoding(self, gain: Tensor | float = 1.0, without: str = "") -> ReferenceEncoding:
+        """What an encoded call has, with every slot that it may, or all but one.
+
+        gain: a factor of what it does.
+        """
+
+        def has(slot: str) -> bool:
+            of_block = self.kind == "block" and slot != "content-bias"
+            return slot != without and (of_block or self.can(slot))
+
+        kind = ContentBias if has("content-bias") else ReferenceEncoding
+        heads = 1 if self.can("one-head") else self.heads
+        return kind(has("rotate"), has("bias"), heads=heads, gain=gain)
 
     def layer(self, call: Call) -> LayerContext:
         """The context of a call in the layer at ``place``."""
@@ -189,6 +253,13 @@ class Part:
 
     def call(self, module: Any, call: Call) -> Any:
         """What it gives."""
+        match self.kind:
+            case "norm":
+                return module(call.x)
+            case "pool":
+                return module(call.x, call.tokens.attention_mask)
+            case "baseline":
+                return module(call.x, call.tokens)
         return module(call.x, self.layer(call))
 
     def run(self, module: Any, call: Call) -> Tensor:
@@ -197,7 +268,7 @@ class Part:
         must(isinstance(out, Tensor), f"{call}: gives a {type(out).__name__}, no tensor")
         read, (texts, length) = call.more.get("read") or slice(None), call.x.shape[:2]
         rows = [] if self.per_text else [len(range(length)[read])]
-        has_shape(out, (texts, *rows, self.out_dim), f"{call}: output")
+        has_shape(out, (texts, *rows, self.out_dim(module)), f"{call}: output")
         finite(out, f"{call}: output")
         mask = call.tokens.attention_mask
         return out if self.per_text or mask is None else out.masked_fill(~mask[:, read, None], 0)
@@ -216,13 +287,11 @@ class Part:
         initialised to zero or one. Raises CheckSkipped where the factory gives None and may.
         """
         with seeded(self.settings.seed + seed, "checks/build"):
-            made = self.make(dropout if "dropout" in self.passes else 0.0)
-            wanted, *others = getattr(self.contract, "__args__", (self.contract,))
+            made, contract = self.make(dropout), CONTRACTS[self.kind]
+            wanted, *others = getattr(contract, "__args__", (contract,))
             if made is None and others:
                 raise CheckSkipped("it builds nothing, which its kind allows")
-            if not isinstance(made, wanted):
-                named = (f"{kind.__module__}.{kind.__name__}" for kind in (type(made), wanted))
-                raise CheckFailed(f"the factory gives a {', no '.join(named)}")
+            made = is_a(made, wanted)
             if isinstance(made, PositionalEncoding):
                 made = Probe(made, self.dim, self.heads)
             perturb(made, jitter)
@@ -234,7 +303,8 @@ class Part:
         if self.ids:
             first = len(SPECIALS)
             return torch.stack([torch.randint(first, VOCAB, (length,), generator=g) for g in draws])
-        return torch.stack([normal(g, length, self.dim) for g in draws])
+        x = torch.stack([normal(g, length, self.dim) for g in draws])
+        return 1 + 2 * x if self.kind in ("norm", "ffn") else x
 
     def calls(
         self,
@@ -246,7 +316,8 @@ class Part:
     ) -> list[Call]:
         """A call in every way: where it is padded, of a full text, half of one, and one token.
 
-        texts: which of the batch; each has the same values whichever are taken.
+        And of a block one for a few rows. texts: which of the batch; each has the same values
+        whichever are taken.
         """
 
         def inputs(n: int, way: Way) -> tuple[Tensor, Tokens]:
@@ -262,42 +333,13 @@ class Part:
             positions = tokens.positions + min(way.first, self.max_length - length)
             context = inputs(length + 3, way) if way.cross else (None, None)
             calls.append(Call(x, replace(tokens, positions=positions), way, *context))
-        return calls
+        few = [calls[-1].but(read=slice(1, 3))] if self.kind == "block" and not self.ids else []
+        return [*calls, *few]
 
     def generator(self, *seeds: int) -> torch.Generator:
         """A random generator of its own."""
         number = reduce(lambda number, seed: 1009 * number + seed + 1, seeds, self.settings.seed)
         return torch.Generator().manual_seed(number)
-
-
-class AttentionPart(Part):
-    """Builds ``Attention(dim, heads, dropout=…)``."""
-
-    contract = Attention
-
-    def make(self, dropout: float = 0.0) -> Any:
-        fixed = {"max_length": self.max_length} if self.can("fixed-length") else {}
-        return self.choice.build(self.dim, self.heads, dropout=dropout, offered=self.place, **fixed)
-
-    @property
-    def pads(self) -> bool:
-        return self.can("padding")
-
-    @property
-    def ways(self) -> Sequence[Way]:
-        """Plain, then with each encoding that it can take, causal, and with a context."""
-        encoded = any(map(self.can, ("rotate", "bias", "content-bias")))
-        full = Way("encoded", encoded, self.pads)
-        ways = [] if self.can("causal-only") else [PLAIN, full]
-        if self.can("causal"):
-            ways += [Way("plain causal", causal=True), replace(full, name="causal", causal=True)]
-        return [*ways, replace(full, name="cross", cross=True)] if self.can("cross") else ways
-
-    def encoding(self, gain: Tensor | float = 1.0) -> PositionalEncoding:
-        """The reference encoding with every declared slot."""
-        kind = ContentBias if self.can("content-bias") else ReferenceEncoding
-        heads = 1 if self.can("one-head") else self.heads
-        return kind(self.can("rotate"), self.can("bias"), heads=heads, gain=gain)
 
 
 class Probe(nn.Module):
@@ -325,74 +367,6 @@ class Probe(nn.Module):
         return torch.cat([embedded, *(t.transpose(1, 2).flatten(2) for t in turned), out], dim=-1)
 
 
-class EncodingPart(Part):
-    """Builds ``PositionalEncoding(dim=, heads=, head_dim=, max_length=)``; called in a Probe."""
-
-    contract = PositionalEncoding
-    ways = (
-        Way("encoded", True, True),
-        CAUSAL,
-        Way("far positions", True, first=MAX_LENGTH),
-    )
-
-    def make(self, dropout: float = 0.0) -> Any:
-        sizes = {"dim": self.dim, "heads": self.heads, "head_dim": self.dim // self.heads}
-        return self.choice.build(**sizes, max_length=self.max_length, offered=self.place)
-
-    @property
-    def out_dim(self) -> int:
-        return 4 * self.dim
-
-
-class NormPart(Part):
-    """Builds ``Norm(dim)``, which takes each token by itself."""
-
-    contract = nn.Module
-
-    def make(self, dropout: float = 0.0) -> Any:
-        return self.choice.build(self.dim, offered=self.place)
-
-    def draw(self, length: int, **options: Any) -> Tensor:
-        return 1 + 2 * super().draw(length, **options)
-
-    def call(self, module: Any, call: Call) -> Any:
-        return module(call.x)
-
-
-class FFNPart(NormPart):
-    """Builds ``FFN(dim, hidden, dropout)``; None is a layer without a feed-forward network."""
-
-    contract = nn.Module | None
-    call = Part.call
-
-    @property
-    def ways(self) -> Sequence[Way]:
-        """Plain, padded and, where it reads the past alone, causal."""
-        causal = replace(CAUSAL, encoded=False)
-        return [PLAIN, PADDED, causal] if self.can("causal") else [PLAIN, PADDED]
-
-    def make(self, dropout: float = 0.0) -> Any:
-        return self.choice.build(self.dim, self.hidden, dropout, offered=self.place)
-
-
-class PoolPart(Part):
-    """Builds ``Pool(dim)`` and calls it with and without a mask."""
-
-    contract = Pool
-    per_text = True
-    ways = (PLAIN, PADDED)
-
-    def make(self, dropout: float = 0.0) -> Any:
-        return self.choice.build(self.dim)
-
-    def call(self, module: Any, call: Call) -> Any:
-        return module(call.x, call.tokens.attention_mask)
-
-    @property
-    def out_dim(self) -> int:
-        return int(getattr(self.build(), "width", None) or self.dim)
-
-
 class PlainFFN(nn.Module):
     """A feed-forward network that is smooth everywhere, and knows the length of its input."""
 
@@ -408,87 +382,11 @@ class PlainFFN(nn.Module):
         return self.layers(x)
 
 
-class BlockPart(Part):
-    """Builds ``Block(attention, ffn, norm, dropout=, cross=)`` from plain parts.
-
-    ffn: with a feed-forward network. norm: makes its norms; None: layer norm.
-    """
-
-    contract = Block
-    ffn = True
-    norm: Callable[[], nn.Module] | None = None
-
-    @property
-    def ways(self) -> Sequence[Way]:
-        """Causal or not, with a memory where it has a cross-attention."""
-        if self.cross:
-            return [replace(CAUSAL, name="cross", cross=True)]
-        return [replace(CAUSAL, name="padded", causal=False), CAUSAL]
-
-    def make(self, dropout: float = 0.0) -> Any:
-        def make_ffn() -> PlainFFN | None:
-            return PlainFFN(self.dim) if self.ffn else None
-
-        return self.choice.build(
-            Split(self.dim, self.heads),
-            make_ffn(),
-            self.norm or (lambda: nn.LayerNorm(self.dim)),
-            dropout=dropout,
-            offered={**self.place, "make_ffn": make_ffn},
-            **({"cross": Split(self.dim, self.heads)} if self.cross else {}),
-        )
-
-    def calls(self, *args: Any, **options: Any) -> list[Call]:
-        """As of every part, and for a few rows."""
-        calls = super().calls(*args, **options)
-        return [*calls, calls[-1].but(read=slice(1, 3))]
-
-    def encoding(self, gain: Tensor | float = 1.0) -> PositionalEncoding:
-        return ReferenceEncoding(rotates=True, biases=True, heads=self.heads, gain=gain)
-
-
-class BaselinePart(Part):
-    """Builds ``Baseline(vocab_size=, classes=, sizes=, dropout=)``.
-
-    One that learns from texts takes none of these, one that learns from token ids only
-    ``vocab_size``.
-    """
-
-    contract = nn.Module
-    ids, per_text, quiet = True, True, False
-    tolerance, max_length, out_dim = 1e-6, 32, CLASSES
-    sides = ("right",)
-    ways = (PLAIN, PADDED)
-
-    def make(self, dropout: float = 0.0, classes: int = CLASSES, sizes: Sizes | None = None) -> Any:
-        if self.can("stream") or self.can("masked"):
-            return self.choice.build(vocab_size=VOCAB)
-        if not self.can("tokens"):
-            return self.choice.build()
-        more: dict[str, Any] = {"vocabulary": VOCABULARY} if self.can("vocabulary") else {}
-        more |= {"head_hidden": 0} if self.can("head") else {}
-        own = Sizes(dim=8, layers=1, heads=2, ffn_dim=16, max_length=32, vocab_size=VOCAB)
-        options = {"classes": classes, "sizes": sizes or own, "dropout": dropout, **more}
-        return self.choice.build(vocab_size=VOCAB, **options)
-
-    def call(self, module: Any, call: Call) -> Any:
-        return module(call.x, call.tokens)
-
-
-PARTS: dict[str, type[Part]] = {
-    "attention": AttentionPart,
-    "pe": EncodingPart,
-    "norm": NormPart,
-    "ffn": FFNPart,
-    "block": BlockPart,
-    "pool": PoolPart,
-    "baseline": BaselinePart,
-}
-
-
-def part_of(choice: Choice, settings: CheckSettings, files: Sequence[str] = ()) -> Part:
-    """The adaptor of a choice."""
-    return PARTS.get(choice.component.kind, Part)(choice, settings, files)
+def is_a(made: Any, wanted: type[Any]) -> Any:
+    """What a factory gave; CheckFailed unless it is what it should be."""
+    named = (f"{kind.__module__}.{kind.__name__}" for kind in (type(made), wanted))
+    must(isinstance(made, wanted), f"the factory gives a {', no '.join(named)}")
+    return made
 
 
 def forms(part: Part) -> list[Part]:
@@ -511,48 +409,31 @@ def normal(generator: torch.Generator, *shape: int) -> Tensor:
     return torch.randn(*shape, generator=generator, dtype=torch.float64)
 
 
-def other_values(value: object) -> list[Any]:
-    """Other values of a parameter, where it is a number or a switch."""
-    if isinstance(value, bool):
-        return [not value]
-    if isinstance(value, int):
-        return [2 * value, value // 2, value + 1] if value else [1]
-    if isinstance(value, float):
-        return [value / 2, 2 * value, value / 100, 100 * value] if value else [0.5]
-    return []
-
-
-def parameters_act(
-    part: Part, given: Mapping[str, Any], differ: Callable[[Any, Any], bool]
-) -> None:
-    """Fail unless each parameter that is a number or a switch acts, or refuses other values.
-
-    given: the parameters that are not at their defaults. differ: whether two parts do.
-    """
-    for name, default in part.choice.component.parameters.items():
-        plain, tried = given.get(name, default), []
-        for value in other_values(plain):
-            # It may refuse the value, or the sizes with it.
-            with contextlib.suppress(ZooError, ValueError, TypeError, CheckFailed):
-                if differ(part.given(**given), part.given(**{**given, name: value})):
-                    break
-                tried.append(repr(value))
-        else:
-            what = f"'{name}' changes nothing: with {' or '.join(tried)}"
-            must(not tried, f"{what} there is bit by bit what there is with {plain!r}")
+def autocast(enabled: bool = True) -> torch.autocast:
+    """As a run with ``--set precision=bf16``; or, where it is not enabled, as one without."""
+    return torch.autocast("cpu", dtype=torch.bfloat16, enabled=enabled)
 
 
 def gradients(
-    part: Part, module: nn.Module, call: Call, run: Callable[..., Tensor] | None = None
+    part: Part,
+    module: nn.Module,
+    call: Call,
+    run: Callable[..., Tensor] | None = None,
+    *,
+    mixed: bool = False,
 ) -> dict[str, Tensor]:
-    """The output, and the gradients of all inputs and weights by name."""
+    """The output, and the gradients of all inputs and weights by name.
+
+    run: what gives the output, by default the part. mixed: whether that is under autocast.
+    """
     call = call.leaves()
-    out = (run or part.run)(module, call)
+    with autocast(mixed):
+        out = (run or part.run)(module, call)
     inputs = {f"gradient of the input {name}": x for name, x in call.inputs.items()}
     weights = {f"gradient of {name}": p for name, p in module.named_parameters() if p.requires_grad}
     leaves, result = {**inputs, **weights}, {"output": out.detach()}
     if out.requires_grad and leaves:
-        total = out.sin().sum()
+        total = out.double().sin().sum()
         slopes = torch.autograd.grad(total, list(leaves.values()), materialize_grads=True)
         result |= zip(leaves, slopes, strict=True)
     return result

@@ -17,10 +17,9 @@ from zoo.components.attention.projections import CanonicalWeights
 from zoo.components.tokens import Tokens
 from zoo.conformance import assertions, reference
 from zoo.conformance.assertions import close, finite, has_shape, hinting, largest, must, trying
-from zoo.conformance.check import check
 from zoo.conformance.models import models_of
-from zoo.conformance.parts import DIM, HEADS, MODULES, Call, Part, forms, gradients, normal
-from zoo.conformance.surroundings import drawn_sizes, over_queries, resized
+from zoo.conformance.parts import DIM, HEADS, Call, Part, autocast, forms, gradients, normal
+from zoo.conformance.surroundings import drawn_sizes, resized
 
 # The share of a gradient's norm by which bfloat16 may change it: rounding errors are some 2^-8 a
 # number, and differences of nearly equal ones lose more.
@@ -59,7 +58,6 @@ SELECTING = 2.0**-3  # what rounding leaves to a variant that selects keys, too
 LEAK = 2.0**-4  # sums may be rounded in another order
 
 
-@check("values", *MODULES)
 def values(part: Part) -> None:
     """In each type, size and scale it computes what float64 does; an exact part, the formula."""
     own = forms(part)
@@ -84,29 +82,6 @@ def values(part: Part) -> None:
         close(actual, expected, "output for numbers near 1000", tolerance=1e-2)
 
 
-def autocast(enabled: bool = True) -> torch.autocast:
-    """As a run with ``--set precision=bf16``; or, where it is not enabled, as one without."""
-    return torch.autocast("cpu", dtype=torch.bfloat16, enabled=enabled)
-
-
-def _outcome(
-    part: Part, module: torch.nn.Module, call: Call, *, mixed: bool = False
-) -> tuple[Tensor, Tensor]:
-    """The output, and its slopes along a direction by all inputs and weights, as one vector.
-
-    mixed: whether the call, not what follows it, is under autocast.
-    """
-    call = call.leaves()
-    with autocast(mixed):
-        out = part.run(module, call)
-    leaves = [*call.inputs.values(), *(p for p in module.parameters() if p.requires_grad)]
-    if not out.requires_grad or not leaves:
-        return out.detach(), torch.zeros(1)
-    total = (out.double() * normal(part.generator(1), *out.shape)).sum()
-    slopes = torch.autograd.grad(total, leaves, materialize_grads=True)
-    return out.detach(), torch.cat([slope.detach().double().flatten() for slope in slopes])
-
-
 def _types(part: Part, types: Sequence[tuple[torch.dtype, bool, float]]) -> None:
     """Float32 and bfloat16 under autocast are near float64; nothing stays of autocast."""
     high, low = part.build(), part.build(torch.float32)
@@ -118,21 +93,26 @@ def _types(part: Part, types: Sequence[tuple[torch.dtype, bool, float]]) -> None
         plain = part.run(low, call)
         for dtype, mixed, bound in types:
             rounded_call = call.with_inputs(lambda x: x.to(dtype))  # noqa: B023 - called at once
-            expected = _outcome(part, high, rounded_call.with_inputs(lambda x: x.double()))
-            for out, own in ((plain, torch.float32), (expected[0], torch.float64)):
+            expected = gradients(part, high, rounded_call.with_inputs(lambda x: x.double()))
+            for out, own in ((plain, torch.float32), (expected["output"], torch.float64)):
                 must(out.dtype == own, f"{call}: {own} comes out as {out.dtype}")
             what = f"{call}, {dtype}{' under autocast' * mixed}"
             # Not a module in bfloat16: a run in bfloat16 has weights and buffers in float32.
             with _torch_can(), trying(what):
-                actual = _outcome(part, low, rounded_call, mixed=mixed)
-                _near(actual[0], expected[0], f"{what}: output", bound)
-                finite(actual[1], f"{what}: gradients")
-                _near(actual[1], expected[1], f"{what}: gradients", GRADIENT_BOUND)
+                actual = gradients(part, low, rounded_call, mixed=mixed)
+                _near(actual.pop("output"), expected.pop("output"), f"{what}: output", bound)
+                pair = flattened(actual), flattened(expected)
+                _near(*pair, f"{what}: gradients", GRADIENT_BOUND)
         after = f"{call}: output without autocast, after a call under it"
         assertions.same(part.run(low, call), plain, after)
         for name, scale in SCALES.items() if part.kind not in ("pe", "baseline") else ():
             with hinting(OVERFLOWS if name[:3] == "100" and part.kind == "attention" else ""):
                 _stays_finite(part, low, call.with_inputs(scale), name)
+
+
+def flattened(tensors: dict[str, Tensor]) -> Tensor:
+    """All of them as one vector."""
+    return torch.cat([torch.zeros(1), *(t.double().flatten() for t in tensors.values())])
 
 
 def _near(actual: Tensor, expected: Tensor, what: str, bound: float) -> None:
@@ -147,7 +127,8 @@ def _stays_finite(part: Part, module: torch.nn.Module, call: Call, what: str) ->
     for mixed in (False, True):
         of = f"{what}{', under autocast' * mixed}"
         with trying(of), hinting(f"of {of}"):
-            finite(_outcome(part, module, call, mixed=mixed)[1], f"{call}: gradients")
+            slopes = flattened(gradients(part, module, call, mixed=mixed))
+            finite(slopes, f"{call}: gradients")
 
 
 @contextlib.contextmanager
@@ -187,7 +168,7 @@ def _formula(part: Part) -> None:
             what = f"{call.way.name}, width {dim}, {heads} heads, {length} tokens"
             for scale in scales if exact else ():
                 scaled = call.with_inputs(lambda x: scale * x)  # noqa: B023 - called at once
-                with trying(what), hinting(lambda: over_queries(part, module)):  # noqa: B023
+                with trying(what):
                     _exact(sized, module, scaled, weights, what)
             if part.can("map") and dim == DIM:
                 _map(sized, module, call, weights if exact else None)

@@ -34,7 +34,7 @@ def tag_without_test():
 _DRAWN = random.random()
 # What a function gives, what is said of that, and how it differs in what it declares.
 GIVEN = {
-    "dictionary": (dict, "gives a builtins.dict, not a zoo.data.Corpus", {}),
+    "dictionary": (dict, "gives a builtins.dict, no .*Corpus", {}),
     "declares_nothing": (corpus, "declares none of text-labels, token-labels", {"only": ()}),
     "declares_two": (corpus, "declares text-labels and text of", {"also": ("text",)}),
     "class_without_test": (
@@ -74,14 +74,14 @@ def seed_ignored(seed=0):
     return corpus()
 
 
-@broken.caught_by("data", "nearly every text has the name or the number of its class")
+@broken.caught_by("data", "gives 8 of 8 answers away")
 def label_written_in_front():
     train = [f"{name}: {text}" for name, text in zip(["left", "right"] * 6, TRAIN, strict=True)]
     test = [f"{name}: {text}" for name, text in zip(["right", "left"] * 4, TEST, strict=True)]
     return corpus(train, test)
 
 
-@broken.caught_by("data", "the number of its class")
+@broken.caught_by("data", "gives 8 of 8 answers away")
 def label_as_a_number():
     texts = [f"{word} __label__{number % 2}" for number, word in enumerate("abcdefghijkl")]
     tests = [f"{word} __label__{number % 2}" for number, word in enumerate("mnopqrst")]
@@ -113,7 +113,11 @@ GIVEN_AWAY = {
     "fourth_word": (lambda words, label: [*words[:3], WORDS[label], *words[3:]], "word 3 gives"),
     "marker": (
         lambda words, label: [*words[:5], *["zq"] * label, *words[5:]],
-        "one word stands for the class: 'zq'",
+        "gives 80 of 80 answers away",
+    ),
+    "even_or_odd": (
+        lambda words, label: words[: len(words) - (len(words) + label) % 2],
+        "the number of words gives",
     ),
 }
 
@@ -151,3 +155,31 @@ def sorts_in_train_alone():
 @broken.caught_by("data", "chance is 0.1, and guessing scores")
 def chance_of_other_data():
     return of_drawn(drawn(0, 60), chance=0.1)
+
+
+def looked_up(seed, count, tag_of):
+    """Keys with their values, then questions for keys, whose tags are the values."""
+    draw, texts, tags = random.Random(seed), [], []
+    for _ in range(count):
+        values = {key: draw.randrange(3) for key in draw.sample(range(6), 3)}
+        asked = draw.sample(list(values), 3)
+        texts.append([*(f"k{k}={v}" for k, v in values.items()), *(f"k{k}?" for k in asked)])
+        tags.append([-100] * 3 + [tag_of(values[key]) for key in asked])
+    return texts, tags
+
+
+@broken.caught_by("data", "labels do not mean the same in both splits", only=("token-labels",))
+def tags_renumbered_in_test():
+    splits = {"train": looked_up(0, 400, int), "test": looked_up(1, 100, lambda v: (v + 1) % 3)}
+    return TaggedCorpus("lookup", splits, ["a", "b", "c"])
+
+
+@broken.caught_by("data", "they are windows of one text")
+def windows_that_overlap():
+    draw, found = random.Random(0), []
+    for label in (0, 1) * 20:
+        words = draw.choices([*WORDS, *WORDS[6 * label :][:6]], k=100)
+        found += [(" ".join(words[at : at + 16]), label) for at in range(0, 80, 8)]
+    draw.shuffle(found)
+    texts, labels = map(list, zip(*found, strict=True))
+    return of_drawn((texts[:300], labels[:300]), (texts[300:], labels[300:]))

@@ -18,24 +18,24 @@ executors, metrics, trackers = Specimens("executor"), Specimens("metric"), Speci
 zoo_register = registering(executors, metrics, trackers)
 
 
-@executors.caught_by("laws", "the factory gives a NoExecutor, no Executor")
+@executors.caught_by("runs", "gives a .*NoExecutor, no .*Executor")
 class NoExecutor:
     def run(self, jobs, *, limits, directory):
         return iter(())
 
 
-@executors.caught_by("laws", "abstract")
+@executors.caught_by("runs", "abstract")
 class CannotRun(Executor):
     pass
 
 
-@executors.caught_by("laws", "0 Started events, not 1")
+@executors.caught_by("runs", "0 Started events, not 1")
 class RunsNothing(Executor):
     def run(self, jobs, *, limits, directory):
         return iter(())
 
 
-@executors.caught_by("laws", "0 Ended events, not 1")
+@executors.caught_by("runs", "0 Ended events, not 1")
 class LosesTheLastJob(Executor):
     def run(self, jobs, *, limits, directory):
         for job in jobs:
@@ -44,7 +44,7 @@ class LosesTheLastJob(Executor):
             yield Ended(jobs[0], item) if isinstance(item, Result) else Advanced(jobs[0], item)
 
 
-@executors.caught_by("laws", "no environment")
+@executors.caught_by("runs", "no environment")
 class ForgetsTheMachine(Executor):
     def run(self, jobs, *, limits, directory):
         for job in jobs:
@@ -60,22 +60,22 @@ def described(name: str, **changes):
     return Metric(**{**parts, **changes})
 
 
-@metrics.caught_by("laws", "gives a float, no Metric")
+@metrics.caught_by("metrics", "gives a .*float, no .*Metric")
 def number():
     return 0.5
 
 
-@metrics.caught_by("laws", "'str' object has no attribute 'name'")
+@metrics.caught_by("metrics", "'str' object has no attribute 'name'")
 def described_in_text():
     return described("a", description="the share of right answers")
 
 
-@metrics.caught_by("laws", "'float' object is not callable")
+@metrics.caught_by("metrics", "'float' object is not callable")
 def computed_before():
     return described("computed_before", compute=0.5)
 
 
-@metrics.caught_by("laws", "name is 'share' instead of 'another_name'")
+@metrics.caught_by("metrics", "name is 'share' instead of 'another_name'")
 def another_name():
     return described("share")
 
@@ -121,16 +121,16 @@ WRONG: dict[str, tuple[dict, Callable, str]] = {
 for _name, (_about, _compute, _says) in WRONG.items():
     factory = functools.partial(computed, _name, _about, _compute)
     factory.__name__ = _name
-    metrics.caught_by("laws", _says, parameters={})(factory)
+    metrics.caught_by("metrics", _says, parameters={})(factory)
 
 
-@trackers.caught_by("laws", "of another run is gone")
+@trackers.caught_by("runs", "of another run is gone")
 class Overwrites(Tracker):
     def show(self, run):
         (run.directory / "run.txt").write_text(f"{run.name} {dict(run.values)}")
 
 
-@trackers.caught_by("laws", "a run that failed is not shown")
+@trackers.caught_by("runs", "a run that failed is not shown")
 class LeavesOutFailures(Tracker):
     def show(self, run):
         if run.status == "ok":
@@ -138,13 +138,13 @@ class LeavesOutFailures(Tracker):
                 file.write(f"{run.name} {dict(run.values)}\n")
 
 
-@trackers.caught_by("laws", "status 'oom', 0 values: KeyError")
+@trackers.caught_by("runs", "status 'oom', 0 values: KeyError")
 class NeedsAnAccuracy(Tracker):
     def show(self, run):
         return run.values["accuracy"]
 
 
-@executors.caught_by("laws", "which must fail: ok")
+@executors.caught_by("runs", "which must fail: ok")
 class AlwaysFine(Executor):
     def run(self, jobs, *, limits, directory):
         for job in jobs:
@@ -153,7 +153,7 @@ class AlwaysFine(Executor):
             yield Ended(job, Result(environment=result.environment))
 
 
-@executors.caught_by("laws", "two jobs run at once")
+@executors.caught_by("runs", "two jobs run at once")
 class StartsAll(Executor):
     def run(self, jobs, *, limits, directory):
         yield from map(Started, jobs)
@@ -162,7 +162,7 @@ class StartsAll(Executor):
             yield Ended(job, result)
 
 
-@trackers.caught_by("laws", "the factory gives a LooksLikeOne, no Tracker")
+@trackers.caught_by("runs", "gives a .*LooksLikeOne, no .*Tracker")
 class LooksLikeOne:
     def start(self, run):
         pass

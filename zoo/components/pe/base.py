@@ -42,7 +42,11 @@ class PositionalEncoding(nn.Module):
         return self.rotate(x, positions)
 
     def bias(self, q_positions: Tensor, k_positions: Tensor) -> Tensor | None:
-        """What is added to the scores, broadcastable to (B, H, Lq, Lk); None for nothing."""
+        """What is added to the scores, broadcastable to (B, H, Lq, Lk); None for nothing.
+
+        As it is, after any factor of the attention's own: in a softmax, ln 2 for a key counts as
+        having that key twice.
+        """
         return None
 
     def content_bias(

@@ -1,0 +1,125 @@
+"""What runs jobs, and what shows runs: a recorded exchange."""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from zoo.config.request import Request
+from zoo.config.settings import Execution
+from zoo.conformance.assertions import must, trying
+from zoo.conformance.check import CheckSkipped
+from zoo.conformance.parts import Part, is_a
+from zoo.errors import ZooError
+from zoo.execution.base import (
+    Advanced,
+    Ended,
+    Executor,
+    InspectJob,
+    JobSetup,
+    Limits,
+    Notice,
+    Started,
+    TrainJob,
+)
+from zoo.files import scratch_directory
+from zoo.tracking import TrackedRun, Tracker, TrackerThread
+
+
+def runs(part: Part) -> None:
+    """Each job is told once, from start to end; each run is shown and stays; failed ones too."""
+    {"executor": _executor, "tracker": _tracker}[part.kind](part)
+
+
+def _tracker(part: Part) -> None:
+    """It shows runs that ended well, or failed with no results, and each stays shown."""
+    is_a(part.make(), Tracker)  # also where its library is not installed
+    config = {"phase": "train", "attention": "fused", "dim": 16, "lr": 0.5, "compile": False}
+    curve = [{"loss": 2.5}, {"loss": 1.25}]
+    with scratch_directory() as folder, contextlib.chdir(folder):
+        first = TrackedRun("fused+rope seed 0", "bench", Path(folder) / "runs", config, curve=curve)
+        first = replace(first, values={"accuracy": 0.8125, "params": 1234.0})
+        tuned = replace(first, config={**config, "phase": "tune"}, values={"accuracy": 0.6875})
+        failed = replace(first, name="naive+rope seed 1", status="oom", curve=(), values={})
+        thread, shown = TrackerThread(part.choice), set[str]()
+        for run in (first, failed, tuned, replace(first, name="naive+none seed 2", group="other")):
+            thread.show(run)
+            thread.wait()
+            # An error of a library's own at once, such as that nobody has logged in.
+            away = run is first and not hasattr(builtins, (thread.failure or "").split(":")[0])
+            if thread.failure and (away or thread.failure.endswith("is not installed")):
+                raise CheckSkipped(f"it cannot show runs here: {thread.failure}")
+            what = f"shown a run with status '{run.status}', {len(run.values)} values"
+            must(thread.failure is None, f"{what}: {thread.failure}")
+            written = _written(Path(folder))
+            marks = {mark for mark in (first.name, "0.8125", failed.name) if mark in written}
+            gone = ", ".join(sorted(shown - marks))
+            must(not gone, f"{what}: what it wrote of another run is gone ({gone})")
+            shown = marks
+        hidden = first.name in shown and failed.name not in shown
+        must(not hidden, "a run that failed is not shown")
+
+
+def _written(folder: Path) -> str:
+    """Names and texts of all files."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    return "\n".join(f"{path}\n{path.read_text('utf-8', 'replace')}" for path in files)
+
+
+class Alone(InspectJob):
+    """A job beside which no other may run."""
+
+    alone = True
+
+
+def _executor(part: Part) -> None:
+    """It starts and ends every job once, also one that fails, and keeps to limits."""
+    request, execution = Request(), Execution(device="cpu")
+    setup = JobSetup(request.task, {}, request.sizes, request.training, execution)
+    jobs = [
+        TrainJob(setup, "a training of no model, which must fail", "job-0"),
+        InspectJob(setup, "a job", "job-1"),
+        Alone(setup, "a job that runs alone", "job-2"),
+    ]
+    try:
+        made = is_a(part.make(), Executor)
+        made.connect()
+    except ZooError as error:
+        raise CheckSkipped(f"it cannot run here: {error}") from None
+    try:
+        limits = Limits(jobs=1, threads=1)
+        own = made.default_limits(limits)
+        must((own.jobs, own.threads) == (1, 1), f"asked for one job and thread, it takes {own}")
+        with scratch_directory() as directory:
+            _exchange(jobs, made.run(jobs, limits=limits, directory=directory))
+            run = made.run(jobs[:1], limits=limits, directory=directory)
+            must(hasattr(run, "close"), f"run gives a {type(run).__name__}, no generator")
+            with trying("closed after the first event"):
+                next(run)
+                run.close()
+    finally:
+        made.close()
+
+
+def _exchange(jobs: Sequence[Any], events: Any) -> None:
+    """What an executor says of the jobs, one of which must fail."""
+    seen = [event for event in events if not isinstance(event, Notice)]
+    for job in jobs:
+        kinds = [type(event) for event in seen if event.job == job]
+        for kind in (Started, Ended):
+            count = kinds.count(kind)
+            must(count == 1, f"{job.name}: {count} {kind.__name__} events, not 1")
+        must(kinds[0] is Started and kinds[-1] is Ended, f"{job.name}: events out of order")
+    order = [type(event) for event in seen if not isinstance(event, Advanced)]
+    must(order == [Started, Ended] * len(jobs), "jobs=1, and two jobs run at once")
+    for job, result in ((event.job, event.result) for event in seen if isinstance(event, Ended)):
+        what = f"{job.name}: {result.status}: {result.reason}"
+        if isinstance(job, TrainJob):
+            must(result.status not in ("ok", "skipped") and bool(result.reason), what)
+        else:
+            must(result.status == "ok", what)
+            must(bool(result.environment.get("device")), f"{job.name}: no environment")

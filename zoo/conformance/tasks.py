@@ -1,0 +1,272 @@
+"""A task: a small model of it learns, and is scored alike in any order, batch and mode."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from zoo.components.attention.base import Attention
+from zoo.config.settings import Execution, Training
+from zoo.config.sizes import Sizes
+from zoo.conformance.assertions import must, trying
+from zoo.conformance.baselines import classed, noisy
+from zoo.conformance.elsewhere import environment, own_plugin
+from zoo.conformance.models import PLAIN_PARTS
+from zoo.conformance.parts import Part, is_a, perturb
+from zoo.data.sources.corpus import IGNORED, Corpus, Examples, TaggedCorpus
+from zoo.registry import CAPABILITIES, Register
+from zoo.registry.cell import Cell
+from zoo.registry.loading import load
+from zoo.sweep.make_request import make_request
+from zoo.tasks.base import Task, TaskSetup
+from zoo.training.device import resolve
+from zoo.training.trainer import Trainer
+
+# What a record can have: JSON, and values of NumPy, which become lists.
+recorded = functools.partial(json.dumps, default=lambda value: value.tolist(), allow_nan=False)
+CELL = {**PLAIN_PARTS, "pe": "rope", "pool": "mean"}
+# Small data of each sort that a task may read; more is scored than one batch of an evaluation.
+DATA = {
+    "text-labels": "checked-texts",
+    "token-labels": "checked-tags",
+    "pairs": "copy(train=80, test=150)",
+    "text": "newswire(train=12, test=6)",
+}
+
+
+def tagged_texts() -> TaggedCorpus:
+    """Texts of many lengths; the word w0 has no tag."""
+    splits = {}
+    for name, count in (("train", 80), ("test", 150)):
+        texts, tags = noisy(count, count, 12)
+        pairs = (zip(*both, strict=True) for both in zip(texts, tags, strict=True))
+        own = [[IGNORED if word == "w0" else tag for word, tag in pair] for pair in pairs]
+        splits[name] = Examples(texts, own)
+    return TaggedCorpus("checked-tags", splits, ["A", "B", "C"])
+
+
+def classed_texts() -> Corpus:
+    """The same texts, each with its most frequent tag."""
+    splits = {name: Examples(*classed(*split[:2])) for name, split in tagged_texts().splits.items()}
+    return Corpus("checked-texts", splits, ["A", "B", "C"])
+
+
+_PROGRAM = """
+import sys
+from zoo.registry.loading import load
+
+load(sys.argv[2:]).registry.choose("task", sys.argv[1]).build()
+sys.exit("it imports torch, which slows down planning" if "torch" in sys.modules else 0)
+"""
+
+
+def tasks(part: Part) -> None:
+    """It is a Task that imports no torch; a small model of it learns, and is scored alike."""
+    made = is_a(part.make(), Task)
+    registry = load(part.files).registry
+    with trying("a request with its options and defaults"):
+        make_request({"task": str(part.choice)}, registry)
+    fields = made.options.model_fields.items()
+    bare = [name for name, field in fields if not field.description]
+    must(not bare, f"options without a description: {', '.join(bare)}")
+    kinds = {**dict(made.needs), "data": made.reads, "baseline": made.baselines}
+    for kind, names in kinds.items():
+        must(kind in CAPABILITIES, f"needs names {kind!r}, which is no axis")
+        unknown = sorted(set(names) - set(CAPABILITIES[kind]))
+        must(not unknown, f"no {kind} can declare {', '.join(map(repr, unknown))}")
+    must(bool(made.metrics), "it names no metrics")
+    with trying("metrics"):
+        made.metric_choices(registry)
+    _no_torch(part)
+    if made.reads and type(made).load is not Task.load:
+        own = Register(part.choice.component.owner)
+        own("data", DATA["token-labels"], tagged_texts, summary="", capabilities=["token-labels"])
+        own("data", DATA["text-labels"], classed_texts, summary="", capabilities=["text-labels"])
+        registry.admit(own)
+        _TinyRun(made, DATA[made.reads[0]], registry).check()
+
+
+def _no_torch(part: Part) -> None:
+    """Planning imports a task, and must not wait for torch."""
+    files, plugins = own_plugin(part.choice, part.files)
+    command = [sys.executable, "-c", _PROGRAM, str(part.choice), *files]
+    env = environment(ZOO_PLUGINS=plugins)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+    # Where it is not found, this process alone has registered it.
+    missing = re.search("no task '|ZOO_PLUGINS names", done.stderr)
+    said = "".join(done.stderr.splitlines()[-1:])
+    must(not done.returncode or bool(missing), f"in a new process: {said}")
+
+
+class _TinyRun:
+    """A small model of a task on small data, from loading to scores."""
+
+    wrong: set[int]  # rows of the last evaluation that are not right
+
+    def __init__(self, made: Any, spec: str, registry: Any) -> None:
+        self.made, self.registry, self.options = made, registry, made.options()
+        self.sizes = Sizes(dim=16, layers=1, heads=2, ffn_dim=32, max_length=32, vocab_size=300)
+        with trying(f"loading {spec}"):
+            loaded = made.load(spec, self.options, self.sizes, registry)
+            recorded(loaded.description)
+        self.data = loaded.encoded
+        self.training = Training(epochs=6, batch_size=8, lr=0.01, dropout=0.0)
+        self.runtime, self.device = resolve(Execution(device="cpu")), torch.device("cpu")
+        self.metrics = made.metrics_from(registry, self.data.label_names)
+        must(bool(self.metrics), "no metric of it applies to the data")
+
+    def setup(self, **settings: Any) -> Any:
+        """The task with its data, and these settings of the training."""
+        data, training = self.data, self.training.model_copy(update=settings)
+        names = data.vocab_size, data.label_names, data
+        return TaskSetup(
+            self.made, self.options, self.sizes, training, *names, registry=self.registry
+        )
+
+    def build(self, seed: int = 0, **settings: Any) -> Any:
+        """The model of CELL."""
+        with trying("a small model"):
+            return self.made.build(self.setup(**settings), Cell.parse(self.registry, CELL), seed)
+
+    def splits(self, **settings: Any) -> tuple[Any, Any]:
+        """What is trained on and what is scored, which have no example in common."""
+        with trying("its splits"):
+            train, scored = self.made.splits(self.setup(**settings), self.device)
+        rows, others = (
+            {tuple(batch.ids.flatten().tolist()) for batch in split.ordered(1)}
+            for split in (train, scored)
+        )
+        what = ", ".join(f"{name}={value}" for name, value in settings.items()) or "to score"
+        must(bool(others), f"{what}: holds out nothing")
+        shared = rows & others
+        must(not shared, f"{what}: {len(shared)} held-out examples are also trained on")
+        return train, scored
+
+    def scores(self, model: Any, split: Any) -> np.ndarray:
+        """The metrics of a model, which an evaluation leaves as it was."""
+        before = {name: value.clone() for name, value in model.state_dict().items()}
+        with trying("an evaluation"):
+            evaluation = self.made.evaluate(self.setup(), model, split, self.runtime)
+            values = [metric.of(evaluation.outputs) for metric in self.metrics]
+            recorded(evaluation.details)
+        changed = [n for n, v in model.state_dict().items() if not torch.equal(v, before[n])]
+        must(not changed, f"an evaluation changes {', '.join(changed[:3])}")
+        examples, errors = (evaluation.details.get(n) for n in ("examples", "errors"))
+        self.wrong = {row for row, *_ in errors or ()}
+        must(type(examples) is int and examples > 0, f"details: examples is {examples!r}")
+        for metric, value in zip(self.metrics, values, strict=True):
+            if metric.description.paired and errors is not None:
+                what = f"{metric.description.name} is {value:.4g}, with {len(errors)} `errors`"
+                right = abs(len(errors) - (1 - value) * examples) < 0.5
+                must(right, f"{what} in {examples} examples")
+        return np.array(values)
+
+    def check(self) -> None:
+        """Loss falls, scores rise; neither order, batch nor mode changes a score."""
+        held_out = [self.splits(validation=0.25)[1] for _ in range(2)]
+        first, again = ([b.ids.tolist() for b in split.ordered(8)] for split in held_out)
+        must(first == again, "validation=0.25: other examples are held out each time")
+        models = map(self.build, (0, 0, 1))
+        weights = [torch.cat([p.flatten() for p in m.parameters()]) for m in models]
+        alike = [torch.equal(weights[0], other) for other in weights[1:]]
+        must(alike == [True, False], "its initial weights do not follow from the seed")
+        small = self.sizes
+        for name in ("dim", "layers", "ffn_dim"):
+            self.sizes = small.model_copy(update={name: 2 * getattr(small, name)})
+            count = sum(p.numel() for p in self.build().parameters())
+            _acts(self.made, name, count != len(weights[0]))
+        self.sizes = small
+        (train, scored), setup, model = self.splits(), self.setup(), self.build()
+        _loss_of_each(self.made, setup, self.build().eval(), train)
+        if self.made.no_pretraining(self.options) is None:
+            texts = self.data.corpus().splits[self.made.scored_split].texts
+            known = {text if isinstance(text, str) else " ".join(text) for text in texts}
+            both = known & {*self.made.texts_to_pretrain(setup)}
+            must(not both, f"{len(both)} texts of --init pretrain are scored")
+        loss = functools.partial(self.made.loss, setup)
+        trainer = Trainer(model, train, loss, setup.training, self.runtime, 0)
+        before = self.scores(model, train)
+        losses = [trainer.run_epoch()["loss"] for _ in range(setup.training.epochs)]
+        what = f"in {len(losses)} epochs the loss goes from {losses[0]:.4g} to {losses[-1]:.4g}"
+        must(losses[-1] < losses[0], what)
+        after = self.scores(model, train)
+        directions = [metric.description.direction for metric in self.metrics]
+        better = ((after - before) * directions)[after != before]
+        must(
+            len(better) > 0 and better[0] > 0,
+            f"{what}, and the scores of what it is trained on from {before} to {after}",
+        )
+        model = self.build(dropout=0.5)
+        pair = [loss(model.train(), train.batch(np.arange(2)))[0] for _ in range(2)]
+        _acts(self.made, "dropout", not torch.equal(*pair))
+        perturb(model, 0.5)  # so that its answers are of all kinds
+        expected = self.scores(model.eval(), scored)
+        moved = wrong = self.wrong
+        outcomes = {"in training mode, with dropout,": self.scores(model.train(), scored)}
+        if hasattr(scored, "subset"):
+            rows = np.arange(len(scored))
+            shuffled = np.random.default_rng(0).permutation(rows)
+            outcomes["in another order"] = self.scores(model, scored.subset(shuffled))
+            moved = {int(shuffled[row]) for row in self.wrong}
+            halves = np.array_split(rows, 2)
+            parts = [self.scores(model, scored.subset(half)) for half in halves]
+            mean = np.average(parts, axis=0, weights=list(map(len, halves)))
+            paired = [metric.description.paired for metric in self.metrics]
+            outcomes["by halves"] = np.where(paired, mean, expected)
+        for how, other in outcomes.items():
+            what = f"{how} the scores are {other.tolist()}, not {expected.tolist()}"
+            must(np.allclose(other, expected), what)
+        must(moved == wrong, "in another order of the texts, `errors` has rows of other texts")
+
+
+def _acts(made: Any, option: str, differs: bool) -> None:
+    what = f"{option} changes nothing: use it, or name it in `unused`"
+    must(differs or option in made.unused, what)
+
+
+def _loss_of_each(made: Any, setup: Any, model: Any, train: Any) -> None:
+    """The mean loss of a batch is that of its examples, whatever their padding."""
+    lengths = np.asarray(train.lengths)
+    rows = np.array([int(lengths.argmax()), int(lengths.argmin())])
+    losses, items, needed = [], [], set[str]()
+
+    def note(module: Any, args: Any) -> None:
+        needed.update(["causal"] * args[1].causal)
+        needed.update(["padding"] * (args[1].tokens.attention_mask is not None))
+
+    for module in model.modules():
+        if isinstance(module, Attention):
+            module.register_forward_pre_hook(note)
+    smoothing = setup.training.model_copy(update={"label_smoothing": 0.3})
+    with torch.no_grad(), trying("the loss of a batch"):
+        for batch in map(train.batch, (rows, rows, rows[:1], rows[1:])):
+            value, _ = made.loss(setup, model, batch)
+            must(value.dim() == 0, f"the loss has shape {tuple(value.shape)}, not that of a number")
+            losses.append(float(value))
+            items.append(batch.items)
+        many = train.batch(np.arange(min(16, len(train))))
+        right = float(made.loss(setup, model, many)[1])
+        counted = right.is_integer() and 0 <= right <= many.items
+        must(counted, f"the loss says that {right:g} of {many.items} items are right")
+        smooth = made.loss(replace(setup, training=smoothing), model, train.batch(rows))[0]
+    unnamed = sorted(needed - {*made.needs_of(setup.options).get("attention", ())})
+    must(not unnamed, f"it calls the attention with {', '.join(unnamed)}, which `needs` must name")
+    both, again, *apart = losses
+    if both != again or items[0] != items[1] or items[0] == 0:
+        return  # what is predicted is drawn anew
+    _acts(made, "label_smoothing", float(smooth) != both)
+    # The mean over items, or over texts.
+    means = np.average(apart, weights=items[2:]), np.mean(apart)
+    must(
+        min(abs(mean - both) for mean in means) < 1e-4 * (1 + abs(both)),
+        f"a batch of two has a loss of {both:.6g}, its examples alone one of {means[0]:.6g} on "
+        "average: padding counts",
+    )
