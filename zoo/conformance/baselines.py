@@ -161,7 +161,7 @@ def baselines(part: Part) -> None:
         model = _fitted(other, sort)
         return _text([_answers(model, sort), getattr(model, "parameters", 0)])
 
-    parameters_act(part, part.choice.given, lambda a, b: learned(a) != learned(b))
+    parameters_act(part, part.choice.parameters, lambda a, b: learned(a) != learned(b))
 
 
 def _counted(*models: Any) -> None:

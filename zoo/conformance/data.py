@@ -94,7 +94,7 @@ def data(part: Part) -> None:
     function = "zoo.conformance.data:fingerprint"
     same_elsewhere(part.choice, part.files, function, expected, "load other data")
     sizes = {n: SMALL for n in ("train", "test") if part.choice.component.parameters.get(n)}
-    values = {**part.choice.given, **sizes}
+    values = {**part.choice.parameters, **sizes}
     parameters_act(part, values, lambda a, b: a.make().fingerprint != b.make().fingerprint)
     _apart(loaded)
     if units["train"]:

@@ -41,7 +41,7 @@ def declares(part: Part) -> None:
     _contract(part)
     probes = {"pe": _encoding, "norm": _norm, "ffn": _ffn, "block": _block, "pool": _pool}
     probes.get(part.kind, _attention)(part)
-    parameters_act(part, part.choice.given, _differ)
+    parameters_act(part, part.choice.parameters, _differ)
 
 
 def probe(part: Part, capability: str, shows: bool, absent: str, present: str) -> None:

@@ -188,7 +188,7 @@ class Part:
 
     def with_parameters(self, **parameters: Any) -> Self:
         """The same with these parameters of the component, and defaults for the others."""
-        return self.but(choice=replace(self.choice, given=parameters))
+        return self.but(choice=replace(self.choice, parameters=parameters))
 
     def at(self, dim: int, heads: int, hidden: int = HIDDEN) -> Self:
         """The same for parts of other sizes."""
