@@ -2,9 +2,13 @@
 
 import gc
 import os
-from collections.abc import Callable
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
+import forked
 import pytest
 from xdist.scheduler import LoadFileScheduling
 
@@ -12,13 +16,14 @@ from zoo.cli import main
 from zoo.registry import Registry
 from zoo.registry.loading import built_ins
 
-# Folders whose files share what takes seconds to make: trained models, rendered pages, processes
-# with another hash seed. Files of the same one of these stay in one process.
+# Folders and files that share what takes seconds to make: trained models, rendered pages, a process
+# with another hash seed. Those of the same name stay in one process.
 TOGETHER = {
     "tests/conformance": "conformance",
     "tests/inference": "inference",
-    "tests/report/html": "pages",
-    "tests/report/plots": "pages",
+    "tests/report/test_page.py": "pages",
+    "tests/report/test_page_browser.py": "pages",
+    "tests/report/test_plots.py": "pages",
 }
 # What takes ten seconds or more on one core, the longest first.
 LONGEST = (
@@ -36,11 +41,16 @@ class FilesAndFolders(LoadFileScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
-        return TOGETHER.get(file.rpartition("/")[0], file)
+        return TOGETHER.get(file) or TOGETHER.get(file.rpartition("/")[0], file)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FilesAndFolders:
     return FilesAndFolders(config, log)
+
+
+def pytest_xdist_setupnodes(config: pytest.Config, specs: Sequence[Any]) -> None:
+    for spec in specs if forked.ADDRESS in os.environ else ():
+        spec.python = f"{sys.executable} {forked.__file__}"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -56,12 +66,21 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         import torch
 
+        from zoo.measure.memory import keep_blocks
+
+        keep_blocks()  # or the pages of each larger tensor are paid for anew
         # Each worker keeps to a core of its own, and so does whatever it starts: threads that spin
         # while they wait for one another make two on one core many times as slow as one.
         torch.set_num_threads(1)
         if hasattr(os, "sched_setaffinity"):
             cores = sorted(os.sched_getaffinity(0))
             os.sched_setaffinity(0, {cores[int(worker.removeprefix("gw")) % len(cores)]})
+        forked.use()
+    elif config.option.numprocesses and sys.platform == "linux":
+        folder = tempfile.TemporaryDirectory()
+        config.add_cleanup(folder.cleanup)
+        process = forked.start_forking(Path(folder.name))
+        config.add_cleanup(process.communicate)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -5,10 +5,9 @@ words.
 """
 
 import pickle
-import subprocess
-import sys
 from typing import Any
 
+import forked
 import joblib
 import numpy as np
 import pandas as pd
@@ -146,9 +145,7 @@ def test_one_with_a_plug_in_file_is_opened_in_another_process(tmp_path):
     ZooClassifier("mine", plugins=[plugin], **TINY).fit(texts, labels)  # the same file again
     (tmp_path / "model.pickle").write_bytes(pickle.dumps(model))
     script = "import pickle; print(pickle.load(open('model.pickle', 'rb')).predict_proba(['goal']))"
-    process = [sys.executable, "-c", script]
-    shown = subprocess.run(process, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
-    assert shown.strip() == str(model.predict_proba(["goal"]))
+    assert forked.output(script, cwd=tmp_path).strip() == str(model.predict_proba(["goal"]))
 
 
 def test_fits_in_threads_are_those_of_their_random_states(documents):

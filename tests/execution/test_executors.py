@@ -1,5 +1,6 @@
 """The built-in executors: the same results from both, and what only one of them can do."""
 
+import os
 import time
 from multiprocessing import Pipe
 from typing import Any
@@ -24,6 +25,7 @@ from small_runs import (
 
 from zoo.config.settings import Execution, Training
 from zoo.config.sizes import Sizes
+from zoo.execution import process
 from zoo.execution.base import (
     Advanced,
     Ended,
@@ -174,7 +176,7 @@ def test_a_result_that_waits_while_another_is_recorded_is_not_too_late(tmp_path,
 def test_jobs_of_an_executor_that_is_closed_early_stop(small, tmp_path):
     setup = prepared({**small, "epochs": 100_000}).setup
     jobs = [TrainJob(setup, f"seed {n}", f"key{n}", model=cell(), seed=n) for n in range(2)]
-    Worker(Limits(), tmp_path / "log").stop()  # starts multiprocessing's own servers
+    Worker(Limits(), tmp_path / "log").stop()  # starts the server
     before = busy()
     events = LocalExecutor().run(jobs, limits=Limits(jobs=2), directory=tmp_path)
     seen: list[Event] = [next(events) for _ in range(4)]
@@ -186,20 +188,19 @@ def test_jobs_of_an_executor_that_is_closed_early_stop(small, tmp_path):
 
 
 def busy() -> set[int]:
-    """The processes that descend from this one."""
-    found = psutil.Process().children(recursive=True)
-    return {p.pid for p in found if p.status() != psutil.STATUS_ZOMBIE}
+    """The workers of this process."""
+    server = psutil.Process(process._servers[os.getpid()]._process.pid)
+    return {p.pid for p in server.children() if p.status() != psutil.STATUS_ZOMBIE}
 
 
 @pytest.mark.skipif(not FORKS, reason="no process forks workers here")
-def test_what_forks_workers_starts_when_a_run_connects_and_not_with_its_first_job(tmp_path):
+def test_what_forks_workers_starts_when_a_run_connects_and_not_with_its_first_job(
+    tmp_path, monkeypatch
+):
     """So that torch is imported while data are read."""
-
-    def servers():
-        children = psutil.Process().children()
-        return [child.pid for child in children if "fork_workers" in " ".join(child.cmdline())]
-
+    monkeypatch.setattr(process, "_servers", {})
     LocalExecutor().connect()
-    (server,) = servers()
-    with Worker(Limits(), tmp_path / "log"):
-        assert servers() == [server]
+    (server,) = process._servers.values()
+    with Worker(Limits(), tmp_path / "log") as worker:
+        parent = psutil.Process(worker.call("os:getpid")).ppid()
+    assert parent == server._process.pid

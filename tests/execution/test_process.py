@@ -10,6 +10,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from forked import ADDRESS
 from small_runs import ENV
 
 from zoo.errors import StoppedError
@@ -151,6 +152,7 @@ def test_a_server_that_is_killed_loses_its_calls_and_the_next_worker_has_a_new_o
     (tmp_path / "sitecustomize.py").write_text(KILLED)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setattr(process, "_servers", {})
+    monkeypatch.delenv(ADDRESS, raising=False)
     with pytest.raises(StoppedError, match=r"workers died twice \(.*\); if the memory is short"):
         Worker(Limits(), tmp_path / "log")
 
