@@ -66,12 +66,13 @@ def test_a_users_directory_of_a_like_name_is_left(left):
     assert {path.name for path in Path().iterdir()} == names
 
 
-def test_two_writers_of_one_file_do_not_disturb_each_other(tmp_path, monkeypatch):
-    """As ``zoo report RUN`` while ``zoo bench`` writes the tables of RUN."""
+@pytest.mark.parametrize("identity", ["os.getpid", "threading.get_ident"])
+def test_two_writers_of_one_file_do_not_disturb_each_other(identity, tmp_path, monkeypatch):
+    """As ``zoo report RUN``, or a thread, while ``zoo bench`` writes the tables of RUN."""
     file = tmp_path / "table.csv"
     with replacing(file) as first:
         first.write_text("first")
-        monkeypatch.setattr("os.getpid", lambda: -1)  # as in another process
+        monkeypatch.setattr(identity, lambda: -1)  # as in another process or thread
         with replacing(file) as second:
             second.write_text("second")
     assert file.read_text() == "first"

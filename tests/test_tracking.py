@@ -163,8 +163,9 @@ def test_an_unknown_tracker_is_refused_before_anything_runs(plugin, capfd):
         "wandb": "Others come from plug-ins: plugins/README.md",
         "": "",
     }.items():
-        assert main([*BENCH, "--out", "out", *plugin, "--track", name]) == 2
-        assert says in capfd.readouterr().err
+        for more in ([], ["--plan"]):
+            assert main([*BENCH, "--out", "out", *plugin, "--track", name, *more]) == 2
+            assert says in capfd.readouterr().err
     with pytest.raises(zoo.ZooError, match="did you mean 'lines'"):
         zoo.bench(track="line", plugins="trackers.py", out="out")
     Path("suite.toml").write_text('track = "lines"\n')  # where a run is shown is not what it is

@@ -16,7 +16,7 @@ from zoo.files import scratch_directory
 from zoo.registry import AXES, loading
 from zoo.registry.cell import Cell
 from zoo.sweep.cost import measure_rows
-from zoo.sweep.make_request import make_requests
+from zoo.sweep.make_request import make_requests, values_in
 from zoo.sweep.options import with_options
 from zoo.sweep.prepare import open_executor, places_of
 from zoo.sweep.progress import Progress, for_python, in_notebook
@@ -180,7 +180,7 @@ def train(
     Raises ZooError for bad usage or data, and
     ``zoo.inference.train.TrainingFailedError`` where the training itself fails.
     """
-    from zoo.inference.train import find_run_row
+    from zoo.inference.train import find_training, request_again
     from zoo.inference.train import train as train_one
 
     options |= {"attention": attention, "pe": pe, "task": task, "data": stored(data, options)}
@@ -196,12 +196,14 @@ def train(
     else:
         if suite:
             raise ZooError("--from and --suite both hold options: use one of them")
-        of_run = find_run_row(
-            Path(from_) if isinstance(from_, str | Path) else from_.directory, row
+        directory = Path(from_) if isinstance(from_, str | Path) else from_.directory
+        record = find_training(directory, row)
+        zoo = _load([*values_in(record.command, "--plugin"), *files])
+        request = request_again(record, options, zoo.registry)
+        all_data, fingerprint = (
+            True,
+            "" if data is not None else record.config["data"]["fingerprint"],
         )
-        zoo = _load([*of_run.plugins, *files])
-        request = of_run.request(options, zoo.registry)
-        all_data, fingerprint = True, "" if data is not None else of_run.fingerprint
     executor = zoo.registry.choose("executor", on)
     with (
         scratch_directory() as scratch,

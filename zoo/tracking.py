@@ -107,6 +107,12 @@ class TrackerThread:
             self._failure = one_line(error)
 
 
+def trackers_named(names: str | None, zoo: Zoo) -> dict[str, Choice]:
+    """The trackers of a comma list, by name; ZooError for a name that none has."""
+    texts = [] if names is None else split_list(names, "--track ") or [""]
+    return {str(c): c for c in (zoo.registry.choose("tracker", text) for text in texts)}
+
+
 class TrackedProgress(Progress):
     """Shows everything in another progress, and each training that has ended to trackers.
 
@@ -118,8 +124,7 @@ class TrackedProgress(Progress):
     def __init__(self, shown: Progress, names: str | None, zoo: Zoo) -> None:
         self.shown, self.phase_name = shown, ""
         self.directory, self.config = Path(), dict[str, Any]()
-        texts = [] if names is None else split_list(names, "--track ") or [""]
-        choices = {str(c): c for c in (zoo.registry.choose("tracker", text) for text in texts)}
+        choices = trackers_named(names, zoo)
         self.trackers = {name: TrackerThread(choice) for name, choice in choices.items()}
 
     def notice(self, text: str) -> None:

@@ -15,7 +15,7 @@ from small_runs import CLASSIFY, LM, MLM, SEQ2SEQ, bench, prepared, write_book
 import zoo
 from zoo.config.settings import Training
 from zoo.execution.open_setup import open_setup
-from zoo.inference.train import find_run_row
+from zoo.inference.train import find_training
 from zoo.report.run_report import RunReport
 from zoo.sweep.records import RecordFile
 
@@ -60,9 +60,9 @@ def test_a_setting_that_was_a_default_once_is_that_of_the_record(run, tmp_path):
     file = old / "records.jsonl"
     text = file.read_text()
     file.write_text(re.sub(r",batch_size=\d+", "", text))
-    row = find_run_row(old)
-    known = row.record.config["training"]["batch_size"]
-    assert "batch_size" not in row.record.command
+    record = find_training(old)
+    known = record.config["training"]["batch_size"]
+    assert "batch_size" not in record.command
     assert known != Training().batch_size
     assert zoo.train(from_=old, on="inline").card.training.batch_size == known
 
@@ -71,8 +71,8 @@ def test_an_option_that_was_null_once_and_cannot_be_now_has_its_default(run, tmp
     old = Path(shutil.copytree(run, tmp_path / "old"))
     file = old / "records.jsonl"
     file.write_text(file.read_text().replace('"quotes": true', '"quotes": null'))
-    row = find_run_row(old)
-    assert row.record.config["task_options"]["quotes"] is None
+    record = find_training(old)
+    assert record.config["task_options"]["quotes"] is None
     assert zoo.train(from_=old, on="inline").card.task_options["quotes"] is True
 
 

@@ -11,7 +11,7 @@ from saved_models import TINY, train
 
 from zoo.cli import main
 from zoo.inference.saved_model import read
-from zoo.inference.train import find_run_row
+from zoo.inference.train import find_training, request_again
 from zoo.registry.loading import load
 
 TOPICS = {"1": "goal match team coach", "2": "shares bank bond profit"}
@@ -70,10 +70,10 @@ def test_a_run_has_the_name_of_its_test_file_and_is_trained_again_with_its_path(
     given = [*TINY, "--data", folder / "train.csv", *LABELLED, "--test", other]
     more = ["--phases", "train", "--seeds", 1, "--baseline", "none", "--out", tmp_path]
     said("bench", *given, *more)
-    row = find_run_row(tmp_path)
-    assert row.record.config["task_options"]["test"] == "other.csv"
-    assert other not in row.record.model_dump_json(exclude={"command"})
-    request = row.request({}, load().registry)
+    record = find_training(tmp_path)
+    assert record.config["task_options"]["test"] == "other.csv"
+    assert other not in record.model_dump_json(exclude={"command"})
+    request = request_again(record, {}, load().registry)
     assert request.task_options["test"] == os.path.relpath(other)
 
 

@@ -128,6 +128,7 @@ def test_its_scores_are_those_of_scikit_learn_and_of_its_training(
         assert found["metrics"][name] == pytest.approx(trained[name])
     assert found["groups"] == trained["groups"]
     assert set(found["groups"]) == {"2006", "2007"}
+    assert set(answer(*command, "--split", "train")["groups"]) == {"2006", "2007"}
     mistakes = sum(a != b for a, b in zip(true, guess, strict=True))
     assert len(found["mistakes"]) == mistakes
 

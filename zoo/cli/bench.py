@@ -71,6 +71,7 @@ def bench(
     from zoo.report.write import answer_text, report_data, report_text
     from zoo.sweep.progress import Progress, Shown
     from zoo.sweep.records import REUSABLE
+    from zoo.tracking import trackers_named
 
     if seed and options["seeds"] is not None:
         raise ZooError("--seeds counts seeds from 0, --seed names them: use one of the two")
@@ -78,6 +79,8 @@ def bench(
     zoo = load_zoo()
     requests = api.build_requests(options, zoo.registry)
     if plan_only:
+        zoo.registry.choose("executor", on)  # what the plan does not need is checked all the same
+        trackers_named(track, zoo)
         _print_plans(requests, zoo, as_json=as_json)
         return 0
     if requests[0].lengths:
@@ -94,7 +97,8 @@ def bench(
     else:
         click.echo(report_text(report, None if wide else terminal_width()))
     records = [record for run in result.data_sets.values() for record in run.records]
-    failed = _print_failed([r for r in records if r.status not in REUSABLE])
+    failed = [record for record in records if record.status not in REUSABLE]
+    _print_tracebacks(failed)
     click.echo(f"Report: {result.report}", err=as_json)
     return 1 if failed else 0
 
@@ -154,13 +158,12 @@ def train(**options: Any) -> None:
     click.echo(f"Model: {options['save']}")
 
 
-def _print_failed(records: Sequence[Record]) -> bool:
-    """With ``zoo --debug``, print the tracebacks; whether there is a record that failed."""
+def _print_tracebacks(failed: Sequence[Record]) -> None:
+    """With ``zoo --debug``, print the tracebacks of records that failed."""
     debug = click.get_current_context().find_root().params.get("debug")
-    for record in records if debug else ():
+    for record in failed if debug else ():
         seed = "" if record.seed is None else f" seed {record.seed}"
         click.echo(f"\n{record.name}{seed}, {record.status}:\n{record.traceback}", err=True)
-    return bool(records)
 
 
 def _measure_lengths(request: Request, zoo: Zoo, on: str, directory: Path, as_json: bool) -> int:
@@ -180,7 +183,9 @@ def _measure_lengths(request: Request, zoo: Zoo, on: str, directory: Path, as_js
     else:
         click.echo(as_text(records))
     click.echo(f"Records, tables and plot: {directory}", err=as_json)
-    return 1 if _print_failed([r for r in records if r.status == "crashed"]) else 0
+    failed = [record for record in records if record.status == "crashed"]
+    _print_tracebacks(failed)
+    return 1 if failed else 0
 
 
 def _print_plans(requests: Sequence[Request], zoo: Zoo, *, as_json: bool) -> None:

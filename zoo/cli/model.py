@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,6 @@ from zoo.config.reading import Reading
 from zoo.errors import ZooError
 from zoo.registry import Registry
 
-Read = Callable[[Sequence[str]], list[Any]]  # the texts to read, of those on the command line
-
 
 @dataclass(frozen=True)
 class SavedModel:
@@ -29,11 +27,13 @@ class SavedModel:
     allow_changed: bool
     registry: Registry
 
-    def refuse_other_tasks(self, command: str) -> None:
-        """ZooError where the model's task does not offer this command, or cannot be had."""
-        from zoo.inference.saved_model import read
+    def open(self, command: str) -> Any:
+        """The loaded model; ZooError where its task is not here, or does not offer this command."""
+        from zoo.config.settings import Execution
+        from zoo.inference.saved_model import load_from, read
 
-        card = read(Path(self.directory))  # before torch is imported, which takes seconds
+        place = Path(self.directory)
+        card = read(place)  # before torch is imported, which takes seconds
         try:
             task = card.find_task(self.registry)
         except ZooError as error:
@@ -45,18 +45,10 @@ class SavedModel:
                 f"it is for {offered}"
             )
 
-    def open(self, command: str) -> Any:
-        """The loaded model; ZooError where the model's task does not offer this command."""
-        from zoo.config.settings import Execution
-
-        self.refuse_other_tasks(command)
-
-        from zoo.inference.saved_model import load_from
         from zoo.training.device import resolve
 
-        device = resolve(Execution.model_validate({"device": self.device})).device
-        changed, place = self.allow_changed, Path(self.directory)
-        return load_from(place, self.registry, device=device, allow_changed=changed)
+        device, changed = Execution.model_validate({"device": self.device}), self.allow_changed
+        return load_from(place, self.registry, device=resolve(device).device, allow_changed=changed)
 
 
 def model_options(command: Callable[..., Any]) -> Any:
@@ -90,60 +82,57 @@ def model_options(command: Callable[..., Any]) -> Any:
     )(with_model)
 
 
-def source_options(what: str, *, may_be_empty: bool = False) -> Callable[[Any], Any]:
-    """Add ``--input``, ``--text-column``, and how a file is read.
+def source_options(what: str) -> Callable[[Any], Any]:
+    """Add ``--input``, ``--text-column``, and how a file is read, for ``read_texts``."""
+    return several(
+        click.option(
+            "--input",
+            "source",
+            metavar="FILE",
+            help=f"A {what} per line, a column of a table, or a directory with a {what} in each "
+            "file; - for stdin.  [default: stdin, if it is a pipe]",
+        ),
+        click.option(
+            "--text-column",
+            metavar="NAMES",
+            help=f"Column of each {what}; of several, as in title,body, the texts are joined.  "
+            "[default: text]",
+        ),
+        field_options(Reading),
+    )
 
-    what: the name of one text. The command gets ``read``: a function of the texts on the command
-    line, which gives them, or those of the file, or of stdin where it is a pipe. It says notices on
-    stderr, and raises ZooError for a file without any text or that cannot be read.
+
+def read_texts(
+    what: str,
+    texts: Sequence[str],
+    source: str | None,
+    options: Mapping[str, Any],
+    *,
+    may_be_empty: bool = False,
+) -> list[Any]:
+    """The texts on the command line, or those of a file, or of stdin where it is a pipe.
+
+    what: the name of one text. options: how a file is read. Notices are said on stderr. Raises
+    ZooError for a file without any text or that cannot be read.
     """
+    from zoo.config.request import validated
+    from zoo.data.sources.row_reader import UnlabelledTexts
+    from zoo.data.sources.tables import PIPE
 
-    def add(command: Callable[..., Any]) -> Any:
-        @functools.wraps(command)
-        def with_source(source: str | None, **rest: Any) -> Any:
-            values = {n: rest.pop(n) for n in (*Reading.model_fields, "text_column")}
-            reading = {n: value for n, value in values.items() if value is not None}
-
-            def read(texts: Sequence[str]) -> list[Any]:
-                from zoo.config.request import validated
-                from zoo.data.sources.row_reader import UnlabelledTexts
-                from zoo.data.sources.tables import PIPE
-
-                reader = validated(UnlabelledTexts, {**reading, "empty_texts": may_be_empty})
-                if texts and (source is not None or reading):
-                    raise ZooError(
-                        f"{what}s on the command line and --input, or how it is read: use one of "
-                        "the two"
-                    )
-                if texts:
-                    return list(texts)
-                if source is None and sys.stdin.isatty():
-                    raise ZooError(f"no {what}: give one, or --input FILE, or a pipe")
-                tables = reader.tables(Path(source or PIPE).expanduser())
-                examples, notices = reader.examples(tables)
-                notes(notices)
-                return list(examples.texts)
-
-            return command(read=read, **rest)
-
-        return several(
-            click.option(
-                "--input",
-                "source",
-                metavar="FILE",
-                help=f"A {what} per line, a column of a table, or a directory with a {what} in "
-                "each file; - for stdin.  [default: stdin, if it is a pipe]",
-            ),
-            click.option(
-                "--text-column",
-                metavar="NAMES",
-                help=f"Column of each {what}; of several, as in title,body, the texts are joined.  "
-                "[default: text]",
-            ),
-            field_options(Reading),
-        )(with_source)
-
-    return add
+    reading = {name: value for name, value in options.items() if value is not None}
+    reader = validated(UnlabelledTexts, {**reading, "empty_texts": may_be_empty})
+    if texts and (source is not None or reading):
+        raise ZooError(
+            f"{what}s on the command line and --input, or how it is read: use one of the two"
+        )
+    if texts:
+        return list(texts)
+    if source is None and sys.stdin.isatty():
+        raise ZooError(f"no {what}: give one, or --input FILE, or a pipe")
+    tables = reader.tables(Path(source or PIPE).expanduser())
+    examples, notices = reader.examples(tables)
+    notes(notices)
+    return list(examples.texts)
 
 
 def notes(notices: Sequence[str]) -> None:

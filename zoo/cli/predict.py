@@ -9,13 +9,13 @@ from typing import Any
 
 import click
 
-from zoo.cli.model import Read, SavedModel, limits, model_options, notes, source_options
+from zoo.cli.model import SavedModel, limits, model_options, notes, read_texts, source_options
 from zoo.cli.options import SEED, json_option, print_json, print_table
 from zoo.errors import ZooError
 
 
 @click.command()
-@source_options("text", may_be_empty=True)
+@source_options("text")
 @model_options
 @click.argument("texts", metavar="[TEXT]...", nargs=-1)
 @click.option(
@@ -24,7 +24,9 @@ from zoo.errors import ZooError
     is_flag=True,
     help="Print a line of JSON for every text, with the probability of every class or tag.",
 )
-def predict(saved: SavedModel, texts: tuple[str, ...], read: Read, as_json: bool) -> None:
+def predict(
+    saved: SavedModel, texts: tuple[str, ...], source: str | None, as_json: bool, **options: Any
+) -> None:
     """Print what the model predicts for every text: the class, or a tag for each token.
 
     \b
@@ -38,7 +40,7 @@ def predict(saved: SavedModel, texts: tuple[str, ...], read: Read, as_json: bool
     and a text may be empty: notes say so. For a tagger a file that ends in .conll holds a token in
     the first column of every line (in .conllu the second), and a blank line between two texts.
     """
-    wanted = read(texts)
+    wanted = read_texts("text", texts, source, options, may_be_empty=True)
     model = saved.open("predict")
 
     from zoo.models.text_model import TextTagger
@@ -113,7 +115,7 @@ def _print_tags(answers: Sequence[Any]) -> None:
 def generate(
     saved: SavedModel,
     prompts: tuple[str, ...],
-    read: Read,
+    source: str | None,
     seed: int | None,
     as_json: bool,
     **options: Any,
@@ -128,11 +130,14 @@ def generate(
     The likeliest token is taken each time, unless sampling or a beam search is asked for. With
     --json there is a line for each prompt: text, tokens, whether it ended, log-probability.
     """
-    if seed is not None and options["temperature"] is None:
+    decoding = {
+        name: options.pop(name) for name in ("max_new", "temperature", "beams", "no_repeat")
+    }
+    if seed is not None and decoding["temperature"] is None:
         raise ZooError("--seed is for sampling: give --temperature as well")
-    wanted = read(prompts)
+    wanted = read_texts("prompt", prompts, source, options)
     model = saved.open("generate")
-    for text in list(model.generate(wanted, seed=seed or 0, **options)):
+    for text in list(model.generate(wanted, seed=seed or 0, **decoding)):
         if as_json:
             print_json(asdict(text), indent=None, allow_nan=True)
         else:

@@ -43,7 +43,7 @@ class RequestOption(click.Option):
         settings: dict[str, Any] = {"metavar": metavar}
         if metavar == "yes|no":
             name, settings = f"{name}/--no-{name[2:]}", {"type": bool}
-        super().__init__([name], default=None, help=help_of(option, compares), **settings)
+        super().__init__([name], default=None, help=option.help(compares), **settings)
         self.section = DATA if option.data or option.name == "data" else TRAINING
         if option.name in ("task", *AXES, "baseline", "design"):
             self.section = WHAT
@@ -132,9 +132,7 @@ class RequestCommand(click.Command):
         compares = any(option.name == "design" for option in offered)
         yield from (RequestOption(o, compares) for o in offered if o.name not in SETTINGS)
         if settings := [option for option in offered if option.name in SETTINGS]:
-            yield SetOption(
-                {o.name: (metavar_of(o, compares), help_of(o, compares)) for o in settings}
-            )
+            yield SetOption({o.name: (metavar_of(o, compares), o.help(compares)) for o in settings})
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write all options under their headings, and the settings under the last."""
@@ -167,11 +165,6 @@ def field_options(model: type[BaseModel]) -> Callable[[Any], Any]:
         return command
 
     return add
-
-
-def help_of(option: Option, compares: bool) -> str:
-    """What an option does and its defaults."""
-    return option.help(several=compares and option.name in TUNABLE)
 
 
 def metavar_of(option: Option, compares: bool) -> str:

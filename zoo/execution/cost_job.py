@@ -30,7 +30,7 @@ from zoo.measure.turns import (
 )
 from zoo.registry.cell import model_name
 
-STEPS, ENVIRONMENT = "zoo.execution.cost_steps", "zoo.execution.machine:environment"
+STEPS = "zoo.execution.cost_steps"
 PROCESSES = 2
 MOST_SECONDS = 30.0  # of a process, once it has its least blocks
 
@@ -67,17 +67,15 @@ def measure(job: CostJob, directory: Path, limits: Limits) -> Iterator[Step | Re
     clock = clock_of(job.setup.execution.device, limits.threads)
     group = [_Measured(member, clock) for member in job.members]
     log = directory / OUTPUT
-    with Worker(limits, log) as worker:
-        environment: dict[str, Any] = worker.call(ENVIRONMENT, job.setup.execution)
     _measure_memory(job, group, limits, log)
     yield from _speeds(job, group, limits, log)
-    results = _results(group, environment)
+    results = _results(group)
     for place, each in enumerate(group):
         if each.crowded and len(group) > 2:
             pair = [_Measured(m.member, clock, memory=m.memory) for m in (group[0], each)]
             yield from _speeds(job, pair, limits, log)
-            results[place] = _results(pair, environment)[1]
-    yield Result(members=tuple(results), environment=environment)
+            results[place] = _results(pair)[1]
+    yield Result(members=tuple(results))
 
 
 def _speeds(
@@ -197,13 +195,13 @@ def _block(
     return True
 
 
-def _results(group: Sequence[_Measured], environment: dict[str, Any]) -> list[Result]:
+def _results(group: Sequence[_Measured]) -> list[Result]:
     """The result of each of these, with the turns of the first, their reference."""
     session, reference = uuid.uuid4().hex[:12], group[0]
     results = []
     for each in group:
         if each.failure is not None:
-            results.append(replace(each.failure, environment=environment, seconds=0.0))
+            results.append(replace(each.failure, seconds=0.0))
             continue
         samples = {
             "session": session,
@@ -218,5 +216,5 @@ def _results(group: Sequence[_Measured], environment: dict[str, Any]) -> list[Re
                 "turns": reference.turns,
             },
         }
-        results.append(Result(metrics=summarise(samples), samples=samples, environment=environment))
+        results.append(Result(metrics=summarise(samples), samples=samples))
     return results

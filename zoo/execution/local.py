@@ -62,7 +62,7 @@ class LocalExecutor(Executor):
         """Run ``limits.jobs`` jobs at once."""
         with Artifacts(directory) as artifacts:
             together = [job for job in jobs if not job.alone]
-            yield from run_in_processes(together, limits, limits.jobs, artifacts)
+            yield from run_in_processes(together, limits, artifacts)
             for job in jobs:
                 if job.alone:
                     yield from _run_here(job, limits, artifacts)
@@ -191,10 +191,8 @@ class _Running:
         return time.monotonic() - self.start
 
 
-def run_in_processes(
-    jobs: Iterable[Job], limits: Limits, at_once: int, artifacts: Artifacts
-) -> Generator[Event]:
-    """Run each job in a process of its own, so many at once.
+def run_in_processes(jobs: Iterable[Job], limits: Limits, artifacts: Artifacts) -> Generator[Event]:
+    """Run each job in a process of its own, as many at once as the limits say.
 
     A job that runs out of memory beside others is run again, alone and after all others. Closing
     the iterator stops the processes. Raises StoppedError where no job can be started or go on.
@@ -228,7 +226,7 @@ def run_in_processes(
         while waiting or running or again:
             if not waiting and not running:  # one of these at a time
                 start(again.popleft())
-            while waiting and len(running) < at_once:
+            while waiting and len(running) < limits.jobs:
                 job = waiting.popleft()
                 start(job)
                 yield Started(job)

@@ -161,19 +161,11 @@ def _fit(job: TrainJob, setup: TaskSetup, estimator: Estimator, deterministic: b
 
 def _metrics(setup: TaskSetup, evaluation: Evaluation) -> dict[str, Any]:
     """The task's metrics, also of every group, its other results, and the split that was scored."""
-    validation = setup.training.validation
     metrics = setup.task.metrics_from(setup.registry, setup.scored_labels)
-
-    def values(outputs: Mapping[str, Any]) -> dict[str, float]:
-        return {metric.description.name: metric.of(outputs) for metric in metrics}
-
-    groups = {
-        group: {"examples": outputs["examples"], **values(outputs)}
-        for group, outputs in evaluation.groups.items()
-    }
+    values, groups = evaluation.values(metrics)
     return {
-        "scored": "validation" if validation else setup.task.scored_split,
-        **values(evaluation.outputs),
+        "scored": "validation" if setup.training.validation else setup.task.scored_split,
+        **values,
         **evaluation.details,
         **({"groups": groups} if groups else {}),
     }

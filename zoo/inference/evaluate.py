@@ -140,19 +140,17 @@ def evaluate_examples(
     )
     *shares_of, support = (column.tolist() for column in per_class)
     columns = (labels, *shares_of, map(int, support))
+    values, groups = scored.values(metrics)
     return ModelScores(
         data=name,
         documents=len(answers),
-        metrics=_values(metrics, scored.outputs),
+        metrics=values,
         classes=[dict(zip(CLASS, row, strict=True)) for row in zip(*columns, strict=True)],
         confusion=scored.details["confusion"],
         mistakes=sorted(mistakes, key=lambda mistake: float(mistake["probability"])),
         cut=sum(answer.cut > 0 for answer in answers),
         unknown=sum(answer.unknown > 0 for answer in answers),
-        groups={
-            group: {"examples": outputs["examples"], **_values(metrics, outputs)}
-            for group, outputs in scored.groups.items()
-        },
+        groups=groups,
     )
 
 
@@ -168,10 +166,6 @@ def _around(answer: TaggedText, place: int) -> str:
     before = answer.tokens[max(0, place - NEIGHBOURS) : place]
     after = answer.tokens[place + 1 : place + 1 + NEIGHBOURS]
     return " ".join([*before, f"[{answer.tokens[place]}]", *after])
-
-
-def _values(metrics: Sequence[Metric], outputs: Mapping[str, Any]) -> dict[str, float]:
-    return {metric.description.name: metric.of(outputs) for metric in metrics}
 
 
 def _examples_of(corpus: Any, split: str) -> Examples:

@@ -6,7 +6,6 @@ Torch is imported only to load the model back.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -172,77 +171,59 @@ def _card(run: PreparedRun, job: TrainJob, result: Result) -> Card:
     )
 
 
-@dataclass(frozen=True)
-class RunRow:
-    """A trained cell of a run. record: of its training with the lowest seed."""
+def find_training(directory: Path, name: str = "") -> Record:
+    """The record of a run's row with this name, such as ``fused+sin``, of its lowest seed.
 
-    record: Record
-
-    @property
-    def fingerprint(self) -> str:
-        """Of the run's data."""
-        return str(self.record.config["data"]["fingerprint"])
-
-    @property
-    def plugins(self) -> list[str]:
-        """The single-file plug-ins that it was trained with."""
-        return list(values_in(self.record.command, "--plugin"))
-
-    def request(self, changes: Mapping[str, Any], registry: Registry) -> Request:
-        """The request that trains it again: the record's settings, and the paths of its command.
-
-        changes: where the data are, and how to execute it. Raises ZooError for another option, and
-        where the task or a component is not here.
-        """
-        record, task = self.record, find_task(registry, self.record.task)
-        changes = {n: value for n, value in changes.items() if value is not None}
-        paths = ("data", "test")
-        if wrong := changes.keys() - {*paths, *Execution.model_fields, "threads", "timeout"}:
-            raise ZooError(
-                f"{listed(map(flag, sorted(wrong)))}: --from trains with the settings that the row "
-                f"had; '{record.command}' takes others"
-            )
-        for name in paths:  # the command alone has them
-            for path in values_in(record.command, f"--{name}"):
-                changes.setdefault(name, path)
-        # An option that was null in an earlier version and cannot be now has its default.
-        recorded = {
-            part: {
-                name: value
-                for name, value in record.config.get(part, {}).items()
-                if name in fields and (value is not None or fields[name].default is None)
-            }
-            for part, fields in (
-                ("task_options", task.options.model_fields),
-                *((part, model.model_fields) for part, model in PARTS.items()),
-            )
-        }
-        recorded["training"].pop("validation", None)  # all the data are trained on
-        recorded["execution"] |= {n: v for n, v in changes.items() if n in Execution.model_fields}
-        if "test" in changes:
-            recorded["task_options"]["test"] = changes["test"]
-        options = validated(task.options, recorded["task_options"]).model_dump(mode="json")
-        run: dict[str, Any] = {
-            name: changes[name] for name in ("data", "threads", "timeout") if name in changes
-        }
-        asked: dict[str, Any] = {**record.cell, **recorded, **run, "task": record.task}
-        asked |= {"task_options": options, "plugins": tuple(self.plugins)}
-        request: Request = validated(Request, asked)
-        return request
-
-
-def find_run_row(directory: Path, name: str = "") -> RunRow:
-    """The row of a run with this name, such as ``fused+sin``; empty: the one that the answer names.
-
-    Raises ZooError where the directory holds no records of one data set, or no such trained cell.
+    name: empty: the row that the answer names. Raises ZooError where the directory holds no records
+    of one data set, or no such trained cell.
     """
     run = RunReport(read_run(directory))
-    trained = [row for row in run.recorded_rows if row.trained and not row.baseline]
     row = run.best
     if name:
-        named = {row.name: row for row in trained}
-        cells = {row.name: row.cell for row in trained}
-        row = named[find_cell(cells, name, f"{directory}: --row")]
+        trained = {row.name: row for row in run.recorded_rows if row.trained and not row.baseline}
+        cells = {own: row.cell for own, row in trained.items()}
+        row = trained[find_cell(cells, name, f"{directory}: --row")]
     if row is None:
         raise ZooError(f"{directory} has no trained cell")
-    return RunRow(row.trained[min(row.trained)])
+    return row.trained[min(row.trained)]
+
+
+def request_again(record: Record, changes: Mapping[str, Any], registry: Registry) -> Request:
+    """The request that trains a row again: the record's settings, and the paths of its command.
+
+    changes: where the data are, and how to execute it. Raises ZooError for another option, and
+    where the task or a component is not here.
+    """
+    task = find_task(registry, record.task)
+    changes = {name: value for name, value in changes.items() if value is not None}
+    paths, run = ("data", "test"), ("data", "threads", "timeout")
+    if wrong := changes.keys() - {*paths, *run, *Execution.model_fields}:
+        raise ZooError(
+            f"{listed(map(flag, sorted(wrong)))}: --from trains with the settings that the row "
+            f"had; '{record.command}' takes others"
+        )
+    for name in paths:  # the command alone has them
+        for path in values_in(record.command, f"--{name}"):
+            changes.setdefault(name, path)
+    # An option that was null in an earlier version and cannot be now has its default.
+    recorded = {
+        part: {
+            name: value
+            for name, value in record.config.get(part, {}).items()
+            if name in fields and (value is not None or fields[name].default is None)
+        }
+        for part, fields in (
+            ("task_options", task.options.model_fields),
+            *((part, model.model_fields) for part, model in PARTS.items()),
+        )
+    }
+    recorded["training"].pop("validation", None)  # all the data are trained on
+    recorded["execution"] |= {n: v for n, v in changes.items() if n in Execution.model_fields}
+    if "test" in changes:
+        recorded["task_options"]["test"] = changes["test"]
+    options = validated(task.options, recorded["task_options"]).model_dump(mode="json")
+    asked: dict[str, Any] = {**record.cell, **recorded, "task": record.task}
+    asked |= {name: changes[name] for name in run if name in changes}
+    asked |= {"task_options": options, "plugins": tuple(values_in(record.command, "--plugin"))}
+    request: Request = validated(Request, asked)
+    return request

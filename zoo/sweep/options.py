@@ -45,11 +45,12 @@ class Option:
             return "float | Sequence[float]"
         return " | ".join(dict.fromkeys(_type(field.annotation) for field in self.fields))
 
-    def help(self, *, several: bool) -> str:
-        """What it does and its defaults. several: whether one of several values is chosen."""
+    def help(self, compares: bool = True) -> str:
+        """What it does and its defaults. compares: whether several models are compared."""
         default = as_text(self.fields[0].default)
         others = "".join(f"; {label}: {as_text(value)}" for label, value in self.defaults.items())
         notes = filter(None, [self.only, f"default: {default}{others}" if default else ""])
+        several = compares and self.name in TUNABLE
         text = f"{self.fields[0].description or ''}{f' {OF_SEVERAL}' if several else ''}"
         return f"{text}  [{noted}]" if (noted := "; ".join(notes)) else text
 
@@ -118,7 +119,7 @@ def with_options(without: Collection[str] = ()) -> Callable[[F], F]:
                 keyword = inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY)
                 annotation = f"{option.type} | None"
                 keywords.append(keyword.replace(default=None, annotation=annotation))
-                text = f"{option.name}: {option.help(several=option.name in TUNABLE)}"
+                text = f"{option.name}: {option.help()}"
                 lines.append(textwrap.fill(text, WIDTH, subsequent_indent="    "))
         function.__signature__ = OptionsSignature(  # type: ignore[attr-defined]
             [*named, *keywords, rest], return_annotation=own.return_annotation

@@ -112,10 +112,6 @@ class PreparedRun:
             refuse_other_settings(existing, self.config, shared, directory, options.model_dump())
             yield Run(self, file, {r.key: r for r in existing if r.status in REUSABLE})
 
-    def config_of(self, training: Training) -> dict[str, Any]:
-        """The config of a record whose model has these training settings."""
-        return {**self.config, "training": training.model_dump()}
-
     def environment_of(self, kind: Kind) -> dict[str, Any]:
         """The environment of records of this kind, where no other machine runs their jobs."""
         limits = self.cost_limits if kind in ("cost", "scale") else self.limits
@@ -131,7 +127,7 @@ class PreparedRun:
         options = self.config["task_options"].items()
         changed = {name: value for name, value in options if value != defaults.get(name)}
         model = {"cell": row.cell_names, "baseline": row.baseline_name}
-        config = {**self.config_of(training), "task_options": changed}
+        config = {**self.config, "training": training.model_dump(), "task_options": changed}
         return result_key(
             kind, model, config, self.code(kind, row), self.environment_of(kind), *more
         )
@@ -257,7 +253,7 @@ class Run:
             bidirectional=row.bidirectional,
             seed=seed,
             key=key,
-            config={**prepared.config_of(training), **config},
+            config={**prepared.config, "training": training.model_dump(), **config},
             metrics={**result.metrics, **seconds},
             samples=dict(result.samples),
             curve=[dict(entry) for entry in result.curve],

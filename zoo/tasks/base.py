@@ -110,6 +110,15 @@ class Evaluation:
     details: dict[str, Any]
     groups: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
+    def values(self, metrics: Sequence[Metric]) -> tuple[dict[str, float], dict[str, Any]]:
+        """Every metric by name, of all examples, and of each group, with ``examples``."""
+
+        def of(outputs: Mapping[str, Any]) -> dict[str, float]:
+            return {metric.description.name: metric.of(outputs) for metric in metrics}
+
+        groups = {name: {"examples": o["examples"], **of(o)} for name, o in self.groups.items()}
+        return of(self.outputs), groups
+
 
 @dataclass(frozen=True)
 class Metric:
