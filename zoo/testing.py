@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pytest
 
-    from zoo.conformance.check import CheckSettings, ComponentCheck
+    from zoo.conformance.check import ComponentCheck
+    from zoo.conformance.outcomes import CheckSettings
 
 __all__ = ["checks", "component_checks"]
 

@@ -18,7 +18,6 @@ from zoo.cli.options import (
 )
 from zoo.conformance.check import (
     CheckResult,
-    CheckSettings,
     ComponentCheck,
     checks_of,
     counts,
@@ -26,6 +25,7 @@ from zoo.conformance.check import (
     run_checks,
     select_choices,
 )
+from zoo.conformance.outcomes import CheckSettings
 from zoo.errors import counted
 from zoo.registry import KINDS
 

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from zoo.conformance.check import CheckFailed, CheckSkipped, raised
+from zoo.conformance.outcomes import CheckFailed, CheckSkipped, raised
 from zoo.errors import ZooError
 
 # Two ways of computing the same in float64 differ only by rounding.

@@ -14,9 +14,9 @@ import numpy as np
 import torch
 
 from zoo.conformance.assertions import must, trying
-from zoo.conformance.check import CheckSettings
 from zoo.conformance.declares import parameters_act
 from zoo.conformance.elsewhere import same_elsewhere
+from zoo.conformance.outcomes import CheckSettings
 from zoo.conformance.parts import VOCAB, Part
 from zoo.registry import Choice
 

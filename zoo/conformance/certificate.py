@@ -13,7 +13,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 import zoo
 from zoo.components.tokens import Tokens
-from zoo.conformance.check import CheckFailed, CheckResult, CheckSettings, CheckSkipped
+from zoo.conformance.check import CheckResult
+from zoo.conformance.outcomes import CheckFailed, CheckSettings, CheckSkipped
 from zoo.conformance.parts import Call, Part
 from zoo.conformance.surroundings import caches
 from zoo.errors import ZooError

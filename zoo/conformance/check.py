@@ -7,19 +7,15 @@ import importlib
 import shlex
 import sys
 import time
-import traceback
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from zoo.errors import ComponentError, ZooError, nearest, one_line
+from zoo.conformance.outcomes import CheckFailed, CheckSettings, CheckSkipped, raised
+from zoo.errors import ComponentError, ZooError, nearest
 from zoo.registry import AXES, KINDS, Choice
 from zoo.registry.loading import Zoo
-
-if TYPE_CHECKING:
-    from zoo.conformance.parts import Part
 
 MODULES = (*AXES, "baseline")  # the kinds whose parts may be modules of torch
 # The mechanisms, each with the kinds that it holds for, in the order in which they are run: basic
@@ -29,7 +25,7 @@ MECHANISMS = {
     **dict.fromkeys(("surroundings", "values", "purity", "slopes"), MODULES),
     "baselines": ("baseline",),
     "data": ("data",),
-    "metrics": ("metric",),
+    "laws": ("metric",),
     "tasks": ("task",),
     "runs": ("executor", "tracker"),
     "compiled": MODULES,
@@ -37,34 +33,7 @@ MECHANISMS = {
 STATUSES = ("passed", "failed", "skipped")
 
 
-class CheckFailed(AssertionError):  # noqa: N818 - the name of an outcome
-    """The claim of a check is false; the message has the numbers."""
-
-
-class CheckSkipped(Exception):  # noqa: N818 - the name of an outcome
-    """The check does not apply to this part; the message says why."""
-
-
-@dataclass(frozen=True)
-class CheckSettings:
-    """Options of a run: the seed, and whether more is tried, which takes longer."""
-
-    seed: int = 0
-    thorough: bool = False
-
-
-def raised(error: BaseException) -> str:
-    """What was raised, and where: the last frame outside of libraries and the checks."""
-    frames = [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if "site-packages" not in frame.filename and "/zoo/conformance/" not in frame.filename
-    ]
-    place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
-    return f"raised {one_line(error)}{place}"
-
-
-def checks_of(kind: str) -> dict[str, Callable[[Part], None]]:
+def checks_of(kind: str) -> dict[str, Callable[[Any], None]]:
     """The checks of a kind by name, in the order in which they are run; imports torch.
 
     The docstring of one, a line, is its claim. It takes a part's adaptor, and raises CheckFailed
@@ -184,7 +153,7 @@ class ComponentCheck:
             repeat=self._command(),
         )
 
-    def _outcome(self, body: Callable[[Part], None]) -> tuple[str, str]:
+    def _outcome(self, body: Callable[[Any], None]) -> tuple[str, str]:
         """The status and the message."""
         import torch
 

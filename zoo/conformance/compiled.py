@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 
 from zoo.conformance.assertions import all_close, close, trying
-from zoo.conformance.check import CheckSettings, CheckSkipped
 from zoo.conformance.elsewhere import OTHER
+from zoo.conformance.outcomes import CheckSettings, CheckSkipped
 from zoo.conformance.parts import Part, forms, gradients
 from zoo.registry import Choice
 

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from zoo.conformance.assertions import must
-from zoo.conformance.check import CheckSkipped
 from zoo.conformance.declares import parameters_act
 from zoo.conformance.elsewhere import same_elsewhere
+from zoo.conformance.outcomes import CheckSkipped
 from zoo.conformance.parts import Part, is_a
 from zoo.data.sources.corpus import IGNORED, Corpus, Pairs, TaggedCorpus, Texts, check_text
 from zoo.errors import ZooError

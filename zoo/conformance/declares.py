@@ -17,8 +17,8 @@ from torch import Tensor, nn
 from zoo.components.tokens import Tokens
 from zoo.conformance import assertions, parts
 from zoo.conformance.assertions import EXACT, close, has_shape, largest, must, refusal, same, trying
-from zoo.conformance.check import CheckFailed, CheckSkipped
 from zoo.conformance.models import any_model
+from zoo.conformance.outcomes import CheckFailed, CheckSkipped
 from zoo.conformance.parts import DIM, HEADS, MAX_LENGTH, PLACE, Call, Part, Way, forms, normal
 from zoo.conformance.reference import KeyBias
 from zoo.conformance.slopes import silent, sublayers

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from zoo.conformance.check import CheckFailed, CheckSkipped
+from zoo.conformance.outcomes import CheckFailed, CheckSkipped
 from zoo.files import scratch_directory
 from zoo.registry import BUILT_IN, Choice
 

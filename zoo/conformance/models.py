@@ -11,7 +11,7 @@ import torch
 
 from zoo.config.sizes import Sizes
 from zoo.conformance import parts
-from zoo.conformance.check import CheckSkipped
+from zoo.conformance.outcomes import CheckSkipped
 from zoo.conformance.parts import CAUSAL, CLASSES, CROSS, PADDED, VOCAB, Call, Part, Way
 from zoo.models import build
 from zoo.models.seeding import seeded

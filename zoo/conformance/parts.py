@@ -20,7 +20,7 @@ from zoo.components.pool.base import Pool
 from zoo.components.tokens import Tokens
 from zoo.config.sizes import Sizes
 from zoo.conformance.assertions import EXACT, finite, has_shape, must
-from zoo.conformance.check import CheckSettings, CheckSkipped
+from zoo.conformance.outcomes import CheckSettings, CheckSkipped
 from zoo.conformance.reference import ContentBias, ReferenceEncoding
 from zoo.data.tokenizer import SPECIALS
 from zoo.models.seeding import seeded

@@ -17,8 +17,8 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves
 
 from zoo.conformance.assertions import EXACT, all_close, close, must, same, trying
-from zoo.conformance.check import CheckSettings, CheckSkipped
 from zoo.conformance.elsewhere import OTHER, TWO_PROCESSES
+from zoo.conformance.outcomes import CheckSettings, CheckSkipped
 from zoo.conformance.parts import DROPOUT, Call, Part, forms, gradients
 from zoo.models.seeding import seeded
 from zoo.registry import Choice

@@ -12,7 +12,7 @@ from typing import Any
 from zoo.config.request import Request
 from zoo.config.settings import Execution
 from zoo.conformance.assertions import must, trying
-from zoo.conformance.check import CheckSkipped
+from zoo.conformance.outcomes import CheckSkipped
 from zoo.conformance.parts import Part, is_a
 from zoo.errors import ZooError
 from zoo.execution.base import (

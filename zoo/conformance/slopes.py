@@ -17,8 +17,8 @@ from zoo.components.attention.split import Split
 from zoo.components.layer_context import AuxiliaryLoss
 from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import all_close, finite, hinting, largest, must
-from zoo.conformance.check import CheckSkipped
 from zoo.conformance.models import ModelPart, any_model
+from zoo.conformance.outcomes import CheckSkipped
 from zoo.conformance.parts import DROPOUT, LAST, Call, Part, PlainFFN, forms, gradients
 from zoo.models.seeding import seeded
 from zoo.training.trainer import after_step, undecayed

@@ -21,8 +21,8 @@ from torch import Tensor
 from zoo.components.layer_context import AuxiliaryLoss
 from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import close, finite, hinting, largest, must, trying
-from zoo.conformance.check import CheckSkipped
 from zoo.conformance.models import ModelPart, models_of
+from zoo.conformance.outcomes import CheckSkipped
 from zoo.conformance.parts import HEADS, VOCAB, Call, Part, Way, forms, gradients, normal
 from zoo.models.key_value_cache import KeyValues
 

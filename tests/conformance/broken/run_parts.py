@@ -60,22 +60,22 @@ def described(name: str, **changes):
     return Metric(**{**parts, **changes})
 
 
-@metrics.caught_by("metrics", "gives a .*float, no .*Metric")
+@metrics.caught_by("laws", "gives a .*float, no .*Metric")
 def number():
     return 0.5
 
 
-@metrics.caught_by("metrics", "'str' object has no attribute 'name'")
+@metrics.caught_by("laws", "'str' object has no attribute 'name'")
 def described_in_text():
     return described("a", description="the share of right answers")
 
 
-@metrics.caught_by("metrics", "'float' object is not callable")
+@metrics.caught_by("laws", "'float' object is not callable")
 def computed_before():
     return described("computed_before", compute=0.5)
 
 
-@metrics.caught_by("metrics", "name is 'share' instead of 'another_name'")
+@metrics.caught_by("laws", "name is 'share' instead of 'another_name'")
 def another_name():
     return described("share")
 
@@ -121,7 +121,7 @@ WRONG: dict[str, tuple[dict, Callable, str]] = {
 for _name, (_about, _compute, _says) in WRONG.items():
     factory = functools.partial(computed, _name, _about, _compute)
     factory.__name__ = _name
-    metrics.caught_by("metrics", _says, parameters={})(factory)
+    metrics.caught_by("laws", _says, parameters={})(factory)
 
 
 @trackers.caught_by("runs", "of another run is gone")

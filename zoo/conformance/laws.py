@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from zoo.conformance.assertions import must, trying
-from zoo.conformance.check import CheckSkipped
+from zoo.conformance.outcomes import CheckSkipped
 from zoo.conformance.parts import Part, is_a
 from zoo.registry.loading import load
 from zoo.tasks.base import Metric
@@ -55,7 +55,7 @@ def outputs(sort: str, right: np.ndarray, rows: np.ndarray, more: int = 0) -> di
     }
 
 
-def metrics(part: Part) -> None:
+def laws(part: Part) -> None:
     """Perfect is best, worse is not better, and neither order nor number of examples matters."""
     made = is_a(part.make(), Metric)
     expected, own = part.choice.component.name.replace("-", "_"), made.description.name
