@@ -175,9 +175,11 @@ def test_a_text_without_tokens_is_named_and_left_out_or_gets_the_shares_of_the_c
         np.testing.assert_array_equal(model.predict_proba(texts)[[1, 4]], [[0.25, 0.75]] * 2)
 
 
-def test_classes_may_weigh_as_in_scikit_learn():
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_classes_may_weigh_as_in_scikit_learn(smoothing):
     """A class of one text of nine weighs as much as that of the eight: as if it were eight."""
     options = {**TINY, "dropout": 0.0, "epochs": 1, "batch_size": 16, "warmup": 0.0}
+    options["label_smoothing"] = smoothing
     often, rare = "goal goal goal bank", "bank goal bank goal goal"
     texts, labels = [often] * 8 + [rare], [1] * 8 + [0]
     many = ZooClassifier(**options).fit(texts + [rare] * 7, labels + [0] * 7)

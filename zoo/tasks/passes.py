@@ -27,16 +27,18 @@ def token_loss(
     """The mean cross-entropy (scalar, nats), and how many targets are the likeliest.
 
     logits: (…, classes); targets: int (…), -100 where there is none. items: how many there are; the
-    loss of none is 0. weight: (classes), of each in the loss.
+    loss of none is 0. weight: (classes), of the examples of each.
     """
     loss = F.cross_entropy(
         logits.float().flatten(0, -2),
         targets.flatten(),
-        weight,
         ignore_index=IGNORED,
         label_smoothing=smoothing,
-        reduction="sum",
+        reduction="sum" if weight is None else "none",
     )
+    if weight is not None:
+        # By the class of the target alone: torch weighs what is smoothed by the other classes.
+        loss = (loss * weight[targets.flatten().clamp_min(0)]).sum()
     return loss / max(1, items), (logits.detach().argmax(dim=-1) == targets).sum()
 
 
