@@ -124,6 +124,19 @@ def test_a_missing_file_a_folder_and_what_is_no_python_are_refused(tmp_path):
         refused(message, load, [path])
 
 
+def test_an_import_from_beside_the_file_is_refused_for_it_has_no_digest(corpus_file, monkeypatch):
+    """A module, or a package; the file alone says which results are there already."""
+    folder = corpus_file.parent
+    for name in ("beside_package", "beside_folder"):
+        (folder / name).mkdir()
+    for name in ("beside_module.py", "beside_package/__init__.py"):
+        (folder / name).write_text("")
+    monkeypatch.syspath_prepend(folder)
+    for name in ("beside_module", "beside_package", "beside_folder"):
+        corpus_file.write_text(f"from {name} import __name__ as name\n{CORPUS}")
+        refused(f"imports {name} from beside it: make them a package", load, corpus_file)
+
+
 def test_an_edit_within_the_same_second_is_read(tmp_path, monkeypatch):
     """Python's cache of bytecode tells files apart by their second and size alone."""
     monkeypatch.setattr(sys, "dont_write_bytecode", False)

@@ -117,6 +117,13 @@ def _reached(root: str, harmless: tuple[str, ...]) -> frozenset[str]:
     return frozenset(paths)
 
 
+def imports_beside(file: Path) -> list[str]:
+    """The modules and packages of a file's own folder that it imports; none of the zoo."""
+    tops = {name.partition(".")[0] for name in _read(file, _state(file))[1]} - {"zoo", ""}
+    paths = {top: path for top in tops if (path := _path(top))}
+    return sorted(top for top, path in paths.items() if path.resolve().parent == file.parent)
+
+
 @functools.cache
 def _read(file: Path, state: tuple[int, int]) -> tuple[bytes, frozenset[str]]:
     """What the code of a Python file does, as bytes, and the modules that it imports.

@@ -25,6 +25,7 @@ import pluggy
 from zoo import __version__
 from zoo.errors import ZooError, nearest, one_line
 from zoo.registry import BUILT_IN, Owner, Register, Registry, declarations
+from zoo.registry.code_hash import imports_beside
 from zoo.registry.component import PluginError, file_of
 from zoo.registry.declarations import register_parts
 from zoo.registry.kinds import COMMAND
@@ -161,6 +162,9 @@ def _load_file(registry: Registry, path: Path) -> PluginRow:
         digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
         with _LOADING:
             module = _import_file(path, digest)
+        if names := imports_beside(path):
+            # The digest is of one file: a result would be kept when the other is edited.
+            raise PluginError(f"it imports {names[0]} from beside it: make them a package")
         register = read_plugin(module, Owner(path.name, digest, module))
         if commands := [c.name for c in register.components if c.kind == COMMAND]:
             # The file is read when the command is running already.
