@@ -222,6 +222,8 @@ def test_embeddings_are_read_in_place_of_ids(classifier: Path, tagger: Path, mas
         assert torch.equal(model(inputs_embeds=vectors)[0], model(ids)[0])
         with pytest.raises(zoo.ZooError, match="input_ids or inputs_embeds, one of the two"):
             model(ids, inputs_embeds=vectors)
+        with pytest.raises(zoo.ZooError, match=r"of shape \(1, 1\), and texts of \(1, 4\)"):
+            model(ids, attention_mask=torch.ones(1, 1))
 
 
 def test_token_types_are_ignored_where_all_are_zero_and_else_refused(classifier: Path):

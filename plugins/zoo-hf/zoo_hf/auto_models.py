@@ -194,6 +194,9 @@ class ZooPreTrainedModel(PreTrainedModel):  # type: ignore[misc]
         if attention_mask is None:
             return tokens
         if not is_tracing(attention_mask):
+            if attention_mask.shape != x.shape[:2]:
+                shapes = f"{tuple(attention_mask.shape)}, and texts of {tuple(x.shape[:2])}"
+                raise ZooError(f"an attention_mask of shape {shapes}: they must be equal")
             # As the zoo makes batches: without padding no mask, before it the same positions.
             mask = attention_mask.bool()
             if mask.all():
