@@ -89,7 +89,9 @@ class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if y is None:
             raise InputError("ZooClassifier requires y to be passed, but the target y is None")
         # Before NumPy makes the text "nan" of one among texts.
-        missing = pd.isna(pd.Series(list(y), dtype=object)) if np.iterable(y) else pd.Series()
+        classes = np.asarray(y, dtype=object).ravel()
+        blank = [isinstance(each, str) and is_blank(each) for each in classes]
+        missing = pd.isna(pd.Series(classes, dtype=object)) | np.array(blank, dtype=bool)
         if missing.any():
             raise InputError(f"Input y contains NaN: class {missing.argmax() + 1} is missing")
         y = column_or_1d(y, warn=True)
@@ -106,7 +108,7 @@ class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         plain = [plain_label(str(each)) for each in self.classes_]
         if alike := [each for each in self.classes_ if plain.count(plain_label(str(each))) > 1]:
             names = listed(map(repr, alike), 4)
-            raise InputError(f"classes {names} differ by what nobody sees: make them one")
+            raise InputError(f"classes {names} are one in plain form: make them one")
         if len(self.classes_) < 2:
             of = f"of one class, {self.classes_[0]}" if len(texts) else "empty"
             raise InputError(f"every text is {of}: a classifier needs two classes")
