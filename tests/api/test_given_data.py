@@ -121,6 +121,13 @@ def test_two_pairs_in_a_list_are_two_data_sets_and_a_pair_is_one():
         assert isinstance(stored(pair, {}), str)
 
 
+def test_a_mapping_of_columns_is_a_table_and_a_fraction_keeps_its_digits():
+    columns = {"text": ["a", "b"] * 4, "label": [1 / 3, 2 / 3] * 4}
+    for data in (columns, pd.DataFrame(columns)):
+        corpus, _ = load_corpus(Registry(), stored(data, {}))
+        assert corpus.label_names == ["0.3333333333333333", "0.6666666666666666"]
+
+
 def test_values_that_json_lacks_are_written_as_they_are_read():
     frame = pd.DataFrame(
         {
@@ -154,6 +161,7 @@ TEXTS = pd.DataFrame({"text": ["a", "b"] * 4, "label": [0, 1] * 4})
         ([("a", "x"), ("b", None)], {}, "^the list, row 2: 'label' is missing"),
         ((["a", "b"], ["x"]), {}, "2 texts but 1 labels"),
         ({"test": (["a"], ["x"])}, {}, "there must be train"),
+        ({f"text {n}": "a" for n in range(99)}, {}, "^data has the splits .{60}: .*rows must be"),
         (TEXTS[:0], {}, "empty"),
         (
             pd.concat([TEXTS, TEXTS.text], axis=1),
@@ -175,7 +183,7 @@ TEXTS = pd.DataFrame({"text": ["a", "b"] * 4, "label": [0, 1] * 4})
         (TEXTS, {"delimiter": ";"}, "^--delimiter: for files, and the DataFrame is none"),
     ],
     ids=(
-        "number three rest texts two nothing missing label pair lengths no-train empty twice "
+        "number three rest texts two nothing missing label pair lengths no-train map empty twice "
         "single class same column line half bytes delimiter"
     ).split(),
 )

@@ -21,7 +21,14 @@ from zoo.errors import DataError
         ("a.csv", "x,1\ny,2\n", "say --no-header if its first line is no header"),
         ("a.csv", "text;label\nx;1\n", "and --delimiter if another character divides"),
         ("a.csv", "text,label,text\nx,1,y\n", "a.csv has two columns 'text', column 1 and 3"),
+        ("a.csv", "text,label,text\u200b\nx,1,y\n", "two columns 'text', column 1 and 3"),
         ("a.jsonl", '{"text": "x", "label": ["a", "b"]}', "text or a number, and not several"),
+        ("a.csv", "text,label\nx,['a']\n", r"line 2: 'label' must be .*, and not several"),
+        ("a.csv", "text,label\nx,\\N\n", "line 2: 'label' is missing"),
+        ("a.csv", "text,label\none\\, two,a\n", "3 fields, .* escapes a delimiter, say --escape"),
+        ("a.jsonl", '{"text": "x", "label": 1, "label": 2}\n', "line 1: .* 'label' is there twice"),
+        ("a.json", '[{"text": "x", "text": 2}]', "a.json is broken JSON: .* 'text' is there twice"),
+        ("a.csv", b"%PDF-1.4\n\xe2\xe3", "a.csv is no text, but a PDF, a picture or"),
         ("a.txt", "__label__a __label__b x\n", "a.txt is of no format the zoo reads"),
         (
             "a.csv",
@@ -233,12 +240,14 @@ def test_other_letters_are_other_labels(tmp_path):
 
 
 def test_a_number_is_one_label_in_every_format(tmp_path):
-    names = ["0.5", "1.0", "-2", "1e400"] * 2
+    names = ["0.5", "1.0", "-2", "1e400", "1e0", "-0.0", "2.5e-9", "0", "1e22"] * 2
     csv, lines = tmp_path / "x.csv", tmp_path / "x.jsonl"
     csv.write_text("text,label\n" + "".join(f"t {n},{name}\n" for n, name in enumerate(names)))
     rows = (f'{{"text": "t {n}", "label": {name}}}\n' for n, name in enumerate(names))
     lines.write_text("".join(rows).replace("1e400", '"1e400"'))
-    assert read(csv)[0].label_names == read(lines)[0].label_names == ["-2", "0.5", "1", "1e400"]
+    assert read(csv)[0].label_names == read(lines)[0].label_names == [
+        "-2", "0", "0.5", "1", "10000000000000000000000", "1e400", "2.5e-09",
+    ]  # fmt: skip
 
 
 def one_class(folder: Path) -> None:
@@ -272,6 +281,21 @@ def two_files(folder: Path, *names: str) -> None:
 def test_a_directory_that_does_not_fit(tmp_path, make, complaint):
     make(tmp_path)
     refused(complaint, read, tmp_path)
+
+
+def test_what_a_directory_holds_besides_is_named_and_a_part_of_the_shards_is_refused(tmp_path):
+    two_files(tmp_path, "train.csv", "heldout.csv")
+    assert f"{tmp_path.name}: left unread: heldout.csv" in read(tmp_path)[1]
+    (tmp_path / "test").mkdir()
+    (tmp_path / "test" / "one.csv").write_text("text,label\nzzz,a\n")
+    assert read(tmp_path)[0].test.texts == ["zzz"]
+    (tmp_path / "train.csv").rename(tmp_path / "train-00000-of-00002.csv")
+    refused("1 of the 00002 shards of the train split: train-00000-of", read, tmp_path)
+
+
+def test_labels_of_fasttext_in_a_text_are_told(tmp_path):
+    (tmp_path / "x.csv").write_text(rows() + "__label__a one,a\n")
+    assert "x.csv: 1 text with __label__ at the start: read as words" in read(tmp_path / "x.csv")[1]
 
 
 def test_an_error_of_data_is_one_line_with_all_problems():

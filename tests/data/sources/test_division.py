@@ -156,13 +156,19 @@ def test_what_one_split_alone_has_is_said_and_a_part_of_the_data(tmp_path):
 def test_files_without_a_class_are_left_out_with_a_line(tmp_path):
     """As the IMDb reviews come: texts without labels, and lists of addresses beside the folders."""
     for place in ("train/neg/1", "train/pos/1", "train/unsup/1", "train/unsup/2", "train/urls",
+                  "train/unsupervised/1",
                   "test/neg/1", "test/pos/1", "README"):  # fmt: skip
         file = tmp_path / f"{place}.txt"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(f"text of {place}")
     corpus, notices = read(tmp_path)
     assert corpus.label_names == ["neg", "pos"]
-    assert notices == ["train: unsup (2) and urls.txt left out, for there are no labels"]
+    assert notices == [
+        "train: unsup (2), unsupervised and urls.txt left out, for there are no labels"
+    ]
+    for place in ("train/pos", "test/pos"):
+        (tmp_path / place / "1.txt").unlink()
+    refused("two are needed; train: unsup .* left out", read, tmp_path)
 
 
 def test_tagged_texts_have_a_validation_split_too(tmp_path):

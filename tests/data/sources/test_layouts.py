@@ -108,6 +108,17 @@ def test_a_backslash_escapes_a_quote_where_asked_and_is_said_where_not(tmp_path)
     assert notice.startswith('spark.csv, line 10: \\" is a backslash and a quote; if a backslash')
 
 
+def test_a_backslash_escapes_a_delimiter_where_asked(tmp_path):
+    """As MySQL and Hive write fields without quotes."""
+    path = tmp_path / "mysql.csv"
+    path.write_text("text,label\n" + "one\\, two,a\nx\\y,b\n" * 4)
+    assert rows_of(path, escape=True)[:2] == [("one, two", "a"), (r"x\y", "b")]
+    path.write_text("text,label\na,\\N\n")
+    refused("line 2: 'label' is missing", read, path, escape=True)
+    path.write_text('text,label\n"dir\\",a\n')
+    refused("leave --escape out", read, path, escape=True)
+
+
 @quick
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\0\ufeff"), max_size=200))
 def test_utf_8_comes_back(text):

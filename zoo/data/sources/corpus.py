@@ -287,6 +287,11 @@ def is_unseen(character: str) -> bool:
     )
 
 
+def seen(text: str) -> str:
+    """A text without what nobody sees and without outer spaces."""
+    return "".join(c for c in text if not is_unseen(c)).strip()
+
+
 def is_blank(text: str) -> bool:
     """Whether nothing of a text can be read, or tokenizers leave all of it out.
 

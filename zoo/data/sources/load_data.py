@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import json
+import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -210,10 +212,14 @@ def stored(data: Any, options: Mapping[str, Any]) -> Any:
     if isinstance(data, Mapping) and isinstance(data.get("name"), str):
         return data  # a table of a suite
     parts = dict(data) if isinstance(data, Mapping) else {TRAIN: data}
+    columns = [*parts.values()] if len(parts) > 1 and not parts.keys() & {*SPLITS} else []
+    if columns and all(map(_is_column, columns)) and len({*map(len, columns)}) == 1:
+        rows = zip(*columns, strict=True)
+        parts = {TRAIN: [dict(zip(parts, row, strict=True)) for row in rows]}
     if TRAIN not in parts or not set(parts) <= {*SPLITS, "unsupervised"}:
         raise ZooError(
-            f"data has the splits {', '.join(map(str, parts))}: there must be train, and there may "
-            "be test and validation"
+            f"data has the splits {', '.join(map(str, parts)):.60}: there must be train, and there "
+            f"may be test and validation; without splits, rows must be {ROWS}"
         )
     frames = {split: _frame(parts[split], options) for split in SPLITS if split in parts}
     texts = {split: _json(frame) for split, frame in frames.items()}
@@ -301,6 +307,13 @@ def _json(frame: pd.DataFrame) -> str:
         raise ZooError(f"data holds bytes, {held[:20]!r}: decode them to text")
     how: Any = {"orient": "records", "date_format": "iso", "default_handler": str}
     try:
-        return str(frame.to_json(force_ascii=False, **how))
+        text = str(frame.to_json(force_ascii=False, **how))
     except (ValueError, OverflowError) as error:  # half a character, or values that hold themselves
         raise ZooError(f"data cannot be stored: {one_line(error)}") from error
+    # pandas cuts fractions to ten digits; what it wrote in full stays, with the name of its entry.
+    rows, is_cut = json.loads(text), False
+    for key, (_, values) in zip(rows[0] if rows else (), frame.items(), strict=False):
+        for row, value in zip(rows, values, strict=True):
+            if isinstance(value, float) and math.isfinite(value) and row[key] != value:
+                row[key], is_cut = float(value), True
+    return json.dumps(rows, ensure_ascii=False) if is_cut else text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from abc import abstractmethod
@@ -30,10 +31,10 @@ from zoo.data.sources.corpus import (
     check_tokens,
     is_blank,
     is_missing,
-    is_unseen,
     listed_label,
     plain_name,
     plain_words,
+    seen,
 )
 from zoo.data.sources.diagnostics.drawing import Draw
 from zoo.data.sources.tables import SourceTable
@@ -44,6 +45,9 @@ TEST_SHARE = 0.25
 EXAMPLES = 5  # rows with one problem, or labels, that a line names
 MOST_DROPPED = 0.05  # of the rows of a file, where dropping the bad ones is offered
 NAMES_COLUMN = "label_text"  # of the names of labels that are numbers
+FASTTEXT = "__label__"  # how a label begins in the first words of a text
+EXPONENT = re.compile(r"-?\d+(\.\d*)?e[-+]?\d+", re.IGNORECASE | re.ASCII)
+LIST = re.compile(r"\[\s*(['\"]).*\1\s*\]", re.DOTALL)  # as pandas writes one in a cell
 PUNCTUATION = ".,;:!?'\"\u2018\u2019\u201c\u201d\u00ab\u00bb"  # around a label: not of c#, c++
 # Letters of other alphabets that look like these ones, as they are or as capitals.
 LOOK_ALIKE = str.maketrans(
@@ -137,6 +141,14 @@ class RowReader(Reading, Division):
         for split, paths in splits.items():
             called = f"{split} of {source}" if source and len(splits) > 1 else source
             tables[split] = [self.table(file, called) for file in paths]
+        used = [file for paths in splits.values() for file in paths]
+        if path.is_dir() and all(map(Path.is_file, used)):
+            others = sorted({*filter(Path.is_file, path.iterdir())}.difference(used))
+            others = [f for f in others if not formats or files.data_suffix(f) in formats]
+            if names := [f.name for f in others if not f.name.startswith(".")]:
+                first = next(iter(tables.values()))
+                line = f"{plain_name(path.name)}: left unread: {listed(names, EXAMPLES)}"
+                first[0] = first[0]._replace(notices=[*first[0].notices, line])
         return tables
 
     def examples(self, tables: Mapping[str, Sequence[SourceTable]]) -> tuple[Examples, list[str]]:
@@ -197,7 +209,11 @@ class RowReader(Reading, Division):
             raise DataError(list(dict.fromkeys(errors)))
         notes = {"split": how, **({"reading": "; ".join(reading)} if reading else {}), **raw.notes}
         unlike = in_one_split(parts) if self.kind.labels else []
-        made = self._made(raw.name, parts, notes)
+        try:
+            made = self._made(raw.name, parts, notes)
+        except ZooError as error:
+            left_out = [line for line in reading if "left out" in line]
+            raise ZooError("; ".join([str(error), *left_out])) from error
         return made, [*unlike, *reading, *notices, *raw.notices]
 
     def _checked(
@@ -229,6 +245,12 @@ class RowReader(Reading, Division):
                 for raw, label in zip(listed_label(written), listed_label(row.label), strict=True):
                     if isinstance(raw, str) and label not in (raw.strip(), None):
                         plain.append(f"{raw!a} ({place}) as '{label}'")
+            own = rows[len(rows) + sum(map(len, bad.values())) - len(table.rows) :]
+            if marked := sum(str(row.text).startswith(FASTTEXT) for row in own):
+                number = counted(marked, "text")
+                notices.append(
+                    f"{table.source}: {number} with {FASTTEXT} at the start: read as words"
+                )
             count, dropped = len(table.rows), sum(map(len, bad.values()))
             if plain:
                 number = counted(len(plain), "label")
@@ -424,13 +446,12 @@ def joined_text(
 
 def label_of(what: str, value: Any) -> str:
     """A label or a tag as text, in plain form; ZooError for none, or several."""
-    if is_missing(value) or (isinstance(value, str) and is_blank(value)):
+    if is_missing(value) or (isinstance(value, str) and (is_blank(value) or value == r"\N")):
         raise ZooError(f"{what} is missing")
     if isinstance(value, int | float):
-        is_whole = isinstance(value, float) and value.is_integer()
-        value = str(int(value) if is_whole else value)
-    if not isinstance(value, str):
-        several = ", and not several" if isinstance(value, list | dict) else ""
+        value = str(value)
+    if not isinstance(value, str) or LIST.fullmatch(value.strip()):
+        several = ", and not several" if isinstance(value, list | dict | str) else ""
         raise ZooError(f"{what} must be text or a number{several}, not {value!r:.40}")
     check_string(what, value)
     return plain_label(value)
@@ -440,11 +461,13 @@ def label_of(what: str, value: Any) -> str:
 def plain_label(label: str) -> str:
     """A label without differences that nobody sees, and as it is whatever the format of its file.
 
-    In Unicode's form NFKC, without outer spaces and without what nobody sees. ``1.0`` is ``1``, and
-    ``True`` and ``TRUE`` are ``true``.
+    In Unicode's form NFKC, without outer spaces and without what nobody sees. ``1.0`` and ``1e0``
+    are ``1``, ``-0.0`` is ``0``, and ``True`` and ``TRUE`` are ``true``.
     """
-    seen = (c for c in unicodedata.normalize("NFKC", label) if not is_unseen(c))
-    plain = re.sub(r"^(-?\d+)\.0+$", r"\1", "".join(seen).strip())
+    plain = re.sub(r"^(-?\d+)\.0+$", r"\1", seen(unicodedata.normalize("NFKC", label)))
+    if EXPONENT.fullmatch(plain) and math.isfinite(number := float(plain)):
+        plain = str(int(number) if number.is_integer() else number)
+    plain = "0" if plain == "-0" else plain
     return plain.lower() if plain.lower() in ("true", "false") else plain
 
 

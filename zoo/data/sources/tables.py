@@ -21,7 +21,7 @@ from pathlib import Path, PurePath
 from typing import Any, NamedTuple, Self
 
 from zoo.config.reading import DELIMITERS, TABLES_ONLY, Reading, changed_flags
-from zoo.data.sources.corpus import SPLITS, TRAIN, VALIDATION
+from zoo.data.sources.corpus import SPLITS, TRAIN, VALIDATION, seen
 from zoo.errors import ZooError, counted, listed, one_line
 
 FORMATS = {f".{name}": name for name in ("csv", "tsv", "jsonl", "json", "parquet")}
@@ -38,18 +38,19 @@ UNREADABLE = (
 UTF8 = "utf-8-sig"  # a byte order mark is no part of the text
 # The columns of files that name none.
 TEXT, LABEL, TOKENS, TAGS = "text", "label", "tokens", "tags"
+BINARY = (b"%PDF", b"PK\3\4", b"\xd0\xcf\x11\xe0", b"\x89PNG", b"\xff\xd8\xff", b"GIF8")
 # What files, folders and splits of the Hub are called.
 SPLIT_NAMES = {
     **{name: name for name in SPLITS},
     **dict.fromkeys(("valid", "val", "dev"), VALIDATION),
 }
-SHARD = r"(-\d+-of-\d+)?"
+SHARD = r"(-\d+-of-(\d+))?"
 # Also a name that ends in that of a split, as 20news-bydate-train does.
 OF_SPLIT = re.compile(rf"(?:.*[-_. ])?({'|'.join(SPLIT_NAMES)}){SHARD}", re.IGNORECASE)
 CONLLU = "ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC".split()
 CONLLU_ID = re.compile(r"\d+([-.]\d+)?")  # with a second number: words together, or an omitted one
 DOCUMENT, COMMENT = "-DOCSTART-", "# "
-UNLABELLED = ("unsup", "unlabeled", "unlabelled")  # folders of texts without labels
+UNLABELLED = ("unsup", "unsupervised", "unlabeled", "unlabelled")  # folders of texts without labels
 
 
 class SourceTable(NamedTuple):
@@ -71,10 +72,11 @@ class SourceTable(NamedTuple):
 
 
 def refuse_twins(source: str, columns: Sequence[object]) -> None:
-    """ZooError where two columns have one name."""
-    for column, count in Counter(columns).items():
+    """ZooError where two columns have one name, but for what nobody sees."""
+    names = [seen(str(column)) for column in columns]
+    for column, count in Counter(names).items():
         if count > 1:
-            places = (str(n) for n, name in enumerate(columns, start=1) if name == column)
+            places = (str(n) for n, name in enumerate(names, start=1) if name == column)
             raise ZooError(f"{source} has two columns '{column}', column {listed(places)}")
 
 
@@ -111,6 +113,9 @@ def decode(name: str, content: bytes, encoding: str = "") -> str:
     try:
         text = content.decode(used)
     except UnicodeDecodeError as error:
+        if content.startswith(BINARY):
+            kind = "PDF, a picture or an office document"
+            raise ZooError(f"{name} is no text, but a {kind}") from error
         number = 1 + content.count(b"\n", 0, error.start)
         what = f"byte 0x{content[error.start]:02x} in line {number}"
         shown = "UTF-8" if used == UTF8 else used
@@ -199,11 +204,12 @@ def delimited(
 
     Read by csv and not by pandas, which tells no lines and mends rows in silence. header: the first
     line names the columns; otherwise their names are the numbers from 1. escape: a backslash
-    escapes a quote, or another backslash, and is a plain character before any other.
+    escapes a quote, a delimiter or another backslash, and is a plain character before any other.
     """
     csv.field_size_limit(2**31 - 1)
     if escape:
-        text = re.sub(r'\\["\\]?', lambda pair: pair[0] if len(pair[0]) > 1 else r"\\", text)
+        escaped_by = rf'\\["\\{re.escape(delimiter)}]?'
+        text = re.sub(escaped_by, lambda pair: pair[0] if len(pair[0]) > 1 else r"\\", text)
     lines = csv.reader(
         io.StringIO(text, newline=""),
         delimiter=delimiter,
@@ -222,6 +228,8 @@ def delimited(
     except csv.Error as error:
         problem = f"{source}, line {end + 1}: a quoted field is broken ({error})"
         hint = "if quotes are plain characters in this file, say --no-quotes"
+        if escape:
+            hint = "if a backslash is a plain character in this file, leave --escape out"
         escaped = sum('\\"' in line for line in text.split("\n"))
         if escaped and not escape:
             hint = f'{counted(escaped, "line")} of the file with \\": {say_escape}'
@@ -232,7 +240,7 @@ def delimited(
     if header and rows:
         del rows[first]
         where = "its header"
-        columns = [name.strip() or column for name, column in zip(names, columns, strict=True)]
+        columns = [seen(name) or column for name, column in zip(names, columns, strict=True)]
         refuse_twins(source, columns)
     odd = [place for place, cells in rows.items() if any('\\"' in cell for cell in cells)]
     notices = list[str]()
@@ -241,7 +249,10 @@ def delimited(
         notices = [f'{source}, {places}: \\" is a backslash and a quote; {say_escape}']
     for place, fields in rows.items():
         if any(cell.strip() for cell in fields[len(columns) :]):
-            rows[place] = ZooError(f"{len(fields)} fields, where {where} has {len(columns)}")
+            is_escaped = not escape and any(cell.endswith("\\") for cell in fields)
+            hint = "; if a backslash escapes a delimiter, say --escape" if is_escaped else ""
+            what = f"{len(fields)} fields, where {where} has {len(columns)}{hint}"
+            rows[place] = ZooError(what)
         else:
             rows[place] = dict(zip_longest(columns, fields[: len(columns)], fillvalue=""))
     return SourceTable(source, rows, columns, notices)
@@ -253,7 +264,7 @@ def _json_table(source: str, text: str) -> SourceTable:
     broken = (ValueError, RecursionError)
     if text.lstrip().startswith("["):
         try:
-            values = json.loads(text)
+            values = json.loads(text, object_pairs_hook=_object)
         except broken as error:
             raise ZooError(f"{source} is broken JSON: {error}") from error
         rows = {f"row {n}": value for n, value in enumerate(values, start=1)}
@@ -261,13 +272,20 @@ def _json_table(source: str, text: str) -> SourceTable:
         for place, line in lines_of(text).items():
             try:
                 if line.strip():
-                    rows[place] = json.loads(line)
+                    rows[place] = json.loads(line, object_pairs_hook=_object)
             except broken as error:
                 rows[place] = ZooError(f"broken JSON: {getattr(error, 'msg', error)}")
     for place, value in rows.items():
         if not isinstance(value, dict | ZooError):
             rows[place] = ZooError(f"no object but a {type(value).__name__}")
     return SourceTable.of(source, rows)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON; ValueError where a key is there twice."""
+    if twice := [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]:
+        raise ValueError(f"the key {twice[0]!r} is there twice")
+    return dict(pairs)
 
 
 def read_conll(file: Path, encoding: str = "") -> SourceTable:
@@ -344,7 +362,18 @@ def split_files(path: Path, formats: Sequence[str], *, folders: bool) -> dict[st
         splits = _by_split([folder for folder in inner if any(map(Path.is_dir, folder.iterdir()))])
         if not splits and len(inner) > 1:
             splits = {TRAIN: [path]}
+    folder_splits = _by_split([e for e in entries if e.is_dir()])
+    for split in folder_splits.keys() - splits.keys() if folders and TRAIN in splits else ():
+        inside = [file for folder in folder_splits[split] for file in sorted(folder.iterdir())]
+        if held := [file for file in inside if not formats or data_suffix(file) in formats]:
+            splits[split] = held
     for split, parts in splits.items():
+        numbers = [match for part in parts if (match := re.search(r"-\d+-of-(\d+)", part.name))]
+        if any(int(match[1]) != len(parts) for match in numbers):
+            there = f"{len(parts)} of the {numbers[0][1]} shards"
+            raise ZooError(
+                f"{path} has {there} of the {split} split: {listed(p.name for p in parts)}"
+            )
         if len({re.sub(f"{SHARD}[.]", ".", part.name) for part in parts}) > 1:
             names = " and ".join(part.name for part in parts)
             raise ZooError(f"{path} has two files or folders for the {split} split: {names}")
