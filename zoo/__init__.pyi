@@ -143,12 +143,12 @@ def bench(
     dim: Width of the model.  [default: 64]
     layers: Number of blocks.  [default: 2]
     heads: Attention heads.  [default: 4]
-    ffn_dim: Inner width of the feed-forward networks.  [default: 256]
+    ffn_dim: Inner width of the feed-forward networks.  [default: 256; classify: 128]
     max_length: Most tokens of a text; special tokens count, and the rest is cut off. With
         --phases cost a comma list measures costs at each of several lengths.  [default:
-        256; lm: 128; seq2seq: 32]
+        256; classify: 128; lm: 128; seq2seq: 32]
     vocab_size: Vocabulary entries.  [default: 4000; lm: 1000; seq2seq: 1000]
-    epochs: Training epochs.  [default: 6; classify: 2; lm: 2; seq2seq: 12]
+    epochs: Training epochs.  [default: 6; classify: 3; lm: 2; seq2seq: 12]
     batch_size: Examples per training step.  [default: 32; classify: 8; lm: 8]
     batching: Batches of similar length, with little padding, or random.  [default: length]
     lr: Peak learning rate. Of several, one is chosen for each row on held-out training
@@ -159,7 +159,8 @@ def bench(
         one is chosen for each row on held-out training texts.  [default: 0.1]
     attention_dropout: Dropout of attention weights.  [default: 0.0]
     embedding_std: Standard deviation of new token embeddings.  [default: 1.0]
-    label_smoothing: Share of the target spread over all classes.  [default: 0.0]
+    label_smoothing: Share of the target spread over all classes.  [default: 0.0; classify:
+        0.1]
     schedule: How the learning rate falls.  [default: linear]
     warmup: Share of the steps in which the rate rises.  [default: 0.1]
     max_grad_norm: Largest gradient norm; 0: no clipping.  [default: 1.0]
@@ -234,8 +235,9 @@ def build(
 
     cell: ``{"attention": "fused", "pe": "rope"}``, or the names in the order of the axes
     (attention, pe, norm, ffn, block, pool) as ``"fused+rope"``; what is not named is the default.
-    sizes: ``{"dim": 64, "layers": 2, ...}``, by default those of ``zoo.bench``. seed: of the
-    initial weights, which are those of ``zoo.bench`` for this cell and seed.
+    sizes: ``{"dim": 64, "layers": 2, ...}``, by default those of ``zoo.config.sizes.Sizes``, of
+    which a task may have others. seed: of the initial weights, which are those of ``zoo.bench`` for
+    this cell, seed and sizes.
 
     Raises ZooError for names that do not exist, and for parts that cannot be combined or refuse
     these sizes.
@@ -352,12 +354,12 @@ def train(
     dim: Width of the model.  [default: 64]
     layers: Number of blocks.  [default: 2]
     heads: Attention heads.  [default: 4]
-    ffn_dim: Inner width of the feed-forward networks.  [default: 256]
+    ffn_dim: Inner width of the feed-forward networks.  [default: 256; classify: 128]
     max_length: Most tokens of a text; special tokens count, and the rest is cut off. With
         --phases cost a comma list measures costs at each of several lengths.  [default:
-        256; lm: 128; seq2seq: 32]
+        256; classify: 128; lm: 128; seq2seq: 32]
     vocab_size: Vocabulary entries.  [default: 4000; lm: 1000; seq2seq: 1000]
-    epochs: Training epochs.  [default: 6; classify: 2; lm: 2; seq2seq: 12]
+    epochs: Training epochs.  [default: 6; classify: 3; lm: 2; seq2seq: 12]
     batch_size: Examples per training step.  [default: 32; classify: 8; lm: 8]
     batching: Batches of similar length, with little padding, or random.  [default: length]
     lr: Peak learning rate. Of several, one is chosen for each row on held-out training
@@ -368,7 +370,8 @@ def train(
         one is chosen for each row on held-out training texts.  [default: 0.1]
     attention_dropout: Dropout of attention weights.  [default: 0.0]
     embedding_std: Standard deviation of new token embeddings.  [default: 1.0]
-    label_smoothing: Share of the target spread over all classes.  [default: 0.0]
+    label_smoothing: Share of the target spread over all classes.  [default: 0.0; classify:
+        0.1]
     schedule: How the learning rate falls.  [default: linear]
     warmup: Share of the steps in which the rate rises.  [default: 0.1]
     max_grad_norm: Largest gradient norm; 0: no clipping.  [default: 1.0]

@@ -238,8 +238,9 @@ def build(
 
     cell: ``{"attention": "fused", "pe": "rope"}``, or the names in the order of the axes
     (attention, pe, norm, ffn, block, pool) as ``"fused+rope"``; what is not named is the default.
-    sizes: ``{"dim": 64, "layers": 2, ...}``, by default those of ``zoo.bench``. seed: of the
-    initial weights, which are those of ``zoo.bench`` for this cell and seed.
+    sizes: ``{"dim": 64, "layers": 2, ...}``, by default those of ``zoo.config.sizes.Sizes``, of
+    which a task may have others. seed: of the initial weights, which are those of ``zoo.bench`` for
+    this cell, seed and sizes.
 
     Raises ZooError for names that do not exist, and for parts that cannot be combined or refuse
     these sizes.

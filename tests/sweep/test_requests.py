@@ -33,7 +33,7 @@ def test_tasks_have_defaults_of_their_own_and_what_is_given_wins(registry):
     seq2seq = make_request({"task": "seq2seq"}, registry)
     assert seq2seq.baseline == "none"
     classify = make_request({}, registry)
-    assert (classify.task, classify.sizes.max_length) == ("classify", 256)
+    assert (classify.task, classify.sizes.max_length) == ("classify", 128)
     assert classify.baseline == "tfidf-logreg"
     assert "masked" not in classify.task_options
 

@@ -66,7 +66,14 @@ class Classify(EncoderTask):
     reads = ("text-labels",)
     reads_rows = LabelledTexts
     # Chosen together on held-out texts: results/recipe/README.md.
-    defaults: ClassVar = {"epochs": 2, "batch_size": 8, "lr": 5e-3}
+    defaults: ClassVar = {
+        "max_length": 128,
+        "ffn_dim": 128,
+        "epochs": 3,
+        "batch_size": 8,
+        "lr": 5e-3,
+        "label_smoothing": 0.1,
+    }
     metrics = ("accuracy", "macro_f1")
     baselines = ("texts", "tokens")
     builder = "zoo.models.build:build_classifier"
