@@ -105,7 +105,7 @@ def test_a_task_from_a_plug_in_file_has_options_and_a_broken_one_a_warning(folde
     text = " ".join(printed.out.split())
     assert "--largest N Largest number. [count only; default: 9]" in text
     assert "--aloud / --no-aloud Count aloud. [count only; default: no]" in text
-    assert "[default: 6; classify: 2; lm: 2; seq2seq: 12; count: 77]" in text
+    assert "[default: 6; classify: 3; lm: 2; seq2seq: 12; count: 77]" in text
     # Two tasks give this option different types: each gets the text.
     assert "masked=TEXT" in text
     (warning,) = printed.err.splitlines()

@@ -77,7 +77,8 @@ def test_the_stage_is_masked_language_modelling_on_the_training_texts(options, t
     counts = torch.bincount(torch.tensor(documents.ids), minlength=data.vocab_size).double() + 1
     with torch.no_grad():
         expected.bias.copy_((counts / counts.sum()).log())
-    training = setup.training.model_copy(update={"epochs": 3, "lr": 0.01})
+    stage = {"epochs": 3, "lr": 0.01, "label_smoothing": 0.0}
+    training = setup.training.model_copy(update=stage)
     loss = partial(MaskedLanguageModelling().loss, replace(opened, training=training))
     trainer = Trainer(expected, split, loss, training, RUNTIME, seed=3)
     first = trainer.run_epoch()["loss"]
