@@ -17,7 +17,14 @@ from zoo.report.write import BenchResult, read_result
 from zoo.sweep.progress import Progress, Shown, for_python
 from zoo.sweep.records import RecordFile
 
-RUN = {"attention": ["fused", "naive"], "pe": "sin", "phases": "train", "on": "inline", "seeds": 2}
+RUN = {
+    "attention": ["fused", "naive"],
+    "pe": "sin",
+    "phases": "train",
+    "blocks": None,
+    "on": "inline",
+    "seeds": 2,
+}
 
 
 @pytest.fixture(scope="module")

@@ -79,7 +79,7 @@ def test_an_option_that_was_null_once_and_cannot_be_now_has_its_default(run, tmp
 def test_what_bench_returned_can_be_trained_from_where_its_data_have_not_changed(corpus, tmp_path):
     copied = Path(shutil.copytree(corpus, tmp_path / "corpus"))
     options = {**CLASSIFY, "phases": "train", "baseline": "none", "on": "inline", "epochs": 1}
-    options["seeds"] = 1
+    options |= {"seeds": 1, "blocks": None}
     result = zoo.bench("fused", "sin", data=str(copied), out=tmp_path / "out", **options)
     model: Any = zoo.train(from_=result, save=tmp_path / "model", on="inline")
     assert model.card.cell == result.best

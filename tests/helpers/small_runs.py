@@ -104,6 +104,8 @@ def flags(options: Mapping[str, Any]) -> list[str]:
     """Options of Python as those of the command line."""
     words: list[str] = []
     for name, value in options.items():
+        if name == "blocks" and options.get("phases") in ("train", ("train",)):
+            continue
         if name in SETTINGS:
             words += ["--set", f"{name}={'yes' if value is True else value}"]
         elif value is True:

@@ -16,7 +16,7 @@ from zoo.config.places import portable
 from zoo.config.request import MOST_SEEDS, PARTS, Request, flat_fields, validated
 from zoo.config.settings import SETTINGS, TUNABLE, Training, flag, spelt
 from zoo.config.sizes import Sizes
-from zoo.errors import ZooError, nearest
+from zoo.errors import ZooError, listed, nearest
 from zoo.registry import Registry
 from zoo.registry.catalog import split_list
 from zoo.registry.cell import ModelParts, names_of
@@ -44,10 +44,21 @@ def make_requests(
         combined["data"] = combined.pop("name", None)
         combined["task"] = combined.get("task") or task_for(registry, combined["data"])
         requests.append(make_request(combined, registry))
+        _refuse_idle(options, requests[-1])
     for number, request in enumerate(requests):
         if request in requests[:number]:
             raise ZooError(f"--data names {request.data} twice")
     return requests
+
+
+def _refuse_idle(options: Mapping[str, Any], request: Request) -> None:
+    """ZooError for an option, not of a suite, that nothing which runs makes use of."""
+    if "cost" not in request.phases and "blocks" in options:
+        raise ZooError(f"{flag('blocks')} has no effect without costs, --phases train,cost")
+    chosen = {"validation"} & options.keys() | request.tuned.keys() & options.keys()
+    if "train" not in request.phases and chosen:
+        names = listed(map(flag, sorted(chosen)))
+        raise ZooError(f"{names}: nothing is scored without training, --phases train,cost")
 
 
 def _tables(data: Any) -> list[dict[str, Any]]:
@@ -157,9 +168,9 @@ def _checked(model: type[BaseModel], values: Mapping[str, Any], wrong: list[str]
 def refuse_several_values(request: Request, command: str) -> None:
     """ZooError where settings have several values to choose from, which this command does not."""
     for name, values in request.tuned.items():
-        listed = ",".join(f"{value:g}" for value in values)
+        several = ",".join(f"{value:g}" for value in values)
         raise ZooError(
-            f"{spelt(name, listed)}: {command} takes one value; zoo bench chooses among several"
+            f"{spelt(name, several)}: {command} takes one value; zoo bench chooses among several"
         )
 
 
@@ -216,6 +227,8 @@ def repeat_command(
         "seed": seed,
         **_settings(request.model_copy(update={"training": training}), task),
     }
+    if seed is None:
+        options.pop("validation", None)  # nothing is scored
     if request.lengths:
         options["max_length"] = as_text(request.lengths)
     words, settings = ["zoo", "bench"], []
