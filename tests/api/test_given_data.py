@@ -17,7 +17,8 @@ from zoo.data.sources.load_data import load_corpus, stored
 from zoo.registry import Registry
 from zoo.sweep.records import Record, RecordFile
 
-ROWS = {"phases": "train", "baseline": "none", "epochs": 1, "seeds": 1, "on": "inline"}
+TRAIN = {"phases": "train", "blocks": None, "baseline": "none"}
+ROWS = {**TRAIN, "epochs": 1, "seeds": 1, "on": "inline"}
 
 
 @pytest.fixture(scope="module")
