@@ -11,6 +11,7 @@ from transformers.masking_utils import bidirectional_mask_function, sdpa_mask
 from transformers.utils.import_utils import is_tracing
 
 from zoo.components.attention.base import MultiHead, ProjectedAttention
+from zoo.components.attention.fused import Fused
 from zoo.components.layer_context import LayerContext
 from zoo.components.tokens import Tokens, may_attend
 from zoo.errors import ZooError
@@ -149,7 +150,9 @@ def takes_any_mask(attention: ProjectedAttention) -> bool:
     if not isinstance(attention, MultiHead):
         return False
     kind = type(attention)
-    return kind.mix is MultiHead.mix and kind.mask_and_bias is MultiHead.mask_and_bias
+    # That of fused is another for texts packed without padding alone, which none are here.
+    mixes = MultiHead.mix, Fused.mix
+    return kind.mix in mixes and kind.mask_and_bias is MultiHead.mask_and_bias
 
 
 def build_attention(choice: Choice, heads: int, dim: int, dropout: float = 0.0) -> Any:
