@@ -200,10 +200,8 @@ def train(
         record = find_training(directory, row)
         zoo = _load([*values_in(record.command, "--plugin"), *files])
         request = request_again(record, options, zoo.registry)
-        all_data, fingerprint = (
-            True,
-            "" if data is not None else record.config["data"]["fingerprint"],
-        )
+        all_data = True
+        fingerprint = record.config["data"]["fingerprint"] if data is None else ""
     executor = zoo.registry.choose("executor", on)
     with (
         scratch_directory() as scratch,
