@@ -286,3 +286,35 @@ def caption(records):
 def compare(before, after):
     """``zoo compare`` of two lists of records."""
     return compare_runs(RunReport(before), RunReport(after))
+
+
+def streamed(
+    row: Mapping[str, str],
+    examples: Mapping[float, Sequence[int | None]],
+    *,
+    budget: int = 60_000,
+    score: float = 0.53,
+    name: str = "copy",
+    **data: Any,
+) -> list[Record]:
+    """Of a row on a streamed diagnostic, each rate with its seeds: the examples until it is solved.
+
+    None: it is not solved at the budget, and has this score. data: more of the data set.
+    """
+    about = {**CONFIG["data"], "name": name, "train": budget, "test": 1000, "validation": 500}
+    about |= {"chance": 0.5, "solved_at": 0.95, **data}
+    made = []
+    for (lr, seeds), number in itertools.product(examples.items(), range(100)):
+        if number >= len(seeds):
+            continue
+        seen, solved = seeds[number] or budget, seeds[number] is not None
+        training = {"lr": lr, "epochs": 1, "batch_size": 32, "evaluate_every": 800}
+        tuning = {"values": {"lr": list(examples)}, "chosen": False}
+        config = CONFIG | {"data": about, "training": training, "tuning": tuning}
+        reached = {"solved": solved, "examples_seen": seen, "steps": seen // 32}
+        scored = 0.99 if solved else score
+        metrics = {"accuracy": scored, "macro_f1": scored, "examples": 1000, "params": 25_730}
+        metrics |= {**reached, "train_seconds": seen / 2000}
+        new = record("train", cell=dict(row), seed=number, config=config, metrics=metrics)
+        made.append(new.model_copy(update={"key": digest([new.key, lr, name])}))
+    return made
