@@ -67,6 +67,7 @@ def bench(
     warmup: float | None = None,
     max_grad_norm: float | None = None,
     validation: float | None = None,
+    evaluate_every: int | None = None,
     device: Literal["auto", "cpu", "cuda", "mps"] | None = None,
     precision: Literal["auto", "fp32", "tf32", "bf16"] | None = None,
     compile: bool | None = None,
@@ -166,6 +167,9 @@ def bench(
     max_grad_norm: Largest gradient norm; 0: no clipping.  [default: 1.0]
     validation: Score this share of the training split instead of the test split. Of data
         with a validation split, any share scores that.  [default: 0.0]
+    evaluate_every: Examples between two evaluations on held-out texts. A training then ends
+        when two in a row solve the task, or after the last epoch; 0: after the last epoch.
+        [default: 0]
     device: Where to compute.  [default: auto]
     precision: Precision of the arithmetic; auto: bf16 on a GPU that has it and is faster
         with it at this size, else fp32.  [default: auto]
@@ -299,6 +303,7 @@ def train(
     warmup: float | None = None,
     max_grad_norm: float | None = None,
     validation: float | None = None,
+    evaluate_every: int | None = None,
     device: Literal["auto", "cpu", "cuda", "mps"] | None = None,
     precision: Literal["auto", "fp32", "tf32", "bf16"] | None = None,
     compile: bool | None = None,
@@ -377,6 +382,9 @@ def train(
     max_grad_norm: Largest gradient norm; 0: no clipping.  [default: 1.0]
     validation: Score this share of the training split instead of the test split. Of data
         with a validation split, any share scores that.  [default: 0.0]
+    evaluate_every: Examples between two evaluations on held-out texts. A training then ends
+        when two in a row solve the task, or after the last epoch; 0: after the last epoch.
+        [default: 0]
     device: Where to compute.  [default: auto]
     precision: Precision of the arithmetic; auto: bf16 on a GPU that has it and is faster
         with it at this size, else fp32.  [default: auto]

@@ -190,7 +190,7 @@ def train(
             raise ZooError("--row is of a run: say which with --from (from_)")
         zoo = _load(files, suite)
         options |= {"suite": suite, "plugins": files}
-        request, *others = build_requests(options, zoo.registry, ignored=COMPARING)
+        request, *others = build_requests(options, zoo.registry, ignored=COMPARING, several=False)
         if others:
             raise ZooError(f"zoo train takes one data set, not {len(others) + 1}")
     else:
@@ -268,18 +268,22 @@ def build(
 
 
 def build_requests(
-    options: Mapping[str, Any], registry: Registry, ignored: Collection[str] = ()
+    options: Mapping[str, Any],
+    registry: Registry,
+    ignored: Collection[str] = (),
+    *,
+    several: bool = True,
 ) -> list[Request]:
     """The requests of a suite's options and, over them, those given, one a data set.
 
     options: flat, None where one is not given. ignored: options that a suite may
-    hold and that this command has no use for. Raises ZooError.
+    hold and that this command has no use for. several: as of ``make_request``. Raises ZooError.
     """
     chosen = {n: value for n, value in options.items() if value is not None}
     suite = load_suite(chosen.pop("suite")) if "suite" in chosen else {}
     suite = {name: value for name, value in suite.items() if name not in ignored}
     chosen["plugins"] = (*suite.get("plugins", ()), *chosen.get("plugins", ()))
-    return make_requests(chosen, registry, suite)
+    return make_requests(chosen, registry, suite, several=several)
 
 
 def _files(plugins: Files | None) -> tuple[str, ...]:

@@ -32,7 +32,8 @@ class Request(Options):
     """Components as comma lists of choices, and how to train and measure the models they make.
 
     task_options: the task's own options, all of them, as its pydantic model dumps them. tuned:
-    training settings with the values to choose from; ``training`` holds the first of each.
+    training settings with the values to choose from; ``training`` holds the first of each. recipe:
+    the options that the data bring, where no others are asked for.
     lengths: several lengths of texts to measure costs at; ``sizes`` holds the largest.
     """
 
@@ -67,6 +68,7 @@ class Request(Options):
     )
 
     tuned: dict[str, tuple[float, ...]] = Field(default={})
+    recipe: dict[str, Any] = Field(default={})
     sizes: Sizes = Sizes()
     lengths: tuple[PositiveInt, ...] = ()
     training: Training = Training()
@@ -110,6 +112,11 @@ class Request(Options):
     plugins: tuple[str, ...] = ()
 
     @property
+    def chooses(self) -> bool:
+        """Whether one of several values is chosen for each row; else all of them are results."""
+        return bool(self.tuned) and not self.training.evaluate_every
+
+    @property
     def recorded_options(self) -> dict[str, Any]:
         """The task's own options for records and jobs: of a test file its name, and no path."""
         if test := self.task_options.get("test"):
@@ -137,7 +144,7 @@ PARTS: dict[str, type[BaseModel]] = {
 
 def flat_fields() -> dict[str, type[BaseModel]]:
     """Every option but a task's own, by its flat name, with the model that holds it."""
-    held = (*PARTS, "task_options", "tuned", "lengths")
+    held = (*PARTS, "task_options", "tuned", "recipe", "lengths")
     own = {name: Request for name in Request.model_fields if name not in held}
     return own | {name: model for model in PARTS.values() for name in model.model_fields}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
 from zoo.config.sizes import Options
 
@@ -21,9 +21,32 @@ SETTINGS = frozenset(
         *("dropout", "attention_dropout", "token_deletion", "label_smoothing"),
         *("embedding_std", "causal", "masked"),
         *("pretrain_epochs", "pretrain_lr", "pretrain_masked"),
-        *("precision", "compile", "blocks", "timeout"),
+        *("precision", "compile", "blocks", "timeout", "evaluate_every"),
     )
 )
+
+HELD_OUT = 0.2  # of the training texts, where data have no validation split
+
+# How a cell is trained on streamed data, as far as neither the data nor the user say otherwise.
+STREAMED: Mapping[str, Any] = {
+    "dim": 32,
+    "heads": 2,
+    "ffn_dim": 128,
+    "layers": 2,
+    "max_length": 128,
+    "batch_size": 32,
+    "dropout": 0.0,
+    "label_smoothing": 0.0,
+    "schedule": "constant",
+    "warmup": 0.03,
+    "epochs": 1,
+    "evaluate_every": 1600,
+    "lr": (1e-3, 3e-3, 1e-2, 3e-2),
+    "seeds": 6,
+    "phases": "train",
+    "baseline": "none",
+    "threads": 1,
+}
 
 Fraction = Annotated[float, Field(ge=0, lt=1)]
 
@@ -70,6 +93,11 @@ class Training(Options):
         default=0.0,
         description="Score this share of the training split instead of the test split. Of data "
         "with a validation split, any share scores that.",
+    )
+    evaluate_every: NonNegativeInt = Field(
+        default=0,
+        description="Examples between two evaluations on held-out texts. A training then ends when "
+        "two in a row solve the task, or after the last epoch; 0: after the last epoch.",
     )
 
 

@@ -27,12 +27,14 @@ def zoo_register(register: Register) -> None:
     """Register the built-in data sets, which ``built_in.toml`` describes."""
     file = Path(__file__).with_name("built_in.toml")
     for name, described in tomllib.loads(file.read_text(encoding="utf-8")).items():
+        streamed = ("streamed",) if described.get("streamed") else ()
         register(
             "data",
             name,
             f"zoo.data.sources.{described['factory']}",
             summary=described["summary"],
             source=described.get("source", ""),
-            capabilities=(described["holds"],),
+            capabilities=(described["holds"], *streamed),
             parameters=described.get("parameters", {}),
+            recipe=described.get("recipe"),
         )

@@ -35,7 +35,8 @@ class JobSetup:
     data in the cache; empty where examples are made up. plugin_files: name and content of each
     single-file plug-in. plugin_selection: the value of ``ZOO_PLUGINS``; None where it is not set.
     code: of the zoo, and of every distribution whose components are used; a job is refused where
-    other code is installed. pretraining: what encoders begin with.
+    other code is installed. pretraining: what encoders begin with. solved_at: the score from which
+    on the task counts as solved; None where the data do not say.
     """
 
     task: str
@@ -48,6 +49,7 @@ class JobSetup:
     plugin_selection: str | None = None
     code: tuple[CodeVersion, ...] = ()
     pretraining: Pretraining = NO_PRETRAINING
+    solved_at: float | None = None
 
 
 @dataclass(frozen=True)

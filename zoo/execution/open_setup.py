@@ -41,6 +41,7 @@ def open_setup(setup: JobSetup) -> TaskSetup:
         data=data,
         pretraining=setup.pretraining,
         registry=registry,
+        solved_at=setup.solved_at,
     )
 
 

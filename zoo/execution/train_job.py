@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from zoo.config.settings import HELD_OUT
+from zoo.errors import DivergedError
 from zoo.execution.base import WEIGHTS, InspectJob, Limits, Result, Step, TrainJob
 from zoo.execution.machine import environment, use_threads
 from zoo.execution.open_setup import build_model, find_baseline, open_setup
@@ -62,12 +64,21 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
         metrics_before = yield from pretrain.begin(job, setup, model, runtime, directory, run)
     if job.setup.execution.compile:
         model.compile(dynamic=True)
+    held_out: Any = None
     if job.all_data:
         training, scored = task.split(setup, setup.data.splits, runtime.device), None
     else:
         training, scored = task.splits(setup, runtime.device)
+    every = setup.training.evaluate_every
+    tuning = dataclasses.replace(
+        setup, training=setup.training.model_copy(update={"validation": HELD_OUT})
+    )
+    if every and scored is not None:
+        training, held_out = task.splits(tuning, runtime.device)
     loss = functools.partial(task.loss, setup)
     trainer = Trainer(model, training, loss, setup.training, runtime, job.seed)
+    metrics = task.metrics_from(registry, setup.scored_labels)
+    first = metrics[0].description
     evaluate_seconds = 0.0
     scores: dict[str, Any] = {"scored": ""}
 
@@ -75,32 +86,49 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
         """Score the model where that is asked for; the part that the curve has."""
         nonlocal evaluate_seconds, scores
         validation = bool(setup.training.validation)
+        if held_out is not None:
+            value = metrics[0].of(task.evaluate(tuning, model, held_out, runtime).outputs)
+            return {f"{VALIDATION}{first.name}": value}
         if scored is None or not (trainer.finished or validation):
             return {}
+        score()
+        names = [metric.description.name for metric in metrics]
+        return {f"{VALIDATION}{name}": scores[name] for name in names} if validation else {}
+
+    def score() -> None:
+        """Score the model on what nothing else has touched."""
+        nonlocal evaluate_seconds, scores
         start = time.perf_counter()
         evaluation = task.evaluate(setup, model, scored, runtime)
         evaluate_seconds = time.perf_counter() - start
         scores = _metrics(setup, evaluation)
-        metrics = task.metrics_from(registry, setup.scored_labels)
-        names = [metric.description.name for metric in metrics]
-        return {f"{VALIDATION}{name}": scores[name] for name in names} if validation else {}
+
+    def solves(entry: Mapping[str, float]) -> bool:
+        """Whether an evaluation is good enough to end the training, if the next one is too."""
+        value = entry.get(f"{VALIDATION}{first.name}")
+        goal = setup.solved_at
+        return value is not None and goal is not None and first.better(value - goal) >= 0
 
     curve = yield from run_epochs(
-        trainer, directory / CHECKPOINT, before, before + epochs, evaluate
+        trainer, directory / CHECKPOINT, before, before + epochs, evaluate, solves
     )
+    if held_out is not None:
+        score()
     outputs: dict[str, Any] = {}
     if job.save_weights:
         outputs = sample_outputs(
             model, task.sample_scores, setup.vocab_size, setup.sizes.max_length
         )
         checkpoint.write_tensors(directory / WEIGHTS, model.state_dict())
+    last = curve[-1] if curve else {}
     yield Result(
         metrics={
             "params": sum(p.numel() for p in model.parameters() if p.requires_grad),
             "train_seconds": sum(entry["seconds"] for entry in curve),
             "evaluate_seconds": evaluate_seconds,
             **metrics_before,
-            **({"auxiliary": auxiliary} if (auxiliary := auxiliary_of(curve[-1])) else {}),
+            **(_until_solved(trainer) if every else {}),
+            **({"auxiliary": auxiliary} if (auxiliary := auxiliary_of(last)) else {}),
             **scores,
         },
         curve=curve,
@@ -109,31 +137,53 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
     )
 
 
+def _until_solved(trainer: Trainer) -> dict[str, Any]:
+    """What it took to solve the task, or how much was spent in vain."""
+    return {
+        "solved": trainer.solved,
+        "examples_seen": trainer.examples,
+        "budget": len(trainer.train) * trainer.training.epochs,
+        "steps": trainer.step,
+    }
+
+
 def run_epochs(
     trainer: Trainer,
     file: Path,
     done: int,
     total: int,
     evaluate: Callable[[], Mapping[str, float]] = dict,
+    solves: Callable[[Mapping[str, float]], bool] = lambda entry: False,
 ) -> Generator[Step, None, Curve]:
     """Train from the checkpoint in a file, or from the start, to the end; return the curve.
 
     Within an epoch that takes long its progress is reported too, so that the time left is known
     before it is over. done: epochs of the job before this training, of so many in total. evaluate:
-    called after each epoch, for what else its entry in the curve has. Raises DivergedError as
+    called for each entry of the curve, for what else it has. solves: of an entry; with
+    ``evaluate_every`` the training ends where two in a row do. It then has no checkpoints, since it
+    takes seconds, and one that diverges has not solved the task. Otherwise raises DivergedError as
     ``Trainer.run_epoch`` does.
     """
-    curve = checkpoint.restore(file, trainer)
+    every = trainer.training.evaluate_every
+    curve = [] if every else checkpoint.restore(file, trainer)
     while not trainer.finished:
         before = done + trainer.epoch
-        for part in trainer.epoch_in_parts(OFTEN):
-            if isinstance(part, float):
-                yield Step(before + part, total)
-                continue
-            curve.append({**part, **evaluate()})
-            if not trainer.finished:
-                checkpoint.save(file, trainer, curve)
-            yield Step(done + part["number"], total, part["loss"])
+        try:
+            for part in trainer.epoch_in_parts(OFTEN):
+                if isinstance(part, float):
+                    yield Step(before + part, total)
+                    continue
+                curve.append({**part, **evaluate()})
+                trainer.solved = every > 0 and len(curve) > 1 and all(map(solves, curve[-2:]))
+                if not every and not trainer.finished:
+                    checkpoint.save(file, trainer, curve)
+                yield Step(done + trainer.epochs_done, total, part["loss"])
+                if trainer.solved:
+                    break
+        except DivergedError:
+            if not every:
+                raise
+            break
     return curve
 
 

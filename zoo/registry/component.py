@@ -14,6 +14,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
+from zoo.config.settings import STREAMED
 from zoo.errors import ComponentError, nearest, one_line
 from zoo.registry.kinds import CAPABILITIES, COMMAND, KINDS
 
@@ -53,6 +54,7 @@ class Component:
     source: str = ""
     capabilities: frozenset[str] = frozenset()
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    recipe: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return f"{self.kind} '{self.name}'"
@@ -65,6 +67,11 @@ class Component:
     def can(self, *capabilities: str) -> bool:
         """Whether every one of the capabilities is declared."""
         return self.capabilities.issuperset(capabilities)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of a run on these data, as far as no others are asked for."""
+        return {**STREAMED, **self.recipe} if self.can("streamed") else dict(self.recipe)
 
     @property
     def harness_parameters(self) -> dict[str, Any]:
@@ -194,12 +201,14 @@ class Register:
         source: str = "",
         capabilities: Collection[str] = (),
         parameters: Mapping[str, Any] | None = None,
+        recipe: Mapping[str, Any] | None = None,
     ) -> None:
         """Register one component, or a command of ``zoo``, whose kind is "command".
 
         factory: a class or function, or a lazy ``"package.module:Class"`` string.
         capabilities: what it can do, from ``zoo.registry.CAPABILITIES``.
         parameters: its own parameters with their defaults, besides what the contract passes.
+        recipe: of data, the options of a run on them, as far as no others are asked for.
         Raises ValueError for an unknown kind or capability, or an illegal name or parameter.
         """
         if kind not in (*KINDS, COMMAND):
@@ -226,7 +235,10 @@ class Register:
             " ".join(source.split()),
             frozenset(capabilities),
             dict(parameters or {}),
+            dict(recipe or {}),
         )
+        if recipe and kind != "data":
+            raise ValueError(f"{what} has a recipe, which data alone have")
         if taken := sorted(new.harness_parameters.keys() & new.parameters):
             raise ValueError(f"{what} has a parameter '{taken[0]}', which the zoo gives it")
         if what in map(str, self.components):

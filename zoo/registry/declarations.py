@@ -15,7 +15,7 @@ import ast
 import functools
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -47,11 +47,13 @@ def part(
     source: str = "",
     adds: tuple[str, ...] = (),
     lacks: tuple[str, ...] = (),
+    recipe: Mapping[str, Any] = {},
 ) -> Callable[[T], T]:
     """Declare a class or function as a part of a kind; it stays as it is.
 
     source: paper, section and equation, or an address. adds, lacks: capabilities that it has
-    beside those of its base class, and those of the base class that it has not. All are literals.
+    beside those of its base class, and those of the base class that it has not. recipe: of data,
+    the options of a run on them, as far as no others are asked for. All are literals.
     """
     return lambda factory: factory
 
@@ -144,8 +146,8 @@ def _register(
 ) -> None:
     node, error = definition.node, definition.error
     texts = [definition.literal(argument, "what a part is called with") for argument in call.args]
-    if len(texts) != 2 or set(options) - {"source", "adds", "lacks"}:
-        raise error(call, "write part(KIND, NAME, source=..., adds=(...), lacks=(...))")
+    if len(texts) != 2 or set(options) - {"source", "adds", "lacks", "recipe"}:
+        raise error(call, "write part(KIND, NAME, source=..., adds=(...), lacks=(...), recipe={})")
     kind, name = texts
     summary = (ast.get_docstring(node) or "").partition("\n")[0]
     if not summary:
@@ -164,6 +166,7 @@ def _register(
             source=options.get("source", ""),
             capabilities=(inherited - lacks) | set(options.get("adds", ())),
             parameters=_parameters(kind, [definition, *bases]) if kind in KINDS else {},
+            recipe=options.get("recipe"),
         )
     except ValueError as refused:
         raise error(call, str(refused)) from None

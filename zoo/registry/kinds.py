@@ -79,12 +79,13 @@ CAPABILITIES: Mapping[str, Mapping[str, str]] = {
         "first": "reads only the first position",
         **EVERY_PART,
     },
-    # A data set declares exactly one: what it holds, and so which tasks read it.
+    # A data set declares exactly one of the first four: what it holds, and so which tasks read it.
     "data": {
         "text-labels": "one label for each text (zoo.data.Corpus)",
         "token-labels": "a label for each token of a text (zoo.data.TaggedCorpus)",
         "pairs": "source texts with their targets (zoo.data.Pairs)",
         "text": "plain text without labels (zoo.data.Texts)",
+        "streamed": "trains on each text once, until held-out texts are solved",
     },
     "baseline": {
         "texts": "learns from raw texts (fit, predict), outside the training loop",

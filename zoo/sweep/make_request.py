@@ -16,6 +16,7 @@ from zoo.config.places import portable
 from zoo.config.request import MOST_SEEDS, PARTS, Request, flat_fields, validated
 from zoo.config.settings import SETTINGS, TUNABLE, Training, flag, spelt
 from zoo.config.sizes import Sizes
+from zoo.data.sources.load_data import find_registered
 from zoo.errors import ZooError, listed, nearest
 from zoo.registry import Registry
 from zoo.registry.catalog import split_list
@@ -25,7 +26,11 @@ from zoo.tasks.base import Task, find_task, task_for
 
 
 def make_requests(
-    options: Mapping[str, Any], registry: Registry, suite: Mapping[str, Any] = {}
+    options: Mapping[str, Any],
+    registry: Registry,
+    suite: Mapping[str, Any] = {},
+    *,
+    several: bool = True,
 ) -> list[Request]:
     """One request for each data set asked for.
 
@@ -33,7 +38,7 @@ def make_requests(
     suite: options that these replace. Its ``data`` may be a list of tables, each with the
     ``name`` of a data set and options for it alone. A data set that is given by its name alone has
     the options of the suite's table. Without a task, each data set is for the task that reads it.
-    Raises ZooError as ``make_request`` does.
+    several, and what is raised: as of ``make_request``.
     """
     options = {name: value for name, value in options.items() if value is not None}
     known = _tables(suite.get("data"))
@@ -43,7 +48,7 @@ def make_requests(
         combined = {**suite, **own, **options}
         combined["data"] = combined.pop("name", None)
         combined["task"] = combined.get("task") or task_for(registry, combined["data"])
-        requests.append(make_request(combined, registry))
+        requests.append(make_request(combined, registry, several=several))
         _refuse_idle(options, requests[-1])
     for number, request in enumerate(requests):
         if request in requests[:number]:
@@ -84,9 +89,12 @@ def _matched(wanted: Mapping[str, Any], known: Sequence[dict[str, Any]]) -> list
     return [{**table, **wanted, "name": table["name"]} for table in same] or [dict(wanted)]
 
 
-def make_request(options: Mapping[str, Any], registry: Registry) -> Request:
-    """A request from flat options; what is None or missing is as the task has it.
+def make_request(
+    options: Mapping[str, Any], registry: Registry, *, several: bool = True
+) -> Request:
+    """A request from flat options; what is None or missing is as the data or the task have it.
 
+    several: whether settings may have several values where nobody asked for them.
     Lists become comma lists, ``seeds=3`` the seeds 0, 1, 2. Raises ZooError for an option that
     does not exist, that belongs to another task or has no effect in this one, or a value out of
     bounds.
@@ -98,9 +106,13 @@ def make_request(options: Mapping[str, Any], registry: Registry) -> Request:
     parts: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
     own: dict[str, Any] = {}
     tuned: dict[str, tuple[float, ...]] = {}
-    request: dict[str, Any] = {"task": task_name}
+    data = find_registered(registry, asked["data"]) if isinstance(asked.get("data"), str) else None
+    recipe = {} if data is None else data.component.options
+    if not several:
+        recipe = {name: value for name, value in recipe.items() if not isinstance(value, tuple)}
+    request: dict[str, Any] = {"task": task_name, "recipe": recipe}
     wrong: list[str] = []
-    for name, value in {**task.defaults, **asked}.items():
+    for name, value in {**task.defaults, **recipe, **asked}.items():
         try:
             if name in asked and name in task.unused:
                 why = task.unused[name]
@@ -129,10 +141,16 @@ def make_request(options: Mapping[str, Any], registry: Registry) -> Request:
     if wrong or made is None or made_options is None:
         raise ZooError("; ".join(wrong))
     made = made.model_copy(update={"task_options": made_options.model_dump(mode="json")})
-    if tuned and made.training.validation:
+    held_out = [*tuned, *(("evaluate_every",) if made.training.evaluate_every else ())]
+    if held_out and made.training.validation:
         raise ZooError(
-            f"--validation scores a held-out part, on which {flag(next(iter(tuned)))} would be "
-            "chosen too: use one of the two"
+            f"--validation scores a held-out part, which {flag(held_out[0])} reads too: "
+            "use one of the two"
+        )
+    if not made.chooses and (others := tuned.keys() - {"lr"}):
+        raise ZooError(
+            f"{listed(map(flag, sorted(others)))}: with {flag('evaluate_every')} only --lr takes "
+            "several values, and each is a result"
         )
     init = made.pretraining.init
     if init and (reason := task.no_pretraining(made_options)):
@@ -253,10 +271,11 @@ def values_in(command: str, option: str) -> Iterator[str]:
 def _settings(request: Request, task: Task) -> dict[str, Any]:
     """Every option that decides the result and differs from its default."""
     settings: dict[str, Any] = {"data": request.data}
+    defaults = {**task.defaults, **request.recipe}
     values: list[tuple[dict[str, Any], type[BaseModel]]] = [(request.task_options, task.options)]
     values += [(getattr(request, part).model_dump(), model) for part, model in PARTS.items()]
     for own, model in values:
         for name, field in model.model_fields.items():
-            if own[name] != task.defaults.get(name, field.default):
+            if own[name] != defaults.get(name, field.default):
                 settings[name] = own[name]
     return {**settings, "threads": request.threads or None, "plugin": request.plugins}

@@ -14,7 +14,7 @@ from pathlib import Path
 from zoo.config.metric_description import MetricDescription, ranked_by
 from zoo.config.request import Design, Request
 from zoo.config.row_names import find_cell
-from zoo.config.settings import Training
+from zoo.config.settings import HELD_OUT, Training
 from zoo.errors import ZooError, counted
 from zoo.registry import AXES, Choice, Registry
 from zoo.registry.cell import Cell, ModelParts, model_name
@@ -22,7 +22,6 @@ from zoo.sweep.records import Record
 from zoo.tasks.base import Task, find_task, refuse_data
 
 GROUP_SIZE = 6  # models measured in turns besides the reference
-TUNING_SHARE = 0.2  # of the training texts, on which settings are chosen
 MOST_CELLS = 20_000  # all parts crossed are billions, which no memory holds
 Layers = tuple[Choice, ...]  # those of one axis, which take turns
 
@@ -189,8 +188,8 @@ def tuning_trainings(request: Request, plan: Plan) -> list[tuple[PlanRow, int, T
     They are scored on a part of the training split. Empty where there is nothing to choose.
     """
     settings = [
-        training.model_copy(update={"validation": TUNING_SHARE})
-        for training in (request.trainings() if request.tuned else ())
+        training.model_copy(update={"validation": HELD_OUT})
+        for training in (request.trainings() if request.chooses else ())
     ]
     return [(row, request.seeds[0], each) for row in plan.trainable for each in settings]
 
@@ -198,12 +197,17 @@ def tuning_trainings(request: Request, plan: Plan) -> list[tuple[PlanRow, int, T
 def seed_trainings(
     request: Request, plan: Plan, chosen: Mapping[str, Training]
 ) -> list[tuple[PlanRow, int, Training]]:
-    """Every row for which settings were chosen, by its name, with every seed."""
+    """Every row for which settings were chosen, by its name, with every seed.
+
+    Where nothing is chosen among several values, each is trained with all of them.
+    """
+    crossed = [] if request.chooses else request.trainings()
     # Seeds outermost: an interrupted run then has whole rounds of cells to compare.
     return [
-        (row, seed, chosen[row.name])
+        (row, seed, training)
         for seed, row in itertools.product(request.seeds, plan.runnable)
         if row.name in chosen and row.trained_with(seed, request.seeds)
+        for training in (crossed if crossed and row.trainable else [chosen[row.name]])
     ]
 
 
@@ -230,7 +234,7 @@ def chosen_settings(
             tried[record.name][training].append(record.metrics[metric.name])
     chosen = {}
     for row in plan.runnable:
-        if not request.tuned or not row.trainable:
+        if not request.chooses or not row.trainable:
             chosen[row.name] = request.training
         elif scores := tried.get(row.name):
             most = max(map(len, scores.values()))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config.request import Request
+from zoo.config.settings import HELD_OUT, flag
 from zoo.errors import StoppedError, ZooError
 from zoo.execution.base import Ended, Executor, InspectJob, JobSetup, Limits, Notice, Result
 from zoo.files import scratch_directory
@@ -17,7 +18,7 @@ from zoo.registry import Choice
 from zoo.registry.code_hash import code_versions
 from zoo.registry.loading import Zoo
 from zoo.sweep.keys import JOB_CODE, digest
-from zoo.sweep.plan import TUNING_SHARE, Plan
+from zoo.sweep.plan import Plan
 from zoo.sweep.progress import Progress
 from zoo.sweep.records import FILE, directory_names, slug
 from zoo.tasks.base import Loaded
@@ -47,16 +48,24 @@ def recorded_config(request: Request, loaded: Loaded | None) -> dict[str, Any]:
         return config | {"base": base, "training": training}
     config |= {"data": loaded.description, "sizes": sizes, "training": training}
     if request.tuned:
-        config["tuning"] = {
-            "values": {name: list(values) for name, values in request.tuned.items()},
-            "seeds": 1,
-            "share": TUNING_SHARE,
-        }
+        values = {name: list(values) for name, values in request.tuned.items()}
+        how = {"seeds": 1, "share": HELD_OUT} if request.chooses else {"chosen": False}
+        config["tuning"] = {"values": values, **how}
     return config
 
 
 def job_setup(request: Request, plan: Plan, zoo: Zoo, loaded: Loaded | None) -> JobSetup:
-    """What jobs are given of a request; single-file plug-ins travel as bytes."""
+    """What jobs are given of a request; single-file plug-ins travel as bytes.
+
+    Raises ZooError where trainings are to end when the data are solved, and these do not say when.
+    """
+    solved_at = None if loaded is None else loaded.description.get("solved_at")
+    if request.training.evaluate_every and loaded is not None and solved_at is None:
+        name = loaded.description["name"]
+        raise ZooError(
+            f"{flag('evaluate_every')}: {name} does not say from which score on it is solved, as "
+            "streamed data do ('zoo list data')"
+        )
     used = [*(choice for row in plan.runnable for choice in row.choices), *plan.scoring]
     files = [Path(file) for file in zoo.files]
     names = {file.name for file in files}
@@ -71,6 +80,7 @@ def job_setup(request: Request, plan: Plan, zoo: Zoo, loaded: Loaded | None) -> 
         plugin_selection=os.environ.get("ZOO_PLUGINS"),
         code=tuple(v for v in code_versions(JOB_CODE, used) if v.distribution not in names),
         pretraining=request.pretraining,
+        solved_at=solved_at,
     )
 
 

@@ -178,7 +178,7 @@ class Run:
         """
         request, plan = self.prepared.request, self.prepared.plan
         self._skip_rows()
-        if request.tuned:
+        if request.chooses:
             self._train("tune", tuning_trainings(request, plan))
         chosen = chosen_settings(request, plan, self.records, self.prepared.metrics[0])
         self._train("train", seed_trainings(request, plan, chosen))

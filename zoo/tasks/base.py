@@ -74,7 +74,7 @@ class TaskSetup:
     options: the task's own. vocab_size: of the data that a model is for. labels: of its outputs,
     those that are trained. data: None where only a model is built, as when a saved one is loaded.
     pretraining: what encoders begin with. registry: of the components that a job names; empty where
-    a saved model is loaded.
+    a saved model is loaded. solved_at: the score from which on the task counts as solved.
     """
 
     task: Task
@@ -86,6 +86,7 @@ class TaskSetup:
     data: Any = None
     pretraining: Pretraining = NO_PRETRAINING
     registry: Registry = field(default_factory=Registry)
+    solved_at: float | None = None
 
     @property
     def scored_labels(self) -> list[str]:

@@ -124,6 +124,7 @@ class EncoderTask(Task):
             labels=corpus.label_names,
             duplicates=duplicates,
             **({} if corpus.chance is None else {"chance": corpus.chance}),
+            **({} if corpus.goal is None else {"solved_at": corpus.goal}),
         )
         return self.with_remarks(data_set, options)
 

@@ -24,9 +24,11 @@ Loss = Callable[[nn.Module, Any], tuple[Tensor, Tensor]]
 AUXILIARY = "auxiliary: "  # what the names of auxiliary losses begin with in a curve
 
 
-# What a curve holds of an epoch: its ``number``; the mean ``loss``, in nats, the task's alone; the
-# ``accuracy``, the share of items (documents, tokens) that were right when they were trained on;
-# ``seconds``; ``lr``, the learning rate at its end; and the unweighted mean of each auxiliary loss.
+# What a curve holds of an epoch, or of the part of it up to an evaluation: its ``number``; the mean
+# ``loss``, in nats, the task's alone; the ``accuracy``, the share of items (documents, tokens) that
+# were right when they were trained on; ``seconds``; ``lr``, the learning rate at its end; with
+# ``evaluate_every`` the ``examples`` seen since the training began; and the unweighted mean of each
+# auxiliary loss.
 Entry = dict[str, float]
 
 
@@ -59,12 +61,19 @@ class Trainer:
         self.steps_per_epoch = math.ceil(len(train) / training.batch_size)
         self.step = 0
         self.epoch = 0
+        self.examples = 0  # seen since the training began
+        self.solved = False  # whether it ends before its last epoch
         torch.manual_seed(derive(seed, "dropout"))
 
     @property
     def finished(self) -> bool:
-        """Whether the last epoch is over."""
-        return self.epoch >= self.training.epochs
+        """Whether the last epoch is over, or the task is solved."""
+        return self.solved or self.epoch >= self.training.epochs
+
+    @property
+    def epochs_done(self) -> float:
+        """How many epochs are over, with the share of the one that is not."""
+        return self.step / self.steps_per_epoch
 
     def run_epoch(self) -> Entry:
         """Train on everything once; DivergedError where the loss is no longer a number."""
@@ -75,47 +84,35 @@ class Trainer:
     def epoch_in_parts(self, seconds: float) -> Iterator[float | Entry]:
         """The same, yielding the share of the epoch that is done, and last the epoch.
 
-        seconds: the least between two shares. The time between two steps that whoever iterates
-        takes counts as the epoch's.
+        With ``evaluate_every`` the entry of the curve comes after so many examples, and at the end
+        that of the rest. seconds: the least between two shares. The time between two steps that
+        whoever iterates takes counts as the epoch's, and after an entry as nobody's.
         """
         self.model.train()
-        device = self.runtime.device
-        total = torch.zeros((), device=device)
-        right = torch.zeros((), device=device)
-        items = 0
-        self.runtime.synchronise()
-        said = start = time.perf_counter()
+        every = self.training.evaluate_every
+        part = _Part(self)
+        said = part.start
         size, by_length = self.training.batch_size, self.training.batching == "length"
         batches = self.train.shuffled(size, self.seed, self.epoch, by_length=by_length)
         for number, batch in enumerate(batches, start=1):
-            mean, hits = self.train_step(batch)
-            total += mean * batch.items
-            right += hits
-            items += batch.items
-            if (now := time.perf_counter()) - said >= seconds:
+            part.add(batch, *self.train_step(batch))
+            self.examples += len(batch.rows)
+            if every and part.examples >= every and number < self.steps_per_epoch:
+                yield part.entry(number=math.ceil(self.examples / every))
+                self.model.train()
+                part = _Part(self)
+                said = part.start
+            elif (now := time.perf_counter()) - said >= seconds:
                 said = now
                 yield number / self.steps_per_epoch
-        loss, accuracy = (torch.stack([total, right]) / items).tolist()
-        auxiliary = self.auxiliary.means(items)
-        seconds = time.perf_counter() - start
+        entry = part.entry(number=self.epoch + 1)
         self.epoch += 1
-        for name, value in {"": loss, **auxiliary}.items():
-            if not math.isfinite(value):
-                which = f"the {name} loss" if name else "the loss"
-                raise DivergedError(f"{which} became {value} in epoch {self.epoch}")
-        yield {
-            "number": self.epoch,
-            "loss": loss,
-            "accuracy": accuracy,
-            "seconds": seconds,
-            "lr": self._lr(),
-            **{AUXILIARY + name: value for name, value in auxiliary.items()},
-        }
+        yield entry
 
     def train_step(self, batch: Any) -> tuple[Tensor, Tensor]:
         """One step of AdamW: the loss (scalar) and the number of right answers, on the device."""
         for group in self.optimizer.param_groups:
-            group["lr"] = self._lr()
+            group["lr"] = self.rate
         with self.runtime.autocast(), self.auxiliary.collected() as losses:
             loss, right = self.loss(self.model, batch)
         self.optimizer.zero_grad(set_to_none=True)
@@ -127,9 +124,51 @@ class Trainer:
         self.step += 1
         return loss.detach(), right
 
-    def _lr(self) -> float:
+    @property
+    def rate(self) -> float:
+        """The learning rate of the next step."""
         total = self.training.epochs * self.steps_per_epoch
         return self.training.lr * schedule(self.training, self.step, total)
+
+
+class _Part:
+    """What an entry of the curve says of the steps since the last one."""
+
+    def __init__(self, trainer: Trainer) -> None:
+        self.trainer = trainer
+        device = trainer.runtime.device
+        self.total = torch.zeros((), device=device)
+        self.right = torch.zeros((), device=device)
+        self.items = self.examples = 0
+        trainer.runtime.synchronise()
+        self.start = time.perf_counter()
+
+    def add(self, batch: Any, mean: Tensor, right: Tensor) -> None:
+        """Count a step, of which these are the mean loss and the right answers."""
+        self.total += mean * batch.items
+        self.right += right
+        self.items += batch.items
+        self.examples += len(batch.rows)
+
+    def entry(self, number: int) -> Entry:
+        """The entry; DivergedError where a loss is no longer a number."""
+        trainer = self.trainer
+        loss, accuracy = (torch.stack([self.total, self.right]) / self.items).tolist()
+        auxiliary = trainer.auxiliary.means(self.items)
+        seconds = time.perf_counter() - self.start
+        for name, value in {"": loss, **auxiliary}.items():
+            if not math.isfinite(value):
+                which = f"the {name} loss" if name else "the loss"
+                raise DivergedError(f"{which} became {value} in epoch {trainer.epoch + 1}")
+        return {
+            "number": number,
+            "loss": loss,
+            "accuracy": accuracy,
+            "seconds": seconds,
+            "lr": trainer.rate,
+            **({"examples": trainer.examples} if trainer.training.evaluate_every else {}),
+            **{AUXILIARY + name: value for name, value in auxiliary.items()},
+        }
 
 
 class AuxiliaryLosses:

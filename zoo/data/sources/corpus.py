@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Final, NamedTuple, Self
 from zoo.errors import ZooError
 
 TRAIN, TEST, VALIDATION = SPLITS = ("train", "test", "validation")
+SOLVED = 0.9  # of the way from chance to the best possible score
 IGNORED: Final = -100  # the tag of a token that is neither trained on nor scored
 # Drawn as nothing, although letters, marks or symbols for Unicode: Default_Ignorable_Code_Point as
 # far as its characters are not of format, the blank of braille, and the null note of music.
@@ -44,9 +45,10 @@ class DataSet:
     splits: ``train``, ``test`` and ``validation``, as far as there are these; each an ``Examples``,
     or a tuple with the fields of one. Settings are chosen on ``validation``; where it is missing,
     part of train is held out for that. label_names: the names of classes or tags. notes: where the
-    data came from and how they were split, copied to the record. chance: the score of guessing,
-    where it is known. word_level: every word between spaces, or every token, has one id, however
-    small the vocabulary.
+    data came from and how they were split, copied to the record. chance: the score of guessing, the
+    best that needs no skill, where it is known. word_level: every word between spaces, or every
+    token, has one id, however small the vocabulary. solved_at: the score from which on the task
+    counts as solved; None: nine tenths of the way from chance to 1.
     """
 
     labels: ClassVar[str] = ""  # what an error calls them; empty for data without any
@@ -57,6 +59,7 @@ class DataSet:
     notes: dict[str, str] = field(default_factory=dict)
     chance: float | None = None
     word_level: bool = False
+    solved_at: float | None = None
 
     def __post_init__(self) -> None:
         splits = {name: self.splits[name] for name in SPLITS if name in self.splits}
@@ -64,6 +67,13 @@ class DataSet:
             raise ZooError(f"{self.called}: no split is called {odd[0]!r}, but {', '.join(SPLITS)}")
         parts = {name: Examples(*map(list, split)) for name, split in splits.items()}
         object.__setattr__(self, "splits", parts)
+
+    @property
+    def goal(self) -> float | None:
+        """``solved_at``, or what it is where it is None; None without a chance level."""
+        if self.solved_at is not None or self.chance is None:
+            return self.solved_at
+        return self.chance + SOLVED * (1 - self.chance)
 
     @property
     def called(self) -> str:
