@@ -1,8 +1,9 @@
 """Simulate runs with known differences, and write how verdicts and intervals fare.
 
-    python -m bench.simulate [--runs N] [--out DIRECTORY]
+    python -m bench.simulate [--runs N] [--out DIRECTORY] [PART ...]
 
-Writes ``lines.jsonl`` and, made from it, ``README.md``; takes a few minutes on one core.
+Writes ``lines.jsonl`` and, made from it, ``README.md``; takes a quarter of an hour on one core. Of
+parts that are not named the lines stay as they are. Exchanges that are there are not made again.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 
 from bench.commit import code_commit
 from bench.simulate.blocks import lines_of_blocks
+from bench.simulate.exchanges import lines_of_exchanges
 from bench.simulate.grids import Scenario
 from bench.simulate.outcomes import simulate
 from bench.simulate.page import LINES, SIMULATIONS, page
@@ -69,18 +71,38 @@ def lines(runs: int) -> Iterator[dict[str, Any]]:
     yield from lines_of_blocks(runs, SEED)
 
 
+# Of each part, what its lines show, and how many runs of each scenario there are by default.
+PARTS = {
+    "grids": (("false", "power", "covered", "seen", "blocks"), 400),
+    "exchanges": (("exchange", "stages", "intervals"), 2000),
+}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.simulate", description=__doc__)
-    parser.add_argument("--runs", type=int, default=400, help="simulated runs of each scenario")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"by default {list(PARTS)}")
+    parser.add_argument("--runs", type=int, help="simulated runs of each scenario")
     parser.add_argument("--out", type=Path, default=Path("results") / SIMULATIONS)
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    texts = []
-    for line in lines(options.runs):
-        texts.append(json.dumps(line | {"commit": code_commit()}))
-        print(texts[-1], flush=True)
-    write_file(options.out / LINES, "\n".join(texts) + "\n")
-    write_file(options.out / "README.md", page(options.out / LINES))
+    file = options.out / LINES
+    there = file.read_text("utf-8").splitlines() if file.exists() else []
+    known = [json.loads(text) for text in there]
+    texts = list[str]()
+    for part, (shows, runs) in PARTS.items():
+        of_part = [line for line in known if line["shows"] in shows]
+        if options.parts and part not in options.parts:
+            texts += map(json.dumps, of_part)
+            continue
+        runs = options.runs or runs
+        made = lines(runs) if part == "grids" else lines_of_exchanges(runs, SEED, of_part)
+        for line in made:
+            texts.append(json.dumps({"commit": code_commit()} | line))
+            print(texts[-1], flush=True)
+            if part == "exchanges":  # what an interruption leaves is gone on with
+                write_file(file, "\n".join(texts) + "\n")
+    write_file(file, "\n".join(texts) + "\n")
+    write_file(options.out / "README.md", page(file))
 
 
 if __name__ == "__main__":

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from bench.commit import commit_sentence
 from bench.publish.markdown import grid
+from bench.simulate.exchanges import BUDGET, MEDIAN, OWN, RATES
+from bench.simulate.exchanges import SHARED as OF_SEED
 from bench.simulate.grids import HARDNESS, NOISE, SHARED, Scenario
 from zoo.measure.turns import BETWEEN, LEAST_BLOCKS, MOST_BLOCKS, NARROW
+from zoo.report.stats.learning import STAGES
 from zoo.report.stats.ratios import UNDECIDED
 
 LINES = "lines.jsonl"
@@ -64,6 +67,38 @@ of a block's log ratio, a quarter of whose square comes from the 5% of turns in 
 disturbs a model. All log ratios of a process are off by a standard deviation of {BETWEEN:.0%}."""
 
 
+EXCHANGES = f"""\
+## What rows learn
+
+Two rows train on a streamed diagnostic at {len(RATES)} rates with each seed. A run solves it with a
+probability of the row and the rate, after some {MEDIAN:,} examples (the log has a standard
+deviation of {OWN:g} over runs and of {OF_SEED:g} over seeds), and is censored at {BUDGET:,}
+otherwise. The share of runs in which the exchange test (`zoo.report.stats.learning`) tells the two
+apart at 5%, with so many seeds. Of rows that are alike at every rate at most 5% is promised. Rows
+that are alike at their best rates alone are not alike: the one that learns at more rates has more
+chances to be fast, and where the others learn nothing this is found more often than 5%. So what is
+found says that a row learns faster over these rates, not at its best one alone."""
+
+STAGED = f"""\
+## What claims find
+
+A claim is tested with {STAGES[0][0]} seeds at {STAGES[0][1]:.0%}, and one that is undecided then
+with {STAGES[1][0]} at {STAGES[1][1]:.0%}: how often it is decided in the end, of rows that are
+alike by mistake, and how many seeds that took in the mean. Testing twice at 5% would be wrong in
+some 8% of cases."""
+
+OF_RATIOS = """\
+## Intervals of ratios
+
+The share of 95% intervals that hold the true ratio of examples until solved."""
+LEARNED = {"exchange": EXCHANGES, "stages": STAGED, "intervals": OF_RATIOS}
+ALIKE = {
+    "alike": "alike at every rate",
+    "window": "alike at their best rates alone",
+    "different": "different",
+}
+
+
 def page(file: Path) -> str:
     """The whole page."""
     lines = [json.loads(line) for line in file.read_text().splitlines()]
@@ -82,8 +117,25 @@ def page(file: Path) -> str:
         parts += [text, grid(rows)] if rows else []
     if rows := [_blocks(line) for line in lines if line["shows"] == "blocks"]:
         parts += [BLOCKS, grid(rows)]
+    of = {shows: [line for line in lines if line["shows"] == shows] for shows in LEARNED}
+    parts += [
+        f"{text}\n\n{grid(_learned(of[shows]))}" for shows, text in LEARNED.items() if of[shows]
+    ]
     parts.append(commit_sentence(line.get("commit", "") for line in lines))
     return "\n\n".join(parts) + "\n"
+
+
+def _learned(lines: Sequence[Line]) -> list[dict[str, str]]:
+    """A row for each truth, with a column for each number of seeds."""
+    rows: dict[str, dict[str, str]] = {}
+    for line in lines:
+        row = rows.setdefault(line["truth"], {"the two rows": ALIKE[line["kind"]]})
+        row["truth"] = line["truth"]
+        share = line.get("found", line.get("covered"))
+        row[f"{line['seeds']} seeds"] = _rate(share, line["runs"])
+        if "mean_seeds" in line:
+            row["mean seeds"] = f"{line['mean_seeds']:.1f}"
+    return list(rows.values())
 
 
 def _blocks(line: Line) -> dict[str, str]:

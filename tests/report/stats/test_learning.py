@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from zoo.report.stats.learning import Learning, chance_of, exchanged, exchanged_over, learning_of
+from zoo.report.stats.learning import Learning, exchanged, exchanged_over, learning_of, compared
 
 BUDGET = 60_000
 
@@ -77,7 +77,7 @@ def test_p_is_the_share_of_all_exchanges_that_are_as_extreme(seed):
     exchange = exchanged(a, b)
     assert exchange.ratio == pytest.approx(math.exp(ratio))
     assert exchange.p == pytest.approx(p)
-    assert chance_of(a, b) == exchange.p
+    assert compared(a, b) == pytest.approx((ratio, p))
     assert exchange.pairs == 10
     # Drawn at random, with the observed one counted, it is the same but for chance.
     assert exchanged(a, b, draws=1000).p == pytest.approx(p, abs=4 * math.sqrt(p / 1000) + 0.001)
@@ -106,7 +106,7 @@ def test_only_rates_and_seeds_that_both_have_are_compared():
     other = Learning(b.name, b.examples, b.solved, b.scores, (7.0, 8.0), b.seeds, BUDGET)
     assert exchanged(a, other).pairs == 0
     assert exchanged(a, other).p == 1.0
-    assert chance_of(a, other) is None
+    assert compared(a, other) is None
 
 
 def test_the_interval_holds_the_ratios_that_the_test_does_not_reject():
