@@ -21,14 +21,14 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from zoo.components.attention.fused import Fused
 from zoo.components.tokens import Tokens
 from zoo.config.settings import Execution
 from zoo.config.sizes import Sizes
 from zoo.errors import one_line
 from zoo.execution.failures import JobError, from_exception
 from zoo.execution.machine import environment
-from zoo.models.build import build_classifier
+from zoo.models.build import build_classifier, build_stack
+from zoo.models.stack import Decoder, Stack
 from zoo.registry import AXES
 from zoo.registry.cell import Cell
 from zoo.registry.loading import load
@@ -66,7 +66,8 @@ def checks(execution: Execution, seconds: float) -> Iterator[Line]:
     yield {"check": "facts", "status": "ok", **environment(execution)}
     if runtime.device.type == "cuda":
         yield lack_of_memory(runtime)
-    yield packing(runtime)
+    yield packing(runtime, causal=False)
+    yield packing(runtime, causal=True)
     for name, cell in cells():
         if time.monotonic() > end:
             yield {"check": name, "status": "left out", "reason": f"{seconds:g} s were over"}
@@ -98,17 +99,21 @@ def lack_of_memory(runtime: Runtime) -> Line:
     return line | {"status": "ok"} if line["status"] == "oom" and works else line
 
 
-def packing(runtime: Runtime) -> Line:
-    """Texts packed without padding in bfloat16, against the mask; and the seconds of a pass each.
+def packing(runtime: Runtime, causal: bool) -> Line:
+    """Texts in a row without padding in bfloat16, against the mask; and the seconds of a pass each.
 
-    What a GPU has to show before ``Fused.packs`` is on.
+    What a GPU has to show before ``Stack.packs`` is on.
     """
     low, passes, seconds = Runtime(runtime.device, "bf16"), [], []
     cell = Cell.parse(load().registry, {**PLAIN, "pool": "mean"})
-    model = build_classifier(cell, SIZES, vocab_size=SIZES.vocab_size, classes=CLASSES, seed=0)
+    words = SIZES.vocab_size
+    model: nn.Module = build_classifier(cell, SIZES, vocab_size=words, classes=CLASSES, seed=0)
+    if causal:
+        model.encoder = build_stack(Decoder, cell, SIZES, vocab_size=words, seed=0)
     model.to(runtime.device)
+    line = {"check": f"packing{' causal' if causal else ''}"}
     try:
-        for Fused.packs in (False, True):
+        for Stack.packs in (False, True):
             for _ in range(4):  # the first ones choose kernels
                 model.zero_grad()
                 runtime.synchronise()
@@ -120,14 +125,14 @@ def packing(runtime: Runtime) -> Line:
             passes.append(passed)
             seconds.append(taken)
     except Exception as error:  # noqa: BLE001
-        return {"check": "packing", "status": "crashed", "reason": one_line(error)}
+        return {**line, "status": "crashed", "reason": one_line(error)}
     finally:
-        Fused.packs = False
+        Stack.packs = False
     masked, packed = passes
     errors = {what: _error(packed[what], masked[what].cpu().double()) for what in masked}
     status = "ok" if max(errors.values()) <= LOW_TOLERANCE else "differs"
     reason = f"{errors}" if status != "ok" else ""
-    return {"check": "packing", "status": status, "reason": reason, **errors, "seconds": seconds}
+    return {**line, "status": status, "reason": reason, **errors, "seconds": seconds}
 
 
 def cells() -> Iterator[tuple[str, Cell]]:

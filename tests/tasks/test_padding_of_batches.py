@@ -5,43 +5,119 @@ import functools
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 from simulated_cuda import PLAIN, SIZES
-from token_splits import task_split
+from token_splits import split, task_split
 
-from zoo.components.attention.fused import Fused, packing
+from zoo.components.attention.fused import Fused
+from zoo.components.tokens import offsets_and_places
 from zoo.config.settings import Training
 from zoo.data.batches import MOST_LENGTHS, MaskedSplit, PairSplit, few_lengths
+from zoo.data.sources.corpus import IGNORED
+from zoo.data.tokenizer import PAD_ID
+from zoo.models.build import build_language_model
+from zoo.models.stack import Stack
 from zoo.registry.cell import Cell
 from zoo.tasks.base import TaskSetup, find_task
 
 TASKS = ["classify", "tag", "mlm", "seq2seq"]  # batches of lm have no padding
 
 
-def loss_and_gradients(registry, name, split, rows):
-    """Of a batch, with the same weights every time; in float64, but for the loss."""
+def loss_and_gradients(registry, name, split, rows, **axes):
+    """Of batches of these rows, with the same weights every time; in float64, but for the loss.
+
+    rows: (texts), or several batches (batches, texts) that together are one.
+    """
     task = find_task(registry, name)
     setup = TaskSetup(task, task.options(), SIZES, Training(dropout=0.0), 50, ["a", "b", "c"])
-    model = task.build(setup, Cell.parse(registry, {**PLAIN, "pe": "rope"}), 0).double()
-    batch = split.batch(rows)
-    loss, right = task.loss(setup, model, batch)
+    model = task.build(setup, Cell.parse(registry, {**PLAIN, "pe": "rope", **axes}), 0).double()
+    batches = [split.batch(each) for each in np.atleast_2d(rows)]
+    parts = [(*task.loss(setup, model, batch), batch.items) for batch in batches]
+    loss = sum(mean * items for mean, _, items in parts) / sum(items for *_, items in parts)
     loss.backward()
-    shape = tuple(batch.ids.shape)
-    return shape, [loss.detach(), right, *(p.grad for p in model.parameters())]
+    right, gradients = sum(hits for _, hits, _ in parts), (p.grad for p in model.parameters())
+    return tuple(batches[0].ids.shape), [loss.detach(), right, *gradients]
+
+
+@pytest.fixture
+def rows_attended(monkeypatch):
+    """Padding is left out; of each row of texts that an attention takes, whether it is causal."""
+    rows, mix = [], Fused.mix
+
+    def spied(self, q, k, v, layer):
+        rows.extend([layer.causal] if layer.tokens.packing else [])
+        return mix(self, q, k, v, layer)
+
+    monkeypatch.setattr(Fused, "mix", spied)
+    monkeypatch.setattr(Stack, "packs", True)
+    return rows
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_texts_packed_without_padding_are_the_same(registry, name, monkeypatch):
-    run = functools.partial(loss_and_gradients, registry, name, task_split(name), np.arange(5))
-    calls, whole = [], torch.nested.nested_tensor_from_jagged
-    expected = run()
-    monkeypatch.setattr(Fused, "packs", True)
+def test_texts_without_padding_are_those_alone(registry, name, rows_attended):
+    """The decoder of seq2seq is causal, and reads its memory by cross-attention."""
+    _, packed = loss_and_gradients(registry, name, task_split(name), np.arange(5))
+    rows = [False] * SIZES.layers + [True] * SIZES.layers * (name == "seq2seq")
+    assert rows_attended == rows
+    _, alone = loss_and_gradients(registry, name, task_split(name), np.arange(5)[:, None])
+    assert rows_attended == rows
+    torch.testing.assert_close(packed, alone, rtol=1e-5, atol=1e-7)
+
+
+def test_a_causal_language_model_scores_texts_without_padding_as_those_alone(
+    registry, rows_attended
+):
+    cell, sizes = Cell.parse(registry, {**PLAIN, "pe": "rope"}), {"vocab_size": 50, "seed": 0}
+    model = build_language_model(cell, SIZES, **sizes).double()
+    split = task_split("classify")
+
+    def gradients(*batches):
+        model.zero_grad()
+        for batch in batches:
+            targets = batch.ids.masked_fill(batch.ids == PAD_ID, IGNORED)[:, 1:]
+            logits = model(batch.ids, batch.tokens)[:, :-1]
+            F.cross_entropy(logits.mT, targets, reduction="sum").backward()
+        return [p.grad for p in model.parameters()]
+
+    packed = gradients(split.batch(np.arange(5)))
+    assert rows_attended == [True] * SIZES.layers
+    alone = gradients(*(split.batch(np.array([row])) for row in range(5)))
+    torch.testing.assert_close(packed, alone)
+
+
+@pytest.mark.parametrize(
+    ("axes", "rows"),
+    [
+        ({"attention": "naive"}, 0),
+        ({"attention": "naive/fused"}, 1),
+        ({"pe": "alibi"}, 0),  # torch takes no bias beside lengths
+        ({"pe": "learned"}, 2),
+        ({"pool": "cls"}, 1),  # the last layer computes one token of each text
+        ({"block": "post"}, 2),
+    ],
+    ids=str,
+)
+def test_every_part_is_the_same_without_padding(registry, axes, rows, rows_attended, monkeypatch):
+    """What compares tokens and takes no row gets texts with padding."""
+    run = functools.partial(loss_and_gradients, registry, "classify", task_split("classify"))
+    _, packed = run(np.arange(5), **axes)
+    assert len(rows_attended) == rows
+    monkeypatch.setattr(Stack, "packs", False)
+    _, masked = run(np.arange(5), **axes)
+    torch.testing.assert_close(packed, masked, rtol=1e-5, atol=1e-7)
+
+
+def test_texts_of_one_length_need_no_mask(registry, monkeypatch):
+    masks, kernel = [], F.scaled_dot_product_attention
     monkeypatch.setattr(
-        torch.nested,
-        "nested_tensor_from_jagged",
-        lambda *args, **options: calls.append(args) or whole(*args, **options),
+        F,
+        "scaled_dot_product_attention",
+        lambda q, k, v, mask, *rest, **options: (
+            masks.append(mask) or kernel(q, k, v, mask, *rest, **options)
+        ),
     )
-    torch.testing.assert_close(run(), expected, rtol=1e-5, atol=1e-7)
-    assert len(calls) == 3 * SIZES.layers
+    loss_and_gradients(registry, "classify", split([7, 7, 7]), np.arange(3))
+    assert masks == [None] * SIZES.layers
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -78,5 +154,5 @@ def test_lengths_are_few_and_each_text_fits_one():
 
 def test_packing_keeps_the_order_and_leaves_out_padding_wherever_it_is():
     mask = torch.tensor([[False, True, True], [False] * 3, [True, False, True]])
-    offsets, places = packing(mask, 4)
+    offsets, places = offsets_and_places(mask, 4)
     assert (offsets.tolist(), places.tolist()) == ([0, 2, 2, 4], [1, 2, 6, 8])

@@ -7,6 +7,32 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from zoo.components.one_pass import once
+
+
+@dataclass(frozen=True)
+class Packing:
+    """Texts of a batch one after another in a row without padding (1, T), and how they were.
+
+    offsets: int (B + 1), where each text begins in the row, and its end. places: int (T), which of
+    the B · L tokens are real. padded: the tokens of the batch (B, L).
+    """
+
+    offsets: Tensor
+    places: Tensor
+    padded: Tokens
+
+    def pack(self, x: Tensor) -> Tensor:
+        """The real tokens of x (B, L, …): (1, T, …)."""
+        return x.flatten(0, 1).index_select(0, self.places)[None]
+
+    def pad(self, x: Tensor) -> Tensor:
+        """The batch (B, L, …) of x (1, T, …), zero where there is padding."""
+        mask = self.padded.attention_mask
+        assert mask is not None
+        empty = x.new_zeros(mask.numel(), *x.shape[2:])
+        return empty.index_copy(0, self.places, x[0]).view(*mask.shape, *x.shape[2:])
+
 
 @dataclass(frozen=True)
 class Tokens:
@@ -18,12 +44,15 @@ class Tokens:
     behind it. Looking would make the host wait for the device.
     counted: a mask, and how many tokens are real in it: said of ``attention_mask`` only where it is
     this very tensor.
+    packing: of what texts a row consists that is no text itself; None otherwise. Parts that compare
+    tokens get ``packing.padded`` instead, but for an attention that ``takes_packed``.
     """
 
     attention_mask: Tensor | None
     positions: Tensor
     in_order: bool = False
     counted: tuple[Tensor, int] | None = None
+    packing: Packing | None = None
 
     @property
     def real_tokens(self) -> int | None:
@@ -31,6 +60,15 @@ class Tokens:
         if self.counted is None or self.counted[0] is not self.attention_mask:
             return None
         return self.counted[1]
+
+    def packed(self) -> Tokens:
+        """The real ones in a row (1, T); as they are where none is padding, or nobody counted."""
+        mask, real = self.attention_mask, self.real_tokens
+        if mask is None or real is None or not self.in_order:
+            return self
+        packing = Packing(*once(offsets_and_places, mask, real), self)
+        positions = packing.pack(self.positions.expand(mask.shape))
+        return Tokens(None, positions, packing=packing)
 
     @classmethod
     def whole(cls, length: int, device: torch.device | str | None = None) -> Tokens:
@@ -56,6 +94,17 @@ class Tokens:
         attention_mask = None if self.attention_mask is None else self.attention_mask[texts]
         positions = self.positions if self.positions.dim() == 1 else self.positions[texts]
         return replace(self, attention_mask=attention_mask, positions=positions)
+
+
+def offsets_and_places(mask: Tensor, real: int) -> tuple[Tensor, Tensor]:
+    """Where texts of real tokens alone begin (B + 1), and the places of these in B · L (real).
+
+    mask: bool (B, L), True where a token is real. real: how many are, known to the host, which so
+    need not wait for the device.
+    """
+    offsets = torch.nn.functional.pad(mask.sum(dim=1).cumsum(dim=0), (1, 0))
+    places = mask.flatten().to(torch.uint8).argsort(descending=True, stable=True)[:real]
+    return offsets, places
 
 
 def may_attend(queries: Tokens, keys: Tokens, causal: bool) -> Tensor | None:

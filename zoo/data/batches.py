@@ -184,7 +184,8 @@ class PairSplit(EncodedSplit[PairBatch]):
         both = vars(source) | {"targets": after, "items": items}
         both["real_tokens"] += items
         both["padded_tokens"] += target.padded_tokens - len(rows)
-        decoder_tokens = replace(target.tokens[:-1], attention_mask=real)
+        counted = None if real is None else (real, items)
+        decoder_tokens = replace(target.tokens[:-1], attention_mask=real, counted=counted)
         return PairBatch(**both, decoder_ids=target.ids[:, :-1], decoder_tokens=decoder_tokens)
 
 

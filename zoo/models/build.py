@@ -136,6 +136,8 @@ def build_stack(
         max_length=sizes.max_length if fixed else None,
         caches=all(attention.can("cache") for attention in cell.axes["attention"])
         and all(ffn.can("cache") or not ffn.can("neighbours") for ffn in cell.axes["ffn"]),
+        by_token=all(block.packs for block in blocks)
+        and not any(ffn.can("neighbours") for ffn in cell.axes["ffn"]),
         all_positions=not few or isinstance(attention, Bidirectional),
     )
 

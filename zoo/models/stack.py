@@ -6,7 +6,7 @@ import contextlib
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import cast
+from typing import ClassVar, cast
 
 import torch
 from torch import Tensor, nn
@@ -47,9 +47,13 @@ class Stack(nn.Module):
     most tokens it takes; None for no limit. caches: whether its attention supports a cache.
     all_positions: compute every position in the last block, also those that the caller does not
     read. losses: a list, while somebody collects the auxiliary losses.
+    packs: work on real tokens alone, in a row without padding. Off: on a CPU it is equal and
+    slower, and no GPU has shown yet that it is right and faster there.
+    by_token: whether every part but the attention takes each token by itself, as a row demands.
     """
 
     losses: list[AuxiliaryLoss] | None = None
+    packs: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -63,6 +67,7 @@ class Stack(nn.Module):
         max_length: int | None,
         caches: bool,
         all_positions: bool,
+        by_token: bool = False,
     ) -> None:
         super().__init__()
         self.embedding, self.position = embedding, position
@@ -74,6 +79,7 @@ class Stack(nn.Module):
         self.final_norm = final_norm
         self.dropout, self.max_length = dropout, max_length
         self.caches, self.all_positions = caches, all_positions
+        self.by_token = by_token
 
     def run(self, ids: Tensor, layer: LayerContext, cache: DecoderCache | None = None) -> Tensor:
         """Ids (B, L) to vectors (B, L, D), or to the positions of L in ``layer.read``.
@@ -89,6 +95,11 @@ class Stack(nn.Module):
         tokens = [_placed(position, layer.tokens) for position in positions]
         x = ids if ids.is_floating_point() else self.embedding(ids)
         x = self.position.embed(x, tokens[0].positions)
+        if self.packs and self.by_token and cache is None and not torch.compiler.is_compiling():
+            tokens = [each.packed() for each in tokens]
+        packing = tokens[0].packing
+        if packing is not None:
+            x = packing.pack(x)
         if self.embedding_norm is not None:
             x = self.embedding_norm(x)
         x = dropout(x, self.dropout, self.training)
@@ -97,13 +108,17 @@ class Stack(nn.Module):
         read_in_last = not self.all_positions and count > 0
         for number, block in enumerate(self.blocks):
             own = self.position_of_layer[number]
+            reads = layer.read if read_in_last and number == count - 1 else None
+            if packing is not None and reads is not None:
+                x, packing = packing.pad(x), None
+                tokens = [each.packing.padded for each in tokens if each.packing is not None]
             x = block(
                 x,
                 replace(
                     layer,
                     tokens=tokens[own],
                     position=positions[own],
-                    read=layer.read if read_in_last and number == count - 1 else None,
+                    read=reads,
                     index=number,
                     cache=None if cache is None else cache.self_attention[number],
                     memory_cache=None if cache is None else cache.cross_attention[number],
@@ -111,6 +126,8 @@ class Stack(nn.Module):
             )
         if cache is not None:
             cache.length += ids.shape[1]
+        if packing is not None:
+            x = packing.pad(x)
         if layer.read is not None and not read_in_last:
             x = x[:, layer.read]
         return x if self.final_norm is None else self.final_norm(x)

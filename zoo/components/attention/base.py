@@ -52,6 +52,10 @@ class Attention(nn.Module, ABC):
     head_dim: int
     position_dim: int | None = None
 
+    def takes_packed(self, layer: LayerContext) -> bool:
+        """Whether it keeps the texts of a row (``Tokens.packing``) apart; else they are padded."""
+        return False
+
     @abstractmethod
     def forward(self, x: Tensor, layer: LayerContext) -> Tensor:
         """Queries from x (B, Lq, D), keys and values from layer.context (B, Lk, D; None: x).

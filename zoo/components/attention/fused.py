@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -11,7 +9,6 @@ from torch import Tensor
 from zoo.components.attention.base import MultiHead
 from zoo.components.attention.projections import PackedProjection
 from zoo.components.layer_context import LayerContext
-from zoo.components.one_pass import once
 from zoo.registry.declarations import part
 
 
@@ -32,30 +29,30 @@ class Fused(MultiHead):
 
     projection = PackedProjection
     causal_kernel = True
-    # Texts of their own lengths in place of a mask, which keeps torch from its flash kernel. On a
-    # CPU it is equal and slower; no GPU has shown yet that it is right and faster there.
-    packs: ClassVar[bool] = False
+
+    def takes_packed(self, layer: LayerContext) -> bool:
+        return not layer.position.adds_bias
 
     def mix(self, q: Tensor, k: Tensor, v: Tensor, layer: LayerContext) -> Tensor:
-        mask, real = layer.tokens.attention_mask, layer.tokens.real_tokens
-        plain = layer.keys is layer.tokens and not layer.causal and not layer.position.adds_bias
-        if not self.packs or not plain or mask is None or real is None:
+        packing = layer.tokens.packing
+        if packing is None:
             return super().mix(q, k, v, layer)
-        offsets, places = once(packing, mask, real)
+        if layer.causal and q.device.type == "cpu":  # torch has no causal kernel for all of them
+            lengths = packing.offsets.diff().tolist()
+            alone = zip(*(x.split(lengths, dim=2) for x in (q, k, v)), strict=True)
+            outs = [self.attend(q, k, v, None, None, causal=True) for q, k, v in alone]
+            return torch.cat(outs, dim=2)
+        longest = packing.padded.positions.shape[-1]
 
-        def packed(x: Tensor) -> Tensor:
-            flat = x.transpose(1, 2).flatten(0, 1)[places]  # (real tokens, H, Dh)
+        def nested(x: Tensor) -> Tensor:
+            """Each text of x (1, H, T, Dh) with a length of its own: (B, H, ·, Dh)."""
             texts: Tensor = torch.nested.nested_tensor_from_jagged(
-                flat, offsets, min_seqlen=1, max_seqlen=mask.shape[1]
+                x[0].transpose(0, 1).contiguous(), packing.offsets, min_seqlen=1, max_seqlen=longest
             )
             return texts.transpose(1, 2)
 
-        dropout = self.dropout if self.training else 0.0
-        out = F.scaled_dot_product_attention(packed(q), packed(k), packed(v), None, dropout)
-        texts, _, length, _ = q.shape
-        flat: Tensor = out.transpose(1, 2).values()
-        padded = flat.new_zeros(texts * length, *flat.shape[1:]).index_copy(0, places, flat)
-        heads: Tensor = padded.unflatten(0, (texts, length)).transpose(1, 2)
+        out = self.attend(nested(q), nested(k), nested(v), None, None, causal=layer.causal)
+        heads: Tensor = out.transpose(1, 2).values().transpose(0, 1)[None]
         return heads
 
     def attend(
@@ -73,14 +70,3 @@ class Fused(MultiHead):
         added = mask if bias is None else bias
         dropout = self.dropout if self.training else 0.0
         return F.scaled_dot_product_attention(q, k, v, added, dropout, is_causal=causal)
-
-
-def packing(mask: Tensor, real: int) -> tuple[Tensor, Tensor]:
-    """Where texts of real tokens alone begin (B + 1), and the places of these in B · L (real).
-
-    mask: bool (B, L), True where a token is real. real: how many are, known to the host, which so
-    need not wait for the device.
-    """
-    offsets = F.pad(mask.sum(dim=1).cumsum(dim=0), (1, 0))
-    places = mask.flatten().to(torch.uint8).argsort(descending=True, stable=True)[:real]
-    return offsets, places

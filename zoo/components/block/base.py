@@ -23,11 +23,14 @@ class Block(nn.Module):
     cross: the cross-attention of a decoder, between the other two sub-layers.
     final_norm: whether the stack needs a norm after its last block. normed: whether its sub-layers
     have norms; where False, none is built, and ``arrange`` is given the identity.
+    packs: whether it takes each token by itself, but for its attention: such a block is also given
+    a row of several texts (``Tokens.packing``).
     """
 
     capabilities: ClassVar[tuple[str, ...]] = ("residual", "cross")
     final_norm: ClassVar[bool] = False
     normed: ClassVar[bool] = True
+    packs: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -69,6 +72,8 @@ class Block(nn.Module):
 
     def attend(self, h: Tensor, layer: LayerContext) -> Tensor:
         """Self-attention: h (B, L, D) to the positions of L that are read."""
+        if not self.attention.takes_packed(layer) and layer.tokens.packing is not None:
+            return padded(self.attention, h, layer)
         if layer.read is None:
             out: Tensor = self.attention(h, layer)
         else:
@@ -99,5 +104,12 @@ class Block(nn.Module):
             context_tokens=layer.memory_tokens,
             cache=layer.memory_cache,
         )
-        out: Tensor = self.cross(h, across)
-        return out
+        return padded(self.cross, h, across)
+
+
+def padded(attention: Callable[..., Tensor], h: Tensor, layer: LayerContext) -> Tensor:
+    """An attention over h (B, L, D), or over a row of texts, which are padded for it."""
+    packing = layer.tokens.packing
+    if packing is None:
+        return attention(h, layer)
+    return packing.pack(attention(packing.pad(h), replace(layer, tokens=packing.padded)))

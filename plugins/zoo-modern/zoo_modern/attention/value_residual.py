@@ -32,6 +32,9 @@ class ValueResidual(Fused):
         self.no_weight_decay = ("shares",) if layer_index else ()
         self.shares = nn.Parameter(torch.full((2,), 0.5)) if layer_index else None
 
+    def takes_packed(self, layer: LayerContext) -> bool:
+        return False  # the last layer may be given texts, and the first values would be a row
+
     def adjust(
         self, q: Tensor, k: Tensor, v: Tensor, layer: LayerContext
     ) -> tuple[Tensor, Tensor, Tensor]:

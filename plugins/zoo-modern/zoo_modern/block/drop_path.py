@@ -28,6 +28,8 @@ class DropPath(Pre):
     in training and not in evaluation, as in timm. ValueError for a rate outside of [0, 1).
     """
 
+    packs = False  # chances are drawn for a text
+
     def __init__(
         self,
         *parts: Any,
