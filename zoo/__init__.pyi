@@ -68,7 +68,7 @@ def bench(
     max_grad_norm: float | None = None,
     validation: float | None = None,
     evaluate_every: int | None = None,
-    device: Literal["auto", "cpu", "cuda", "mps"] | None = None,
+    device: str | None = None,
     precision: Literal["auto", "fp32", "tf32", "bf16"] | None = None,
     compile: bool | None = None,
     init: Literal["", "pretrain"] | None = None,
@@ -170,7 +170,8 @@ def bench(
     evaluate_every: Examples between two evaluations on held-out texts. A training then ends
         when two in a row solve the task, or after the last epoch; 0: after the last epoch.
         [default: 0]
-    device: Where to compute.  [default: auto]
+    device: Where to compute: auto, cpu, cuda, cuda:N for one GPU of several, or mps.
+        [default: auto]
     precision: Precision of the arithmetic; auto: bf16 on a GPU that has it and is faster
         with it at this size, else fp32.  [default: auto]
     compile: Compile models with torch.compile.  [default: no]
@@ -304,7 +305,7 @@ def train(
     max_grad_norm: float | None = None,
     validation: float | None = None,
     evaluate_every: int | None = None,
-    device: Literal["auto", "cpu", "cuda", "mps"] | None = None,
+    device: str | None = None,
     precision: Literal["auto", "fp32", "tf32", "bf16"] | None = None,
     compile: bool | None = None,
     init: Literal["", "pretrain"] | None = None,
@@ -385,7 +386,8 @@ def train(
     evaluate_every: Examples between two evaluations on held-out texts. A training then ends
         when two in a row solve the task, or after the last epoch; 0: after the last epoch.
         [default: 0]
-    device: Where to compute.  [default: auto]
+    device: Where to compute: auto, cpu, cuda, cuda:N for one GPU of several, or mps.
+        [default: auto]
     precision: Precision of the arithmetic; auto: bf16 on a GPU that has it and is faster
         with it at this size, else fp32.  [default: auto]
     compile: Compile models with torch.compile.  [default: no]

@@ -23,10 +23,12 @@ import torch
 import torch._subclasses.fake_tensor as fake
 from token_splits import task_split
 from torch import nn
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from zoo.config.settings import Training
 from zoo.config.sizes import Sizes
+from zoo.models.stack import Stack
 from zoo.registry import AXES
 from zoo.registry.cell import Cell
 from zoo.registry.loading import load
@@ -100,6 +102,9 @@ def attention(
     q, k, v, *masks = (x.to(low) for x in tensors)  # as torch does for this function
     mask = next(iter(masks), attn_mask)
     assert q.dtype == k.dtype == v.dtype, (q.dtype, k.dtype, v.dtype)
+    if q.is_nested:
+        kernels["lengths"] += 1
+        return q + k + v
     kind, added = "flash", 0
     if mask is not None:
         assert mask.dtype in (torch.bool, q.dtype), mask.dtype
@@ -122,10 +127,11 @@ class Watched(TorchDispatchMode):
         tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
         name = func.overloadpacket.__name__
         self.launches += func.namespace == "aten" and not func.is_view
-        if isinstance(out, torch.Tensor):
-            devices = {x.device.type for x in (*tensors, out) if x.dim()}
+        if isinstance(out, torch.Tensor) and not name.startswith("_nested"):
+            full = [x for x in (*tensors, out) if x.dim() and (x.is_nested or x.numel())]
+            devices = {x.device.type for x in full}
             moved = name == "lift_fresh" or (kwargs or {}).get("non_blocking")  # without a wait
-            if not devices <= {"cuda"} and not moved:
+            if not devices <= {"cuda", "meta"} and not moved:  # a meta tensor has no numbers
                 self.crossed[f"{name} {'+'.join(sorted(devices))}"] += 1
             self.casts += name == "_to_copy" and tensors[0].dtype != out.dtype
             product = name in PRODUCTS and out.dtype == torch.float32
@@ -166,7 +172,8 @@ def one_step(name: str, cell: Cell, fault: Callable[[Any], Any] | None = None) -
         model.pool.forward, model.pool.reads = lambda *args: fault(pool(*args)), None
     kernels.clear()
     report: dict[str, Any] = {"waits": ""}
-    with fake.FakeTensorMode(allow_non_fake_inputs=True):
+    shapes = ShapeEnv(allow_scalar_outputs=False, allow_dynamic_output_shape_ops=False)
+    with fake.FakeTensorMode(allow_non_fake_inputs=True, shape_env=shapes):
         split = task.full_length_split(setup, 8, CUDA) if name == "lm" else task_split(name, CUDA)
         loss, runtime = functools.partial(task.loss, setup), Runtime(CUDA, "bf16")
         trainer = Trainer(model.to(CUDA), split, loss, training, runtime, seed=0)
@@ -193,6 +200,10 @@ def main() -> None:
     cases += [(task, f"task {task}", plain) for task in ("tag", "mlm", "lm", "seq2seq")]
     for task, name, cell in cases:
         print(json.dumps({"name": name, **one_step(task, cell)}))
+    Stack.packs = True
+    for task in ("mlm", "seq2seq"):
+        print(json.dumps({"name": f"packed {task}", **one_step(task, plain)}))
+    Stack.packs = False
     for name, fault in FAULTS.items():
         print(json.dumps({"name": name, **one_step("classify", plain, fault)}))
 

@@ -11,9 +11,12 @@ from token_splits import split
 from zoo.config.settings import Execution, Training, machine_of
 from zoo.config.sizes import Sizes
 from zoo.errors import ZooError
+from zoo.execution.base import Ended, JobSetup, Result
+from zoo.execution.local import LocalExecutor
 from zoo.measure.memory import peaks_of
 from zoo.models.build import build_classifier
 from zoo.registry.cell import Cell
+from zoo.sweep.prepare import inspect
 from zoo.tasks.base import TaskSetup
 from zoo.tasks.classify import Classify, ClassifyOptions
 from zoo.training import checkpoint, device
@@ -68,6 +71,37 @@ def test_jobs_that_run_at_once_take_the_gpus_in_turn(card, monkeypatch):
         monkeypatch.setenv("ZOO_SLOT", slot)
         assert resolve(Execution(device="cuda")).device.index == int(slot) % 2
     assert chosen == [0, 1, 0]
+
+
+def test_a_gpu_that_is_named_is_taken_by_all_jobs_and_in_the_record(card, monkeypatch):
+    card(9)
+    chosen = []
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "set_device", chosen.append)
+    for slot in ("0", "1", "2"):
+        monkeypatch.setenv("ZOO_SLOT", slot)
+        runtime = resolve(Execution(device="cuda:1"))
+        assert (runtime.device, describe(runtime)["gpu"]) == (torch.device("cuda", 1), 1)
+        assert describe(runtime)["device"] == "cuda"  # timings of like GPUs are ranked together
+    assert chosen == [1, 1, 1]
+    with pytest.raises(ZooError, match=r"--device cuda:2: .* are cuda:0, cuda:1$"):
+        resolve(Execution(device="cuda:2"))
+
+
+def test_jobs_get_the_gpu_that_was_named_and_what_auto_is():
+    about = {"device": "cuda", "precision": "bf16"}
+
+    class Machine(LocalExecutor):
+        def run(self, jobs, **_):
+            yield Ended(jobs[0], Result(environment=about))
+
+    def devices(asked):
+        setup = JobSetup("classify", {}, SIZES, Training(), Execution(device=asked))
+        _, resolved = inspect(Machine(), setup, 1, None)
+        return resolved.execution.device, resolved.execution.precision
+
+    assert devices("auto") == ("cuda", "bf16")
+    assert devices("cuda:1") == ("cuda:1", "bf16")
 
 
 @pytest.mark.parametrize(("bf16", "precision"), [(0.5, "bf16"), (0.95, "fp32"), (2.0, "fp32")])

@@ -62,6 +62,8 @@ def test_the_kernel_that_attention_takes(steps):
     assert set(steps["attention fused"]["kernels"]) == {"mask", "bias"}
     assert set(steps["pe rope"]["kernels"]) == {"mask"}
     assert set(steps["task lm"]["kernels"]) == {"flash"}
+    assert set(steps["packed mlm"]["kernels"]) == {"lengths"}
+    assert set(steps["packed seq2seq"]["kernels"]) == {"lengths", "mask"}  # of cross-attention
 
 
 def test_layers_compute_the_angles_of_rope_once(steps):

@@ -29,6 +29,7 @@ class SavedModel:
 
     def open(self, command: str) -> Any:
         """The loaded model; ZooError where its task is not here, or does not offer this command."""
+        from zoo.config.request import validated
         from zoo.config.settings import Execution
         from zoo.inference.saved_model import load_from, read
 
@@ -47,7 +48,7 @@ class SavedModel:
 
         from zoo.training.device import resolve
 
-        device, changed = Execution.model_validate({"device": self.device}), self.allow_changed
+        device, changed = validated(Execution, {"device": self.device}), self.allow_changed
         return load_from(place, self.registry, device=resolve(device).device, allow_changed=changed)
 
 
@@ -68,10 +69,9 @@ def model_options(command: Callable[..., Any]) -> Any:
         click.argument("directory", metavar="DIR"),
         click.option(
             "--device",
-            type=click.Choice(["auto", "cpu", "cuda", "mps"]),
             default="auto",
             show_default=True,
-            help="Where to compute.",
+            help="Where to compute, as of zoo bench.",
         ),
         click.option(
             "--allow-changed",

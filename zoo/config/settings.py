@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
+from pydantic import (
+    AfterValidator,
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+)
 
 from zoo.config.sizes import Options
 
@@ -101,12 +109,23 @@ class Training(Options):
     )
 
 
+def _device(name: str) -> str:
+    if not re.fullmatch(r"auto|cpu|cuda(:\d+)?|mps", name):
+        raise ValueError("expected auto, cpu, cuda, cuda:N for one GPU of several, or mps")
+    return name
+
+
+Device = Annotated[
+    str,
+    AfterValidator(_device),
+    Field(description="Where to compute: auto, cpu, cuda, cuda:N for one GPU of several, or mps."),
+]
+
+
 class Execution(Options):
     """Where and how the arithmetic runs; ``auto`` is resolved before any job and recorded."""
 
-    device: Literal["auto", "cpu", "cuda", "mps"] = Field(
-        default="auto", description="Where to compute."
-    )
+    device: Device = "auto"
     precision: Literal["auto", "fp32", "tf32", "bf16"] = Field(
         default="auto",
         description="Precision of the arithmetic; auto: bf16 on a GPU that has it and is faster "

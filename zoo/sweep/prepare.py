@@ -104,7 +104,9 @@ def inspect(
         raise ZooError(result.reason)
     if result.status != "ok":
         raise StoppedError(f"the work cannot start: {result.reason}")
-    resolved = {name: result.environment[name] for name in ("device", "precision")}
+    resolved = {"precision": result.environment["precision"]}
+    if setup.execution.device == "auto":
+        resolved["device"] = result.environment["device"]
     execution = setup.execution.model_copy(update=resolved)
     return result.environment, replace(setup, execution=execution)
 

@@ -54,11 +54,11 @@ class Runtime:
 def resolve(execution: Execution) -> Runtime:
     """Resolve ``auto``, and have products in float32 rounded to TF32 where that is asked for alone.
 
-    Torch rounds by default those of convolutions. Jobs that run at once take the GPUs in turn.
-    Raises ZooError where the machine has no such device, or the device no TF32.
+    Torch rounds by default those of convolutions. Jobs that run at once take the GPUs in turn,
+    unless a GPU is named. Raises ZooError where the machine has no such device, or that no TF32.
     """
     has = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    name: str = execution.device
+    name, _, number = execution.device.partition(":")
     precision = execution.precision
     if name == "auto":
         name = next(d for d in ("cuda", "mps", "cpu") if has[d])
@@ -67,10 +67,14 @@ def resolve(execution: Execution) -> Runtime:
             f"--device {name}: torch {torch.__version__} finds no such device here; "
             f"there is: {', '.join(d for d in has if has[d])}"
         )
-    if name == "cuda" and (count := torch.cuda.device_count()) > 1:
-        number = int(os.environ.get(SLOT, "0")) % count
-        torch.cuda.set_device(number)  # for whatever asks for the memory or the name of a card
-        name = f"cuda:{number}"
+    count = torch.cuda.device_count() if name == "cuda" else 0
+    if number and int(number) >= count:
+        gpus = ", ".join(f"cuda:{gpu}" for gpu in range(count))
+        raise ZooError(f"--device {execution.device}: the GPUs that torch finds here are {gpus}")
+    if number or count > 1:
+        index = int(number) if number else int(os.environ.get(SLOT, "0")) % count
+        torch.cuda.set_device(index)  # for whatever asks for the memory or the name of a card
+        name = f"cuda:{index}"
     device = torch.device(name)
     on_gpu = device.type == "cuda"
     tensor_cores = on_gpu and torch.cuda.get_device_capability(device)[0] >= BF16
@@ -143,6 +147,7 @@ def _gpu(device: torch.device) -> dict[str, Any]:
     properties = torch.cuda.get_device_properties(device)
     variables = "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"
     return {
+        "gpu": device.index or 0,
         "capability": f"{properties.major}.{properties.minor}",
         "gpu_memory_mib": properties.total_memory // 2**20,
         "cudnn": torch.backends.cudnn.version() or 0,

@@ -123,7 +123,9 @@ class Cluster:
         if not job.alone:
             device, most = job.setup.execution.device, limits.jobs
             cores = min(limits.threads, largest.cores)
-            gpus = int(device == "cuda" or (device == "auto" and any(n.gpus for n in able)))
+            gpus = int(
+                device.startswith("cuda") or (device == "auto" and any(n.gpus for n in able))
+            )
         if len(self._running) >= (most or 2 * sum(node.cores // cores for node in able)):
             return False
         out = ",".join(self.problems)
