@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 import pytest
@@ -88,8 +89,8 @@ def gla(a, position, x, positions):
     return (gate * torch.cat(heads, dim=-1)) @ a.out.weight.T
 
 
-def deltanet(a, position, x, positions):
-    return normed_delta_heads(a, x, [1.0] * HEADS) @ a.out.weight.T
+def deltanet(a, position, x, positions, highest=1.0):
+    return normed_delta_heads(a, x, [1.0] * HEADS, highest) @ a.out.weight.T
 
 
 def gated_deltanet(a, position, x, positions):
@@ -98,10 +99,10 @@ def gated_deltanet(a, position, x, positions):
     return (heads * swish(x @ a.gate.weight.T)) @ a.out.weight.T
 
 
-def normed_delta_heads(a, x, decays):
+def normed_delta_heads(a, x, decays, highest=1.0):
     qkv = swish(convolve(x @ a.qkv.weight.T, a.convolution)).chunk(3, dim=-1)
     q, k, v = (by_heads(part, HEADS) for part in qkv)
-    rates = torch.sigmoid(x @ a.rate.weight.T)
+    rates = highest * torch.sigmoid(x @ a.rate.weight.T)
     heads = []
     for h in range(HEADS):
         qh, kh = (y[h] / (y[h].square().sum(-1, keepdim=True) + 1e-6).sqrt() for y in (q, k))
@@ -133,6 +134,7 @@ MIXERS = {
     "retention": (Retention, retention, {}),
     "gla": (GatedLinear, gla, {"rank": 3}),
     "deltanet": (DeltaNet, deltanet, {"size": 3}),
+    "negative": (DeltaNet, functools.partial(deltanet, highest=2.0), {"size": 3, "negative": True}),
     "gated-deltanet": (GatedDeltaNet, gated_deltanet, {"size": 3}),
     "mamba2": (Mamba2, mamba2, {"state": 6, "size": 3}),
 }
@@ -192,9 +194,10 @@ def test_not_even_nan_leaves_the_padding(name):
 def test_it_refuses_a_call_that_is_not_causal_or_reads_another_text(name):
     mixer, position = built(name)
     x, tokens = torch.randn(1, 4, DIM).double(), Tokens.whole(4)
-    with pytest.raises(ValueError, match=f"attention '{name}' reads the text before each token"):
+    alone = f"attention '{mixer.name}' reads the text before each token"
+    with pytest.raises(ValueError, match=alone):
         mixer(x, LayerContext(tokens, position))
-    with pytest.raises(ValueError, match=f"attention '{name}' reads the text before each token"):
+    with pytest.raises(ValueError, match=alone):
         mixer(
             x, LayerContext(tokens, position, causal=True, context=x.clone(), context_tokens=tokens)
         )

@@ -27,14 +27,25 @@ class DeltaNet(CausalMixer):
     Schlag et al. 2021, section 4.2; as Yang et al. 2024, Parallelizing Linear Transformers
     with the Delta Rule, section 3.3: q, k and v are swish(conv(X W)) with a causal convolution over
     ``size`` tokens, q and k then have norm 1, and o gets an RMS norm over each head, before W_o.
-    Choice: dropout acts before W_o.
+    negative: β = 2 σ(X W_β), so that a step of the state has eigenvalues from -1 to 1 and not only
+    from 0 to 1 (Grazzi et al. 2025, Unlocking State-Tracking in Linear RNNs Through Negative
+    Eigenvalues, section 4). Choice: dropout acts before W_o.
     """
 
     name = "deltanet"
 
-    def __init__(self, dim: int, heads: int, *, dropout: float = 0.0, size: int = 4) -> None:
+    def __init__(
+        self,
+        dim: int,
+        heads: int,
+        *,
+        dropout: float = 0.0,
+        size: int = 4,
+        negative: bool = False,
+    ) -> None:
         super().__init__(dim, heads, dropout=dropout)
         at_least("size", 1, size)
+        self.highest = 2 if negative else 1
         self.qkv = nn.Linear(dim, 3 * dim, bias=False)
         self.convolution = CausalConvolution(3 * dim, size)
         self.rate = nn.Linear(dim, heads, bias=False)
@@ -44,7 +55,7 @@ class DeltaNet(CausalMixer):
         qkv = F.silu(self.convolution(self.qkv(x), layer.tokens, state))
         q, k, v = (self.split(part) for part in qkv.chunk(3, dim=-1))
         q, k = unit(q) / self.head_dim**0.5, unit(k)
-        rate = hide(self.split(self.rate(x).sigmoid()), layer.tokens)
+        rate = hide(self.split(self.highest * self.rate(x).sigmoid()), layer.tokens)
         decay = hide(self.log_decay(x), layer.tokens)
         o, state["sums"] = delta_rule(q, k, v, rate, decay, state.get("sums"))
         y = self.gated(self.norm(o).transpose(1, 2).flatten(2), x)

@@ -30,8 +30,16 @@ class GatedDeltaNet(DeltaNet):
     name = "gated-deltanet"
     no_weight_decay = ("log_a", "step_bias")
 
-    def __init__(self, dim: int, heads: int, *, dropout: float = 0.0, size: int = 4) -> None:
-        super().__init__(dim, heads, dropout=dropout, size=size)
+    def __init__(
+        self,
+        dim: int,
+        heads: int,
+        *,
+        dropout: float = 0.0,
+        size: int = 4,
+        negative: bool = False,
+    ) -> None:
+        super().__init__(dim, heads, dropout=dropout, size=size, negative=negative)
         self.step = nn.Linear(dim, heads, bias=False)
         self.step_bias = nn.Parameter(inverse_softplus_steps(heads))
         self.log_a = nn.Parameter(torch.empty(heads).uniform_(1, 16).log())
