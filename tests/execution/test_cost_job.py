@@ -24,6 +24,7 @@ from zoo.execution.failures import JobError
 from zoo.execution.local import InlineExecutor
 from zoo.execution.process import Worker
 from zoo.registry.cell import model_name
+from zoo.tasks.classify import Classify
 from zoo.training.trainer import Trainer
 
 MEMBERS = (
@@ -200,6 +201,22 @@ def test_the_memory_of_training_is_of_its_largest_batch(small, monkeypatch):
     monkeypatch.setattr(exercised, lambda _, first, load, set_up: set_up(load())("training"))
     cost_steps.memory(prepared(small).setup, MEMBERS[0])
     assert steps[-1].padded_tokens == CLASSIFY["batch_size"] * CLASSIFY["max_length"]
+
+
+def test_models_with_the_same_batches_share_the_data_on_the_device(small, monkeypatch):
+    loads, split = [], Classify.split
+    monkeypatch.setattr(
+        Classify, "split", lambda *args: loads.append(args[1].training) or split(*args)
+    )
+    for name in ("_prepared", "_examples"):
+        monkeypatch.setattr(cost_steps, name, {})
+    monkeypatch.setattr(cost_steps.gc, "freeze", lambda: None)
+    setup = prepared(small).setup
+    others = [{}, {"lr": 0.1}, {"batch_size": 3}, {"batch_size": 3, "dropout": 0.3}]
+    for place, own in enumerate(others):
+        training = setup.training.model_copy(update=own)
+        cost_steps.prepare(setup, place, CostMember(cell(), training))
+    assert [training.batch_size for training in loads] == [setup.training.batch_size, 3]
 
 
 class Noting(InlineExecutor):

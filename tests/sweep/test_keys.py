@@ -155,9 +155,9 @@ def docstring(source: str) -> str:
 
 
 def new_docstring(source: str) -> str:
-    head = "    def _lr(self) -> float:\n"
+    head = "    def __init__(self, trainer: Trainer) -> None:\n"
     assert head in source
-    return source.replace(head, f'{head}        """The learning rate of the next step."""\n')
+    return source.replace(head, f'{head}        """trainer: that of an epoch."""\n')
 
 
 def statement(source: str) -> str:

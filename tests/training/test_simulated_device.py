@@ -10,6 +10,8 @@ import pytest
 import simulated_cuda
 import torch
 
+from zoo.registry.loading import load
+
 # Products in float32 on purpose, inside of bf16: without tensor cores, as TF32 is off there.
 WIDE = ("nystrom", "aft", "retention", "gla", "deltanet", "gated-deltanet", "mamba2", "moe")
 
@@ -47,6 +49,9 @@ def test_nothing_is_made_on_the_cpu_in_the_middle_of_a_step(steps):
 def test_products_are_in_bfloat16_but_where_they_are_meant_not_to_be(steps):
     wide = noted(steps, "wide")
     assert {name: products for name, products in wide.items() if name.split()[1] not in WIDE} == {}
+    for name in WIDE[:-1]:
+        text = load().registry.choose("attention", name).component.resolve().__doc__
+        assert "float32" in text, f"{name} does not say that its products are"
     assert not any("float64" in product for products in wide.values() for product in products)
 
 

@@ -28,6 +28,8 @@ MAX_BATCHES = 8
 LATENCY_TEXTS = 10
 # The models of this process by their place: what is timed, and what waits for the device.
 _prepared: dict[int, tuple[Mapping[str, Work], Callable[[], object]]] = {}
+# The examples of this process, which models with the same batches share.
+_examples: dict[tuple[int, str, int], _Examples] = {}
 
 
 def memory(setup: JobSetup, member: CostMember) -> dict[str, dict[str, Any]]:
@@ -36,9 +38,11 @@ def memory(setup: JobSetup, member: CostMember) -> dict[str, dict[str, Any]]:
     device = resolve(setup.execution).device
     return peaks_of(
         device,
-        first=lambda: _Model(setup, small, _Examples(small, member, device)).small_steps(),
-        load=lambda: _Examples(opened, member, device),
-        set_up=lambda examples: _Model(setup, opened, examples).exercise,
+        first=lambda: _Model(
+            setup, small, member, _Examples(small, member.full_length, device)
+        ).small_steps(),
+        load=lambda: _Examples(opened, member.full_length, device),
+        set_up=lambda examples: _Model(setup, opened, member, examples).exercise,
     )
 
 
@@ -52,7 +56,10 @@ def prepare(setup: JobSetup, place: int, member: CostMember) -> dict[str, Any]:
         torch._dynamo.config.accumulated_recompile_limit = MOST_COMPILED
     runtime, opened = resolve(setup.execution), _opened(setup, member)
     runtime.release()  # what one that failed has left
-    timing = _Model(setup, opened, _Examples(opened, member, runtime.device))
+    batches = opened.training.batch_size, opened.training.batching, member.full_length
+    if batches not in _examples:
+        _examples[batches] = _Examples(opened, member.full_length, runtime.device)
+    timing = _Model(setup, opened, member, _examples[batches])
     properties = timing.prepare()
     runtime.release()  # each model finds as much as a model alone
     _prepared[place] = timing.works(), runtime.synchronise
@@ -94,23 +101,22 @@ def _small(member: CostMember, sizes: Sizes) -> Sizes:
 class _Examples:
     """What a model is measured on, on the device: the same for every model of a run.
 
-    alike: the examples are made up and all alike: one batch stands for all, and latency is not
-    measured.
+    full_length: of a ``CostMember``. alike: the examples are made up and all alike: one batch
+    stands for all, and latency is not measured.
     """
 
-    def __init__(self, opened: TaskSetup, member: CostMember, device: torch.device) -> None:
-        task, training, examples = opened.task, opened.training, member.full_length
-        self.alike = bool(examples)
+    def __init__(self, opened: TaskSetup, full_length: int, device: torch.device) -> None:
+        task, training = opened.task, opened.training
+        self.alike = bool(full_length)
         if self.alike:
-            self.split = task.full_length_split(opened, examples, device)
-            training = training.model_copy(update={"batch_size": examples})
+            self.split = task.full_length_split(opened, full_length, device)
         else:
             self.split = task.split(opened, ["train"], device)
-        self.member, self.training, lengths = member, training, self.split.lengths
+        self.batch_size, lengths = full_length or training.batch_size, self.split.lengths
         alike_lengths = training.batching == "length"
-        shuffled = self.split.shuffled(training.batch_size, SEED, 0, by_length=alike_lengths)
+        shuffled = self.split.shuffled(self.batch_size, SEED, 0, by_length=alike_lengths)
         batches = list(shuffled)
-        full = [b for b in batches if len(b.rows) == training.batch_size] or batches
+        full = [b for b in batches if len(b.rows) == self.batch_size] or batches
         # Spread over the lengths, so that few batches represent all.
         full.sort(key=lambda b: b.padded_tokens)
         picks = np.linspace(0, len(full) - 1, min(MAX_BATCHES, len(full))).round().astype(int)
@@ -125,16 +131,17 @@ class _Examples:
 class _Model:
     """A model and what it is measured on."""
 
-    def __init__(self, setup: JobSetup, opened: TaskSetup, examples: _Examples) -> None:
+    def __init__(
+        self, setup: JobSetup, opened: TaskSetup, member: CostMember, examples: _Examples
+    ) -> None:
         self.runtime, self.examples = resolve(setup.execution), examples
-        device, parts = self.runtime.device, examples.member.model
-        self.model = build_model(opened, parts, SEED).to(device)
+        self.model = build_model(opened, member.model, SEED).to(self.runtime.device)
         if setup.execution.compile:
             self.model.compile(dynamic=True)
         self.forward = opened.task.forward
         loss = functools.partial(opened.task.loss, opened)
-        split, training = examples.split, examples.training
-        self.trainer = Trainer(self.model, split, loss, training, self.runtime, SEED)
+        training = opened.training.model_copy(update={"batch_size": examples.batch_size})
+        self.trainer = Trainer(self.model, examples.split, loss, training, self.runtime, SEED)
 
     def prepare(self) -> dict[str, Any]:
         """Compile, and count: parameters, the tokens of each batch.

@@ -36,7 +36,8 @@ class Nystrom(ProjectedAttention):
     most, where the paper pads to a multiple of m; the first inverse is scaled by each matrix's
     own norms, where the authors' code takes the maximum over the batch, so that texts influence
     each other; no depthwise convolution of the values is added, as it is a separate component.
-    Half precision is computed in float32, as the inverse enlarges rounding errors. Dropout is
+    Half precision is computed in float32, and so without tensor cores, as the inverse enlarges
+    rounding errors. Dropout is
     applied to the left factor. The query landmarks are means of all queries, so `cross` is not
     declared.
     """

@@ -33,7 +33,8 @@ class AttentionFree(ProjectedAttention):
     Zhai et al. 2021, An Attention Free Transformer, equation 2, with w_ts = a_t · b_s of learned
     vectors of width ``rank`` for each position (section 3, with its 128). Two matrix products, as
     in the paper, so a channel's keys far below its largest count as not so far: 43 below in
-    float32, and 354 in causal calls, which sum in float64.
+    float32, and 354 in causal calls, which sum in float64. Both also in half
+    precision, and so without tensor cores: exponentials lose too much in bfloat16.
     Choices: dropout acts on v; a and b are drawn with variance 0.01. An encoding can only add to
     the embeddings.
     """

@@ -29,7 +29,9 @@ class DeltaNet(CausalMixer):
     ``size`` tokens, q and k then have norm 1, and o gets an RMS norm over each head, before W_o.
     negative: β = 2 σ(X W_β), so that a step of the state has eigenvalues from -1 to 1 and not only
     from 0 to 1 (Grazzi et al. 2025, Unlocking State-Tracking in Linear RNNs Through Negative
-    Eigenvalues, section 4). Choice: dropout acts before W_o.
+    Eigenvalues, section 4). Choice: dropout acts before W_o. Products
+    with the state are in float32 also in half precision, and so without tensor cores: sums over a
+    text lose too much in bfloat16.
     """
 
     name = "deltanet"

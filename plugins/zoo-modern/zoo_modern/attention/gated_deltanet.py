@@ -22,7 +22,8 @@ class GatedDeltaNet(DeltaNet):
 
     S_t = α_t (I - β_t k_t k_tᵀ) S_{t-1} + β_t k_t v_tᵀ; Y = (swish(X W_g) ⊙ RMS(o)) W_o.
 
-    Yang et al. 2025, Gated Delta Networks, equation 10 and section 3.4; all else as in DeltaNet.
+    Yang et al. 2025, Gated Delta Networks, equation 10 and section 3.4; all else as in DeltaNet,
+    with products in float32.
     α = exp(-A softplus(X W_α + b)) for each head, as in Mamba-2, whose initial A and b it has.
     Choice: keys and values are as wide as the model.
     """

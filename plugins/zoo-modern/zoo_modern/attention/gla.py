@@ -27,7 +27,8 @@ class GatedLinear(CausalMixer):
 
     Yang et al. 2024, Gated Linear Attention, section 4.4: α = σ(X W_1 W_2 + b)^(1/16), through
     ``rank`` numbers; queries and keys half as wide as values; LN over each head. Dropout acts
-    before W_o.
+    before W_o. Products of q, k and v are in float32 also in half precision, and so without tensor
+    cores: sums over a text lose too much in bfloat16.
     """
 
     name = "gla"

@@ -30,7 +30,8 @@ class Mamba2(CausalMixer):
     convolution over ``size`` tokens and a swish on x, b and c, δ = softplus(δ + bias). x and z are
     ``expand`` times as wide as the model; b and c, of width ``state``, serve all heads. a, d and
     the bias are learned for each head. Choices: a head is expand · D / H wide, whatever D; dropout
-    acts before W_o.
+    acts before W_o. Products with the state are in float32 also in half precision, and so without
+    tensor cores: sums over a text lose too much in bfloat16.
     """
 
     name = "mamba2"

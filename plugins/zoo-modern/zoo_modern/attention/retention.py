@@ -26,7 +26,8 @@ class Retention(CausalMixer):
 
     Sun et al. 2023, Retentive Network, equations 5 to 8: γ = 1 - 2^(-5-h) for heads h = 0 .. H - 1;
     norm: a group norm over each head. The paper rotates q and k, which `rope` does here. Choices:
-    values are as wide as keys; dropout acts before W_o.
+    values are as wide as keys; dropout acts before W_o. Products of q, k and v are in float32 also
+    in half precision, and so without tensor cores: sums over a text lose too much in bfloat16.
     """
 
     name = "retention"
