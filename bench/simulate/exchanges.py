@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from zoo.report.stats.intervals import ALPHA
-from zoo.report.stats.learning import STAGES, Learning, exchanged, compared
+from zoo.report.stats.learning import STAGES, Learning, compared, exchanged
 
 SEEDS = (4, 5, 6, 8, 10)
 RATES = (1e-3, 3e-3, 1e-2, 3e-2)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from zoo.report.stats.learning import Learning, exchanged, exchanged_over, learning_of, compared
+from zoo.report.stats.learning import Learning, compared, exchanged, exchanged_over, learning_of
 
 BUDGET = 60_000
 
