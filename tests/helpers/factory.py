@@ -311,7 +311,7 @@ def streamed(
         training = {"lr": lr, "epochs": 1, "batch_size": 32, "evaluate_every": 800}
         tuning = {"values": {"lr": list(examples)}, "chosen": False}
         config = CONFIG | {"data": about, "training": training, "tuning": tuning}
-        reached = {"solved": solved, "examples_seen": seen, "steps": seen // 32}
+        reached = {"solved": solved, "examples_seen": seen, "budget": budget, "steps": seen // 32}
         scored = 0.99 if solved else score
         metrics = {"accuracy": scored, "macro_f1": scored, "examples": 1000, "params": 25_730}
         metrics |= {**reached, "train_seconds": seen / 2000}

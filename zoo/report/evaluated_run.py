@@ -10,6 +10,7 @@ from functools import cached_property
 from zoo.config.metric_description import MetricDescription
 from zoo.report.rows import NO_METRIC, ReportRow, make_rows, varying_axes
 from zoo.report.stats.effects import Effect, Effects, find_effects
+from zoo.report.stats.exchange_verdicts import ExchangeVerdicts
 from zoo.report.stats.intervals import ENOUGH, ENOUGH_SOLVED, ROUNDING
 from zoo.report.stats.ratios import PHASES, Speeds, find_reference
 from zoo.report.stats.verdicts import Verdicts
@@ -40,7 +41,10 @@ class EvaluatedRun:
         self.axis_names = next(cells, ("attention",))
         # The axes that vary, each with its choices, the reference's first.
         self.axes = varying_axes(self.recorded_rows, self.reference)
-        self._comparable = find_effects(self.recorded_rows, self.reference)
+        # Row name to what it learns of a streamed diagnostic; empty for other data.
+        self.learning = {row.name: row.learning for row in self.recorded_rows if row.learning}
+        comparable = None if self.learning else find_effects(self.recorded_rows, self.reference)
+        self._comparable = comparable
 
     @cached_property
     def reference_row(self) -> ReportRow | None:
@@ -50,6 +54,8 @@ class EvaluatedRun:
     @cached_property
     def verdicts(self) -> Verdicts:
         """Which differences between rows are real: all that is said of them comes from here."""
+        if self.learning:
+            return ExchangeVerdicts(self.recorded_rows)
         effects = self._comparable.main if self._comparable else []
         enough = ENOUGH if self.goal is None else ENOUGH_SOLVED
         return Verdicts(self.recorded_rows, [effect.weights for effect in effects], enough)
@@ -97,15 +103,19 @@ class EvaluatedRun:
     def rows(self) -> list[ReportRow]:
         """The rows in the order of the table: the best first, those that failed last."""
 
-        def order(row: ReportRow) -> tuple[bool, float, float]:
-            score = -self.metric.better(row.mean) if row.values else math.inf
-            return row.status != "ok", score, -(self.rate("train", row) or -math.inf)
+        def order(row: ReportRow) -> tuple[bool, Sequence[float], float]:
+            score = [-self.metric.better(row.mean) if row.values else math.inf]
+            learned = row.learning.order if row.learning else [math.inf, *score]
+            key = learned if self.learning else score
+            return row.status != "ok", key, -(self.rate("train", row) or -math.inf)
 
         return sorted(self.recorded_rows, key=order)
 
     def by_score(self, *, baseline: bool) -> list[ReportRow]:
-        """The cells, or the baselines, that have a score, the best mean first."""
+        """The cells, or the baselines, that have a score, the best first."""
         rows = [row for row in self.rows if row.values and bool(row.baseline) == baseline]
+        if self.learning:
+            return rows
         return sorted(rows, key=lambda row: -self.metric.better(row.mean))
 
     def tied_cells(self) -> list[ReportRow]:
@@ -133,6 +143,12 @@ class EvaluatedRun:
     def chance(self) -> float | None:
         """The score of guessing; None where the data set does not know it."""
         levels = (record.config["data"].get("chance") for record in self.records)
+        return next((float(level) for level in levels if level is not None), None)
+
+    @property
+    def solved_at(self) -> float | None:
+        """The score with which the data set counts as solved, where it says so."""
+        levels = (record.config["data"].get("solved_at") for record in self.records)
         return next((float(level) for level in levels if level is not None), None)
 
     @property

@@ -13,6 +13,7 @@ import pandas as pd
 
 from zoo.config.metric_description import MetricDescription, ranked_by
 from zoo.errors import ZooError
+from zoo.report.stats.learning import Learning, learning_of
 from zoo.sweep.records import Record, shared_part
 
 # Where no record says what its task's metrics are, because nothing was trained.
@@ -28,7 +29,8 @@ class ReportRow:
     latest record, of those with status ok; a deterministic fit is there with every seed of the
     run. failed: training records with another status. trials: of the settings that were chosen for
     each row; where all have failed, so has the row. cost_records: all cost measurements, the latest
-    last.
+    last. learning: on a streamed diagnostic; ``trained`` is there at the best rate, and
+    ``other_rates`` has the rest.
     """
 
     name: str
@@ -39,6 +41,8 @@ class ReportRow:
     failed: list[Record] = field(default_factory=list)
     trials: list[Record] = field(default_factory=list)
     cost_records: list[Record] = field(default_factory=list)
+    learning: Learning | None = None
+    other_rates: list[Record] = field(default_factory=list)
 
     @property
     def metric(self) -> MetricDescription:
@@ -120,7 +124,8 @@ class ReportRow:
     @property
     def used(self) -> list[Record]:
         """The records that its numbers come from: without those that later ones replaced."""
-        return [*self.trained.values(), *self.trials, *filter(None, [self.measured])]
+        trained = [*self.trained.values(), *self.other_rates]
+        return [*trained, *self.trials, *filter(None, [self.measured])]
 
     @property
     def failures(self) -> list[Record]:
@@ -150,21 +155,26 @@ def make_rows(records: Sequence[Record], metric: str = "") -> list[ReportRow]:
         raise ZooError(f"records of {' and '.join(tasks)}: a table has one task")
     described = (r.metric_descriptions for r in reversed(records) if r.metric_descriptions)
     metrics = ranked_by(next(described, (NO_METRIC,)), metric)
-    latest: dict[tuple[str, int | None], Record] = {}
+    learned = learning_of(records)
+    latest: dict[tuple[str, int | None, float | None], Record] = {}
     rows: dict[str, ReportRow] = {}
     for record in records:
-        new = ReportRow(record.name, record.cell, record.baseline, metrics)
+        learning = learned.get(record.name)
+        new = ReportRow(record.name, record.cell, record.baseline, metrics, learning=learning)
         row = rows.setdefault(record.name, new)
         if record.kind == "cost":
             row.cost_records.append(record)
         elif record.kind == "tune":
             row.trials.append(record)
         else:
-            latest[record.name, record.seed] = record
-    ran = {name for (name, _), record in latest.items() if record.status != "skipped"}
-    for (name, seed), record in latest.items():
+            rate = record.config["training"]["lr"] if learning else None
+            latest[record.name, record.seed, rate] = record
+    ran = {name for (name, *_), record in latest.items() if record.status != "skipped"}
+    for (name, seed, rate), record in latest.items():
         finite = math.isfinite(record.metrics.get(metrics[0].name, math.nan))
-        if seed is not None and record.status == "ok" and finite:
+        if rate is not None and rate != learned[name].rate and record.status == "ok":
+            rows[name].other_rates.append(record)
+        elif seed is not None and record.status == "ok" and finite:
             rows[name].trained[seed] = record
         elif record.status != "skipped" or name not in ran:
             rows[name].failed.append(record)

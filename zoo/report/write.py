@@ -68,7 +68,9 @@ class BenchResult:
             key = run.metric.name
             ends = {"score": f"{key}_mean", "low": f"{key}_low", "high": f"{key}_high"}
             for values in run.lines:
-                scores = {name: values[column] for name, column in ends.items()}
+                scores = {name: values.get(column) for name, column in ends.items()}
+                if run.learning:
+                    scores["score"] = values[f"{key}_median"]
                 lines.append({**values, **scores, "data": data, "metric": key})
         frame = pd.DataFrame(lines, columns=["name", *axes, *COLUMNS]).set_index("name")
         return frame.astype({name: "float" for name in frame if frame[name].isna().all()})
@@ -83,13 +85,15 @@ class BenchResult:
         lines = []
         for data, run in self.data_sets.items():
             for row in run.rows:
-                records = {r.key: r for r in [*row.failed, *row.trained.values()]}
+                trained = [*row.failed, *row.trained.values(), *row.other_rates]
+                records = {record.key: record for record in trained}
                 lines += [
                     {
                         "data": data,
                         "row": row.name,
                         "seed": record.seed,
                         **{m.name: record.metrics.get(m.name) for m in run.metrics},
+                        **_learned(run, record),
                         "seconds": record.metrics.get("train_seconds"),
                         "status": record.status,
                     }
@@ -124,6 +128,14 @@ class BenchResult:
 
     def __repr__(self) -> str:
         return f"{report_text(self.details)}\nReport: {self.report}"
+
+
+def _learned(run: RunReport, record: Record) -> dict[str, Any]:
+    """Of a training on a streamed diagnostic: its rate, and after how many examples it ended."""
+    if not run.learning:
+        return {}
+    names = ("solved", "examples_seen")
+    return {"lr": record.config["training"].get("lr"), **{n: record.metrics.get(n) for n in names}}
 
 
 def read_result(directory: Path, reference: str = "", metric: str = "") -> BenchResult:

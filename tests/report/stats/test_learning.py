@@ -187,10 +187,12 @@ def test_records_give_each_row_its_runs():
     assert learning_of(factory.seeds(rope, [3, 4])) == {}
 
 
-def test_a_run_that_diverged_did_not_solve_and_one_that_crashed_is_missing():
+def test_a_run_that_diverged_counts_as_one_of_the_whole_budget_and_one_that_crashed_is_missing():
     records = factory.streamed(factory.cell(), {0.003: [800, 800, 800, 800]})
-    for number, status in ((1, "diverged"), (2, "crashed")):
-        records[number] = records[number].model_copy(update={"status": status, "metrics": {}})
+    early = records[1].metrics | {"solved": False, "examples_seen": 320}
+    records[1] = records[1].model_copy(update={"metrics": early})
+    records[2] = records[2].model_copy(update={"status": "crashed", "metrics": {}})
+    records += factory.streamed(factory.cell(pe="none"), {0.003: [None] * 4})
     row = learning_of(records)[factory.name()]
     np.testing.assert_array_equal(row.examples, [[800, 60_000, np.nan, 800]])
     assert row.text() == "2/3 · 800 · 1 rate"

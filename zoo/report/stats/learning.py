@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from zoo.errors import counted
 from zoo.report.stats.intervals import ALPHA, LEVEL, ROUNDING, Array, Interval, wilson
 from zoo.sweep.records import Record
 
@@ -64,10 +65,19 @@ class Learning:
 
         Of equal ones the one that more seeds solve, then that with the best mean score.
         """
+        return min(range(len(self.rates)), key=self._orders.__getitem__)
+
+    @cached_property
+    def _orders(self) -> list[tuple[float, ...]]:
+        """Of each rate: mean log examples, less than none for solved runs and for the score."""
         logs, scores = _means(np.log(self.examples), np.inf), _means(self.scores, -np.inf)
-        solved = self.solved.sum(axis=1)
-        places = range(len(self.rates))
-        return min(places, key=lambda at: (round(float(logs[at]), 9), -solved[at], -scores[at]))
+        parts = zip(logs.round(9), -self.solved.sum(axis=1), -scores, strict=True)
+        return [tuple(map(float, of_rate)) for of_rate in parts]
+
+    @property
+    def order(self) -> tuple[float, ...]:
+        """By which rows are sorted, the fastest first."""
+        return self._orders[self.best]
 
     @property
     def rate(self) -> float:
@@ -110,12 +120,16 @@ class Learning:
         most = 2 * self.solved.sum(axis=1) > runs
         return tuple(rate for rate, solves in zip(self.rates, most, strict=True) if solves)
 
+    @property
+    def width(self) -> int:
+        """Of the window, in rates."""
+        return len(self.window)
+
     def text(self) -> str:
         """``6/6 · 12k · 3 rates``; ``2/6 · >60k``, censored; ``0/6 · .53``, the median score."""
         solved = f"{self.times_solved}/{self.runs}"
         if self.median is not None:
-            rates = f"{len(self.window)} rate{'' if len(self.window) == 1 else 's'}"
-            return f"{solved} · {thousands(self.median)} · {rates}"
+            return f"{solved} · {thousands(self.median)} · {counted(self.width, 'rate')}"
         if self.times_solved:
             return f"{solved} · >{thousands(self.budget)}"
         if math.isnan(self.score):
@@ -137,39 +151,26 @@ def learning_of(records: Sequence[Record]) -> dict[str, Learning]:
     The latest record of a row, rate and seed counts. A row without any outcome is left out.
     """
     latest = {
-        (record.name, float(record.config["training"]["lr"]), record.seed): record
+        (record.name, float(record.config["training"]["lr"]), record.seed or 0): record
         for record in records
-        if record.kind == "train" and record.cell and record.seed is not None
-        if record.config.get("training", {}).get("evaluate_every")
+        if record.kind == "train" and "solved" in record.metrics
     }
-    known = {key: record for key, record in latest.items() if "solved" in record.metrics}
-    if not known:
-        return {}
-    seen = [r.metrics["examples_seen"] for r in known.values() if not r.metrics["solved"]]
-    configs = [record.config for record in known.values()]
-    budget = max(seen or [c["data"]["train"] * c["training"].get("epochs", 1) for c in configs])
     rates, seeds = sorted({rate for _, rate, _ in latest}), sorted({seed for *_, seed in latest})
+    budget = max((record.metrics["budget"] for record in latest.values()), default=0)
     shape = len(rates), len(seeds)
     rows = {}
     for name in dict.fromkeys(name for name, *_ in latest):
         examples, scores = np.full(shape, np.nan), np.full(shape, np.nan)
         solved = np.zeros(shape, dtype=bool)
         for place in np.ndindex(shape):
-            record = latest.get((name, rates[place[0]], seeds[place[1]]))
-            if record is None or (record.status != "diverged" and "solved" not in record.metrics):
-                continue
-            solved[place] = record.metrics.get("solved", False)
-            examples[place] = record.metrics["examples_seen"] if solved[place] else budget
-            scores[place] = record.metrics.get(_ranking(record), np.nan)
-        if not np.isnan(examples).all():
-            axes = tuple(rates), tuple(seeds)
-            rows[name] = Learning(name, examples, solved, scores, *axes, budget)
+            if record := latest.get((name, rates[place[0]], seeds[place[1]])):
+                solved[place] = record.metrics["solved"]
+                examples[place] = record.metrics["examples_seen"] if solved[place] else budget
+                metric = record.metric_descriptions[0].name
+                scores[place] = record.metrics.get(metric, np.nan)
+        axes = tuple(rates), tuple(seeds)
+        rows[name] = Learning(name, examples, solved, scores, *axes, budget)
     return rows
-
-
-def _ranking(record: Record) -> str:
-    """The name of the metric that ranks rows."""
-    return record.metric_descriptions[0].name if record.metric_descriptions else ""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 import pandas as pd
@@ -19,7 +20,9 @@ from zoo.config.metric_description import MetricDescription
 from zoo.errors import counted
 from zoo.report.evaluated_run import EvaluatedRun
 from zoo.report.rows import ReportRow
+from zoo.report.stats.learning import Learning
 from zoo.report.stats.ratios import PHASES, Ratio
+from zoo.report.tables.learned import median_score, window_text
 from zoo.report.tables.text import plain, ratio_text, tabulated
 
 Value: TypeAlias = Callable[[Any], Any]  # of a row of the table
@@ -108,7 +111,8 @@ class ReportTable:
 
 def make_table(run: EvaluatedRun) -> ReportTable:
     """The table of a run: all its columns, in their order."""
-    columns = [*_names(run), *_outcome(run), *_scores(run), *_sizes(run)]
+    scores = _learned(run) if run.learning else _scores(run)
+    columns = [*_names(run), *_outcome(run), *scores, *_sizes(run)]
     for phase, priority in zip(PHASES, (ALWAYS, 7), strict=True):
         columns += _speeds(run, phase, priority)
     return ReportTable(run.rows, [*columns, *_costs()])
@@ -198,6 +202,35 @@ def _scores(run: EvaluatedRun) -> list[Column]:
         ),
         *_ends(metric.name, "mean", intervals),
         *map(of_other, run.metrics[1:]),
+    ]
+
+
+def _learned(run: EvaluatedRun) -> list[Column]:
+    """What rows learn of a streamed diagnostic, instead of a mean over seeds."""
+    metric = run.metric
+
+    def of(name: str) -> Value:
+        return lambda row: attrgetter(name)(row.learning) if row.learning else None
+
+    def text(read: Callable[[Learning], str]) -> Callable[[Any], str]:
+        return lambda row: read(row.learning) if row.learning else ""
+
+    solved = "In how many runs at the best rate it was solved, after how many examples (median)."
+    window = "The rates at which more than half of the seeds solve it; in table.csv how many."
+    score = "The median score of the test split over the runs at the best rate."
+    share = "end of Wilson's 95% interval of the share of runs that solve."
+    key, direction, digits = f"{metric.name}_median", metric.direction, f"{{:.{metric.digits}f}}"
+    return [
+        Column("solved", "solved", solved, 1, ALWAYS, of("times_solved"), text(Learning.text)),
+        _hidden("runs", "How many runs there are at the best rate.", of("runs")),
+        _hidden("low", f"The lower {share}", of("share.low")),
+        _hidden("high", f"The upper {share}", of("share.high")),
+        _hidden("median_examples", "Examples until solved.", of("median")),
+        Column(key, metric.label, score, direction, ALWAYS, median_score, digits),
+        Column("window", "rates", window, 1, 4, of("width"), text(window_text)),
+        Column("best_lr", "best rate", "The best rate.", 0, 6, of("rate"), "{:g}"),
+        _hidden("floor", "The score that needs no skill.", lambda row: run.chance),
+        _hidden("solved_at", "The score that counts as solved.", lambda row: run.solved_at),
     ]
 
 

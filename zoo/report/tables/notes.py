@@ -15,6 +15,7 @@ from zoo.report.stats.intervals import ENOUGH, sampling_error
 from zoo.report.stats.paired import Difference
 from zoo.report.stats.ratios import CONTENDED, UNDECIDED
 from zoo.report.stats.verdicts import MORE_SEEDS, MOST_RANKED
+from zoo.report.tables.learned import learned_answer, learned_notes
 from zoo.report.tables.text import ends, from_to, plain
 from zoo.sweep.records import Record, shared_part
 
@@ -29,6 +30,8 @@ def answer_of(run: EvaluatedRun) -> list[str]:
     cells = run.by_score(baseline=False)
     if not cells:
         return [f"No cell has a value of {run.metric.label}."] if run.records else []
+    if run.learning:
+        return [plain(line) for line in learned_answer(run)]
     choices = " ".join(filter(None, [_conclusion(run, cells), _choices(run)]))
     lines = choices, _undecided(run, cells), _faster(run) or _fastest(run, cells)
     return [plain(line) for line in lines if line]
@@ -208,11 +211,9 @@ def notes_of(run: EvaluatedRun) -> list[str]:
     """All notes of a report, in the order in which they are printed."""
     if not run.records:
         return ["No records."]
+    scored = [_seeds(run), _rank(run), _sampling_error(run), _speed(run)]
     notes = [
-        _seeds(run),
-        _rank(run),
-        _sampling_error(run),
-        _speed(run),
+        *([*learned_notes(run), _speed(run)] if run.learning else scored),
         _visible(run),
         _equal_rows(run),
         _chance(run),

@@ -1,0 +1,109 @@
+"""The table, the answer and the notes of a run on a streamed diagnostic."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+
+from zoo.errors import counted, listed
+from zoo.report.evaluated_run import EvaluatedRun
+from zoo.report.rows import ReportRow
+from zoo.report.stats.exchange_verdicts import MOST_RANKED, ExchangeVerdicts
+from zoo.report.stats.learning import Exchange, Learning, thousands
+
+NAMED = 3  # rows that a sentence names
+CELL = (
+    "6/6 · 12k · 3 rates: solved in so many of the runs at the best rate, in the median after so "
+    "many examples, and by more than half of the seeds at so many rates. >: the budget, where half "
+    "or fewer solve. .53: the median test score, where none does."
+)
+FAMILY = (
+    "These pairs are an exploratory family: of those that are told apart, at most one in twenty is "
+    "wrong in the mean (Benjamini and Hochberg). A claim is tested by itself."
+)
+
+
+def learned_answer(run: EvaluatedRun) -> list[str]:
+    """At most three lines: what learns the fastest, what is slower, and what never does."""
+    ranked = [row for row in run.by_score(baseline=False) if row.learning]
+    first, verdicts = ranked[0], run.verdicts
+    assert isinstance(verdicts, ExchangeVerdicts)
+    learning = run.learning[first.name]
+    name = run.short_name(first)
+    if not learning.times_solved:
+        score = run.metric.format(learning.score)
+        floor = run.metric.format(run.chance) if run.chance is not None else ""
+        needs = f", where {floor} needs no skill" if floor else ""
+        return [f"No row solves it in any run: {name} comes to {run.metric.label} {score}{needs}."]
+    solved = [row for row in ranked if run.learning[row.name].solved.any()]
+    never = [row for row in ranked if row not in solved]
+    after = "" if learning.median is None else f", after {thousands(learning.median)} examples"
+    lines = [
+        f"{name} learns it first: solved in {learning.times_solved} of "
+        f"{counted(learning.runs, 'run')} at rate {learning.rate:g}{after}."
+    ]
+    slower = [row for row in solved if verdicts.verdict(row.name, first.name) == -1]
+    parts = [
+        f"{run.short_name(row)} needs {times(verdicts.exchange(row.name, first.name))} its examples"
+        for row in slower[:NAMED]
+    ]
+    if slower[NAMED:]:
+        parts.append(f"{counted(len(slower) - NAMED, 'more row')} also more")
+    alike = [row for row in solved if row not in (first, *slower)]
+    if alike and not verdicts.limited:
+        parts.append(f"not told apart from it: {_names(run, alike)}")
+    lines += [f"{'; '.join(parts)}."] if parts else []
+    lines += [f"Never solved by {_names(run, never)}."] if never else []
+    return [line[:1].upper() + line[1:] if line.startswith("not ") else line for line in lines]
+
+
+def times(exchange: Exchange) -> str:
+    """``2.1 times (1.4 to 3.2)``; without an upper end ``at least 1.4 times``."""
+    if math.isinf(exchange.high):
+        return f"at least {exchange.low:.2g} times"
+    return f"{exchange.ratio:.2g} times ({exchange.low:.2g} to {exchange.high:.2g})"
+
+
+def learned_notes(run: EvaluatedRun) -> list[str]:
+    """How the runs were made, what a cell says, and what a rank means."""
+    learning = next(iter(run.learning.values()))
+    rates = listed([f"{rate:g}" for rate in learning.rates])
+    goal = run.solved_at
+    until = "" if goal is None else f" with {run.metric.label} {run.metric.format(goal)} or more"
+    notes = [
+        f"Every row was trained at {counted(len(learning.rates), 'rate')} ({rates}) with "
+        f"{counted(len(learning.seeds), 'seed')}, until two evaluations in a row on held-out texts "
+        f"ended{until}, or to the budget of {learning.budget:,} examples. Nothing is tuned, and "
+        "every run counts.",
+        f"{CELL}",
+    ]
+    if run.verdicts.limited:
+        notes.append(f"Of more than {MOST_RANKED} rows none are ranked.")
+    elif run.verdicts.ranks():
+        notes.append(
+            "Rank: 1 + the number of rows that learn significantly faster over these rates: the "
+            "examples until solved, censored at the budget, are exchanged within pairs of runs of "
+            f"one rate and one seed ({counted(run.verdicts.tests, 'comparison')}). {FAMILY}"
+        )
+    return notes
+
+
+def median_score(row: ReportRow) -> float | None:
+    """Of the test split over the runs at the best rate."""
+    return statistics.median(row.values.values()) if row.values else None
+
+
+def window_text(learning: Learning) -> str:
+    """``0.001 to 0.01``; single rates where another one is between them."""
+    window, rates = learning.window, learning.rates
+    if not window:
+        return ""
+    first, last = rates.index(window[0]), rates.index(window[-1])
+    if last - first + 1 > len(window):
+        return ", ".join(f"{rate:g}" for rate in window)
+    return " to ".join(dict.fromkeys((f"{window[0]:g}", f"{window[-1]:g}")))
+
+
+def _names(run: EvaluatedRun, rows: Sequence[ReportRow]) -> str:
+    return listed([run.short_name(row) for row in rows], NAMED)
