@@ -6,12 +6,14 @@ import math
 import pytest
 import torch
 import torch.nn.functional as F
+from simulated_cuda import PLAIN, SIZES
 from token_splits import RUNTIME, Bag, split
 from torch import nn
 
 from zoo.config.settings import Training
 from zoo.config.sizes import Sizes
 from zoo.errors import DivergedError
+from zoo.registry.cell import Cell
 from zoo.tasks.base import TaskSetup
 from zoo.tasks.classify import Classify, ClassifyOptions
 from zoo.training import checkpoint
@@ -37,6 +39,25 @@ def test_the_learning_rate_rises_and_falls_as_documented(shape):
     middle = {"linear": 0.5, "cosine": 0.5, "constant": 1.0}[shape]
     assert rates[55] == pytest.approx(middle)
     assert rates[-1] == pytest.approx({"constant": 1.0}.get(shape, 0.0), abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("attention", "lengths", "dropout", "kernels"),
+    [
+        ("fused", [7, 7], 0.0, "flash_attention_for_cpu"),
+        ("torch", [7, 5], 0.0, "flash_attention_for_cpu"),
+        ("fused/naive", [7, 5], 0.1, "math"),  # as the documentation of attention_dropout says
+        ("naive", [7, 7], 0.0, ""),
+    ],
+)
+def test_the_kernel_that_attention_takes_is_noted(registry, attention, lengths, dropout, kernels):
+    training = Training(batch_size=2, attention_dropout=dropout)
+    setup = TaskSetup(Classify(), ClassifyOptions(), SIZES, training, 50, ["a", "b", "c"])
+    model = Classify().build(setup, Cell.parse(registry, PLAIN | {"attention": attention}), 0)
+    loss = functools.partial(Classify().loss, setup)
+    trainer = Trainer(model, split(lengths), loss, training, RUNTIME, 0)
+    trainer.run_epoch()
+    assert trainer.attention_kernels == kernels
 
 
 @pytest.mark.parametrize("batching", ["length", "random"])

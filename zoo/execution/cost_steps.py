@@ -158,6 +158,7 @@ class _Model:
         return {
             "params": sum(p.numel() for p in self.model.parameters() if p.requires_grad),
             "batches": [[b.real_tokens, b.padded_tokens] for b in batches],
+            "attention_kernels": self.trainer.attention_kernels or "",
         }
 
     def works(self) -> dict[str, Work]:

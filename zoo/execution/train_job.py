@@ -126,6 +126,7 @@ def train(job: TrainJob, directory: Path, limits: Limits) -> Iterator[Step | Res
             "params": sum(p.numel() for p in model.parameters() if p.requires_grad),
             "train_seconds": sum(entry["seconds"] for entry in curve),
             "evaluate_seconds": evaluate_seconds,
+            "attention_kernels": trainer.attention_kernels or "",
             **metrics_before,
             **(_until_solved(trainer) if every else {}),
             **({"auxiliary": auxiliary} if (auxiliary := auxiliary_of(last)) else {}),

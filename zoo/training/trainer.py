@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import math
 import time
@@ -18,6 +19,7 @@ from zoo.errors import DivergedError
 from zoo.models.seeding import derive
 from zoo.models.stack import Stack
 from zoo.training.device import Runtime
+from zoo.training.kernels import AttentionKernels
 
 # Of a model and a batch: the mean loss (scalar, nats), and how many items the model had right.
 Loss = Callable[[nn.Module, Any], tuple[Tensor, Tensor]]
@@ -41,8 +43,11 @@ def auxiliary_of(entry: Entry) -> dict[str, float]:
 class Trainer:
     """Trains one model with AdamW; the same seed gives the same batches in the same order.
 
-    train: the training examples, a ``zoo.data.batches.EncodedSplit``.
+    train: the training examples, a ``zoo.data.batches.EncodedSplit``. attention_kernels: those of
+    torch's attention in the first step of this process, unless the model is compiled.
     """
+
+    attention_kernels: str | None = None
 
     def __init__(
         self,
@@ -113,8 +118,12 @@ class Trainer:
         """One step of AdamW: the loss (scalar) and the number of right answers, on the device."""
         for group in self.optimizer.param_groups:
             group["lr"] = self.rate
-        with self.runtime.autocast(), self.auxiliary.collected() as losses:
+        first = self.attention_kernels is None and self.model._compiled_call_impl is None
+        noting = AttentionKernels() if first else contextlib.nullcontext()
+        with self.runtime.autocast(), self.auxiliary.collected() as losses, noting as noted:
             loss, right = self.loss(self.model, batch)
+        if noted is not None:
+            self.attention_kernels = ", ".join(sorted(noted.names))
         self.optimizer.zero_grad(set_to_none=True)
         self.auxiliary.total(loss, losses, batch.items).backward()
         if self.training.max_grad_norm:
