@@ -3,9 +3,10 @@
 Scores are paired by seed and tested as within a report (``stats.paired``). One machine's speed
 drifts between runs by more than most changes, so each speed is first divided by the reference
 cell's in the same blocks of its own run. The two runs are independent samples: the variances of
-their log ratios add up. All tests are one family, corrected together (Holm 1979), so that fewer
-than one in twenty comparisons of two equal runs reports any change. Memory is measured once and
-cannot be tested: a fixed tolerance decides.
+their log ratios add up. On a streamed diagnostic the examples until solved are compared, by the
+exchange test (``stats.learning``). All tests are one family, corrected together (Holm 1979), so
+that fewer than one in twenty comparisons of two equal runs reports any change. Memory is measured
+once and cannot be tested: a fixed tolerance decides.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from zoo.errors import ZooError, counted, listed
 from zoo.report.rows import ReportRow, environment_of, settings_of
 from zoo.report.run_report import RunReport
 from zoo.report.stats.intervals import ALPHA, ENOUGH, ROUNDING
+from zoo.report.stats.learning import Learning, exchanged
 from zoo.report.stats.paired import holm, pairs_of, tested
 from zoo.report.stats.ratios import (
     CONTENDED,
@@ -38,8 +40,9 @@ from zoo.report.tables.text import plain, ratio_text, tabulated
 from zoo.sweep.records import Record, shared_part
 
 SPEEDS = {"train": "train speed", "infer": "inference speed"}  # by phase
-MEMORY, PEAK = "memory", "peak_memory_mib"
+MEMORY, PEAK, EXAMPLES = "memory", "peak_memory_mib", "examples until solved"
 HEADS = {SPEEDS["train"]: "× train", SPEEDS["infer"]: "× infer", MEMORY: "× memory"}
+HEADS |= {EXAMPLES: "× examples"}
 NOT_COMPARABLE = "not comparable"
 NAMED = 5  # rows that are named; the JSON has all
 Pair = tuple[ReportRow, ReportRow]  # a row before and after
@@ -119,6 +122,8 @@ def compare(before: RunReport, after: RunReport) -> Comparison:
     scores, changes = _score_changes(pairs), {}
     for old, new in pairs:
         of_row = {after.metric.label: scores[new.name]} if old.values or new.values else {}
+        if old.learning and new.learning:
+            of_row = {EXAMPLES: _learning_change(old.learning, new.learning, scores[new.name].why)}
         changes[new.name] = of_row | _cost_changes(old, new, reference, speeds)
     tests = [(row, key) for row in changes.values() for key in row if row[key].p is not None]
     for (row, key), p in zip(tests, holm([row[key].p for row, key in tests]), strict=True):
@@ -214,6 +219,15 @@ def _score_changes(pairs: Sequence[Pair]) -> dict[str, Change]:
             change = replace(change, verdict=verdict, p=difference.p, floor=difference.guarded(0.0))
         changes[new.name] = change
     return changes
+
+
+def _learning_change(old: Learning, new: Learning, why: str) -> Change:
+    """Of what a row learns of a streamed diagnostic; why: it cannot be compared."""
+    change = exchanged(new, old)
+    if why or not change.pairs:
+        return Change(why=why or "no rate and seed in common")
+    verdict = 1 if change.ratio < 1 else -1
+    return Change(change.ratio, change.low, change.high, verdict, p=change.p)
 
 
 def _cost_changes(

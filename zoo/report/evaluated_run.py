@@ -170,7 +170,9 @@ class EvaluatedRun:
         return sum(self.metric.better(value) >= least for value in values)
 
     def score_text(self, name: str) -> str:
-        """The mean of a row with its interval; empty where it has no score."""
+        """The mean of a row with its interval, or what it learns; empty where it has no score."""
+        if name in self.learning:
+            return self.learning[name].text()
         interval = self.verdicts.intervals.get(name)
         return interval.text(self.metric.digits) if interval else ""
 
