@@ -39,6 +39,7 @@ REPORT_READS = {
     "zoo.files",
     "zoo.sweep.records",
     "zoo.config.settings",
+    "zoo.config.claim",
     "zoo.config.metric_description",
     "zoo.config.row_names",
     "zoo.measure.turns",

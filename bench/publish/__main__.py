@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from bench.publish import claims
 from bench.publish.others import write_others
 from bench.publish.page import PAGE, Run, overview, page
 from bench.publish.published import published_pages
@@ -34,7 +35,9 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
     if not source.is_dir():
         raise ZooError(f"{source}: no such directory")
     source = source.resolve()
-    homes = sorted(file.parent for file in source.rglob(FILE))
+    # Claims have one page for all.
+    files = (file for file in source.rglob(FILE) if source / claims.FOLDER not in file.parents)
+    homes = sorted(file.parent for file in files)
     if not homes:
         raise ZooError(f"{source}: no directory with {FILE} in it")
     pages = published_pages(suites) if suites is not None else {}

@@ -9,6 +9,7 @@ from bench import inventory, recipe
 from bench.commit import commit_sentence
 from bench.components.timings import FILE, Timing, read
 from bench.peers.table import as_markdown, summary
+from bench.publish import claims
 from bench.publish.markdown import code, grid, link
 from bench.publish.page import PAGE
 from bench.simulate.page import LINES, SIMULATIONS
@@ -63,6 +64,10 @@ def write_others(source: Path, out: Path) -> list[str]:
         _write(out / recipe.FOLDER / PAGE, recipe.page(file))
         to = link("table", f"{recipe.FOLDER}/{PAGE}")
         said += ["## The default recipe", f"What the default settings were chosen by: {to}."]
+    if judgements := claims.judged(source):
+        _write(out / claims.FOLDER / PAGE, claims.claims_page(judgements))
+        to = link("each with its figures", f"{claims.FOLDER}/{PAGE}")
+        said += ["## Published claims", f"{claims.counts(judgements)} They are {to}."]
     for folder, (heading, sentence) in STUDIES.items():
         if (source / folder / PAGE).exists():
             said += [f"## {heading}", f"{sentence}: {link('table', f'{folder}/{PAGE}')}."]

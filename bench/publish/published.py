@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from zoo.config.claim import read_table
 from zoo.config.request import PUBLISHED, read_suite
-from zoo.errors import ZooError, nearest
+from zoo.errors import ZooError
 
 Text = Annotated[str, Field(min_length=1)]
 
@@ -50,14 +51,7 @@ def load_published(file: Path) -> Published | None:
         return None
     if isinstance(table, dict):
         table = {name: suite.get(name, "") for name in ("reference", "metric")} | table
-    try:
-        return Published.model_validate(table)
-    except ValidationError as error:
-        first = error.errors()[0]
-    key = ".".join(map(str, first["loc"]))
-    if first["type"] == "extra_forbidden":
-        raise ZooError(f"{where} has no key '{key}'{nearest(key, Published.model_fields)}")
-    raise ZooError(f"{where} {key}: {first['msg']}")
+    return read_table(Published, table, where)
 
 
 def published_pages(suites: Path) -> dict[str, tuple[Path, Published]]:

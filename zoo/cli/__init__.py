@@ -36,6 +36,8 @@ def zoo_register(register: Register) -> None:
     app("report", "zoo.cli.report:report", summary="Tables and effects, from the records of a run.")
     app("compare", "zoo.cli.report:compare", summary="Print what changed between two runs.")
     app("stale", "zoo.cli.report:stale", summary="List records whose code has changed since.")
+    app("claim", "zoo.cli.claim:claim", summary="Run a published claim, and judge it.")
+    app("claims", "zoo.cli.claim:claims", summary="List published claims with their verdicts.")
     app("train", "zoo.cli.bench:train", summary="Train one model and save it.")
     app("predict", "zoo.cli.predict:predict", summary="Print what a model predicts for texts.")
     app("evaluate", "zoo.cli.evaluate:evaluate", summary="Score a saved model on labelled texts.")

@@ -173,7 +173,8 @@ def _shown(value: Any) -> str:
     return repr(value)[:80]
 
 
-PUBLISHED = "published"  # a table for the page of published results; not an option
+# Tables of a suite that are no options: for the page of published results, and of a claim.
+PUBLISHED, CLAIM = "published", "claim"
 BUILT_IN = Path(__file__).parent / "suites"
 
 
@@ -191,7 +192,8 @@ def load_suite(file: str | Path) -> dict[str, Any]:
             raise ZooError(f"no suite '{file}', and no such file{nearest(str(file), known)}")
         path = BUILT_IN / f"{file}.toml"
     options = read_suite(path)
-    options.pop(PUBLISHED, None)
+    for table in (PUBLISHED, CLAIM):
+        options.pop(table, None)
     plugins = options.get("plugins", [])
     files = [plugins] if isinstance(plugins, str) else plugins
     if not isinstance(files, list) or not all(isinstance(plugin, str) for plugin in files):

@@ -1,0 +1,93 @@
+"""Run every published claim, the cheapest first, into ``results/claims``.
+
+    python -m bench.claims [--seeds N] [--jobs N] [NAME ...]
+
+A claim goes on where it was interrupted. A training that another claim, or the published profile,
+has done already with the same code and settings is taken over. ``make claims`` publishes the page
+afterwards. Give ``--seeds 12`` for those that are undecided at eight.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from zoo import api
+from zoo.cli.claim import claim_files
+from zoo.config.claim import load_claim
+from zoo.execution.machine import own_cores
+from zoo.registry.loading import load
+from zoo.sweep.plan import seed_trainings
+from zoo.sweep.prepare import open_executor, places_of
+from zoo.sweep.progress import Progress
+from zoo.sweep.records import FILE, REUSABLE, Record, RecordFile
+from zoo.sweep.run import PreparedRun
+
+CLAIMS = Path("results/claims")
+# Where else there may be trainings that a claim needs.
+SHARED = (Path("results/diagnostics/cpu/profile"), Path("build/results/diagnostics/cpu/profile"))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run them and return the exit status: 1 if a claim could not be run."""
+    parser = argparse.ArgumentParser(prog="python -m bench.claims", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="claims (default: all)")
+    parser.add_argument("--seeds", type=int, help="default: as many as each claim needs")
+    parser.add_argument("--jobs", type=int, default=own_cores())
+    options = parser.parse_args(arguments)
+    files, failed = claim_files(load()), 0
+    by_cost = sorted(files, key=lambda name: load_claim(files[name]).minutes)
+    for name in options.names or by_cost:
+        start, seeds = time.monotonic(), options.seeds or load_claim(files[name]).seeds
+        taken = take_over(files[name], CLAIMS / name, seeds)
+        words = ["claim", name, "--seeds", str(seeds), "--jobs", str(options.jobs)]
+        run = [sys.executable, "-m", "zoo", *words, "--out", str(CLAIMS / name)]
+        status = subprocess.run(run, check=False).returncode
+        failed += bool(status)
+        minutes = (time.monotonic() - start) / 60
+        print(f"{name}: {taken} taken over, {minutes:.1f} minutes, status {status}", flush=True)
+    return 1 if failed else 0
+
+
+def take_over(file: Path, out: Path, seeds: int) -> int:
+    """Copy what is known of a claim's trainings to its directory; how many were new there."""
+    zoo = load()
+    requests = api.build_requests({"suite": file, "seeds": seeds}, zoo.registry)
+    if "train" not in requests[0].phases:
+        return 0
+    known = {
+        record.key: record
+        for folder in (*SHARED, CLAIMS)
+        for path in sorted(folder.rglob(FILE))
+        for record in RecordFile(path.parent).read()
+        if record.kind == "train" and record.status in REUSABLE
+    }
+    taken = 0
+    with open_executor(zoo, "inline") as executor:
+        runs = [PreparedRun(request, zoo, executor, Progress()) for request in requests]
+        _, places = places_of([run.config for run in runs], file.stem, out)
+        for run, place in zip(runs, places, strict=True):
+            there = {record.key for record in RecordFile(place).read()}
+            for record in _wanted(run, known):
+                if record.key not in there:
+                    place.mkdir(parents=True, exist_ok=True)
+                    RecordFile(place).append(record)
+                    taken += 1
+    return taken
+
+
+def _wanted(run: PreparedRun, known: dict[str, Record]) -> list[Record]:
+    """The known records of the trainings of a run."""
+    request, plan = run.request, run.plan
+    settings = dict.fromkeys((row.name for row in plan.runnable), request.training)
+    trainings = [] if request.chooses else seed_trainings(request, plan, settings)
+    keys = (run.key("train", row, training, seed) for row, seed, training in trainings)
+    return [known[key] for key in keys if key in known]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

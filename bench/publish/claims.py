@@ -1,0 +1,68 @@
+"""``results/claims/README.md``: published claims, and whether they hold here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bench.publish.markdown import code, grid
+from zoo.cli.claim import claim_files
+from zoo.config.claim import load_claim
+from zoo.errors import counted
+from zoo.registry.loading import load
+from zoo.report.claims import HOLDS, REFUTED, Judgement, judge
+from zoo.report.stats.paired import holm
+from zoo.report.tables.text import bullets, line
+from zoo.report.write import read_result
+
+FOLDER = "claims"
+ABOUT = """\
+# Published claims: what holds here
+
+Each line is a statement of a paper, with a prediction that was written before the run
+([how a verdict is made](../../docs/claims.md)). *Effect*: what was seen, with its 95% interval, of
+each prediction. *p*: of all predictions of the claim together, corrected by Holm's method for all
+claims on this page; above .05 the verdict stands for its claim alone. *Minutes*: of one core."""
+UNLIKE = "## Where a run contradicts its paper"
+
+
+def judged(source: Path) -> dict[str, Judgement]:
+    """The claims that have records in the published directory, by name."""
+    judgements = {}
+    for name, file in claim_files(load()).items():
+        place = source / FOLDER / name
+        if place.is_dir():
+            judgements[name] = judge(load_claim(file), list(read_result(place).data_sets.values()))
+    return judgements
+
+
+def counts(judgements: dict[str, Judgement]) -> str:
+    """How many hold here and how many do not, in a sentence."""
+    verdicts = [judgement.verdict for judgement in judgements.values()]
+    holds, refuted = verdicts.count(HOLDS), verdicts.count(REFUTED)
+    rest = len(verdicts) - holds - refuted
+    every = counted(len(verdicts), "published claim")
+    return f"Of {every} {holds} hold here, {refuted} do not, and {rest} are undecided."
+
+
+def claims_page(judgements: dict[str, Judgement]) -> str:
+    """The page, with those that hold first."""
+    corrected = dict(zip(judgements, holm([j.p for j in judgements.values()]), strict=True))
+    order = {HOLDS: 0, REFUTED: 1}
+    names = sorted(judgements, key=lambda name: order.get(judgements[name].verdict, 2))
+    rows = [
+        {
+            "claim": line(judgements[name].claim.statement),
+            "source": line(judgements[name].claim.source),
+            "verdict": f"**{judgements[name].verdict}**",
+            "effect": line("; ".join(f.text for f in judgements[name].findings)),
+            "p": f"{corrected[name] or 0:.2g}",
+            "seeds": str(judgements[name].seeds or ""),
+            "minutes": f"{judgements[name].minutes:.0f}",
+            "command": code(f"zoo claim {name}"),
+        }
+        for name in names
+    ]
+    unlike = [judgements[name].claim for name in names if judgements[name].verdict == REFUTED]
+    said = [f"{line(c.statement)} {line(c.conditions or c.pitfalls)}".strip() for c in unlike]
+    last = [UNLIKE, bullets(said)] if said else []
+    return "\n\n".join([ABOUT, counts(judgements), grid(rows), *last]) + "\n"

@@ -1,0 +1,87 @@
+"""``zoo claim`` and ``zoo claims``: a claim of a plug-in, run, judged, listed and resumed."""
+
+import pytest
+from streamed_data import PLUGIN
+
+from zoo.cli.claim import claim_files, refuse_absent
+from zoo.config.claim import load_claim
+from zoo.registry.loading import load
+
+SUITE = """
+pe = "rope,none"
+data = "first-symbol"
+lr = 0.01
+layers = 1
+
+[claim]
+paper = "Nobody 2026"
+section = "section 1"
+statement = "Who does not know the order cannot say what stands first."
+seeds = 4
+
+[[claim.expects]]
+solves = "rope"
+
+[[claim.expects]]
+fails = "none"
+"""
+
+
+@pytest.fixture
+def plugin(tmp_path, monkeypatch):
+    """A plug-in's file, with the folder of its claims beside it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "claims").mkdir()
+    (tmp_path / "claims" / "first.toml").write_text(SUITE)
+    file = tmp_path / "streamed.py"
+    file.write_text(PLUGIN)
+    return file
+
+
+def test_a_claim_is_run_judged_listed_and_resumed(plugin, said):
+    of_plugin = "--plugin", plugin
+    listed = said("claims", *of_plugin).out
+    assert "not run" in next(line for line in listed.splitlines() if line.startswith("first "))
+    words = "claim", "first", *of_plugin, "--on", "inline"
+    *_, rope, none, _, verdict = said(*words).out.splitlines()
+    assert "yes  rope solves first-symbol: 4/4 [0.51, 1.00]" in rope
+    assert "yes  none solves first-symbol: 0/4 [0.00, 0.49]" in none
+    assert verdict.startswith("holds here: 4 seeds, ")
+    again = said(*words)
+    assert "train: 8 there already" in again.err
+    assert again.out.splitlines()[-1] == verdict
+    listed = said("claims", *of_plugin).out
+    assert "holds here" in next(line for line in listed.splitlines() if line.startswith("first "))
+    more = said("claim", "claims/first.toml", *of_plugin, "--on", "inline", "--seeds", "5")
+    assert "train: 8 there already" in more.err
+    assert more.out.splitlines()[-1].startswith("holds here: 5 seeds, ")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('fails = "none"', 'fails = "sin"', "claim: sin: no such cell"),
+        ('solves = "rope"', 'solves = "rope"\nlr = 0.1', "claim: no rate 0.1 in 0.01"),
+        ('solves = "rope"', 'solves = "rope"\ndata = "recall"', "no data set fits data = 'recall'"),
+    ],
+)
+def test_a_prediction_of_what_the_suite_does_not_make_is_refused_first(
+    plugin, refused_command, old, new, said
+):
+    file = plugin.parent / "claims" / "first.toml"
+    file.write_text(SUITE.replace(old, new))
+    assert said in refused_command("claim", "first", "--plugin", plugin)
+    assert not (plugin.parent / "runs").exists()
+
+
+def test_a_claim_that_is_none_is_refused_with_the_nearest(plugin, refused_command):
+    line = refused_command("claim", "frist", "--plugin", plugin)
+    assert "no claim 'frist', and no such file; did you mean 'first'?" in line
+
+
+def test_every_claim_of_ours_can_be_run():
+    zoo = load()
+    for name, file in claim_files(zoo).items():
+        claim = load_claim(file)
+        assert claim.seeds == 8, name
+        refuse_absent(claim, file, zoo.registry)
