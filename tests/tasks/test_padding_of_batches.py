@@ -94,6 +94,8 @@ def test_a_causal_language_model_scores_texts_without_padding_as_those_alone(
         ({"pe": "learned"}, 2),
         ({"pool": "cls"}, 1),  # the last layer computes one token of each text
         ({"block": "post"}, 2),
+        ({"block": "bare"}, 2),
+        ({"block": "res-post"}, 2),
     ],
     ids=str,
 )

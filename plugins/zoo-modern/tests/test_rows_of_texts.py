@@ -28,6 +28,9 @@ PLAIN = {"attention": "fused", "pe": "rope", "norm": "layer", "ffn": "gelu", "bl
         ({"attention": "value-residual/fused", "block": "macaron"}, 1),
         ({"attention": "value-residual", "pool": "cls"}, 0),
         ({"attention": "mamba2", "block": "sandwich"}, 0),
+        ({"block": "deepnorm"}, 2),
+        ({"block": "layer-scale"}, 2),
+        ({"block": "rezero"}, 2),
         ({"block": "drop-path"}, 0),  # draws for a text
         ({"block": "hyper-connections", "pool": "cls"}, 0),
     ],

@@ -17,7 +17,7 @@ class Pre(Block):
     The sum is not normalised, so the stack ends with a final norm.
     """
 
-    final_norm = True
+    final_norm = packs = True
 
     def arrange(self, x: Tensor, sublayer: Sublayer, norm: nn.Module, rows: slice) -> Tensor:
         return x[:, rows] + self.drop(sublayer(norm(x)))
@@ -30,6 +30,8 @@ class Post(Block):
     norm(x + f(x)) (Vaswani et al. 2017, section 3.1).
     """
 
+    packs = True
+
     def arrange(self, x: Tensor, sublayer: Sublayer, norm: nn.Module, rows: slice) -> Tensor:
         out: Tensor = norm(x[:, rows] + self.drop(sublayer(x)))
         return out
@@ -41,6 +43,8 @@ class Bare(Block):
 
     f(norm(x)), with no residual: there are no rows to select.
     """
+
+    packs = True
 
     def arrange(self, x: Tensor, sublayer: Sublayer, norm: nn.Module, rows: slice) -> Tensor:
         return self.drop(sublayer(norm(x)))
@@ -56,7 +60,7 @@ class ResPost(Block):
     normalised, so the stack ends with a final norm.
     """
 
-    final_norm = True
+    final_norm = packs = True
 
     def arrange(self, x: Tensor, sublayer: Sublayer, norm: nn.Module, rows: slice) -> Tensor:
         return x[:, rows] + self.drop(norm(sublayer(x)))

@@ -23,14 +23,14 @@ class Block(nn.Module):
     cross: the cross-attention of a decoder, between the other two sub-layers.
     final_norm: whether the stack needs a norm after its last block. normed: whether its sub-layers
     have norms; where False, none is built, and ``arrange`` is given the identity.
-    packs: whether it takes each token by itself, but for its attention: such a block is also given
-    a row of several texts (``Tokens.packing``).
+    packs: whether but for its attention it takes each token by itself, draws nothing for a text and
+    leaves nothing of that shape: it may then be given a row of texts (``Tokens.packing``).
     """
 
     capabilities: ClassVar[tuple[str, ...]] = ("residual", "cross")
     final_norm: ClassVar[bool] = False
     normed: ClassVar[bool] = True
-    packs: ClassVar[bool] = True
+    packs: ClassVar[bool] = False
 
     def __init__(
         self,

@@ -32,6 +32,8 @@ class DeepNorm(Block):
     zoo's has W_o times β², because its values are not known. ValueError where there is neither.
     """
 
+    packs = True
+
     def __init__(
         self,
         attention: Attention,

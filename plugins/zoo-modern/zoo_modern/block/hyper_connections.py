@@ -70,7 +70,6 @@ class HyperConnections(Block):
     """
 
     final_norm = True
-    packs = False  # the last layer may be given texts, and streams would be a row still
 
     def __init__(
         self,

@@ -35,7 +35,7 @@ class LayerScale(Block):
     to 24, 1e-6 beyond. A stack of such layers ends with a final norm.
     """
 
-    final_norm = True
+    final_norm = packs = True
 
     def __init__(
         self,

@@ -27,7 +27,7 @@ class Parallel(Block):
     in GPT-NeoX (Black et al. 2022, section 2.1), and so the parameters of ``pre``.
     """
 
-    final_norm = True
+    final_norm = packs = True
 
     def __init__(
         self,

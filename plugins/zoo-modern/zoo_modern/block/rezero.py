@@ -24,7 +24,7 @@ class ReZero(Block):
     There are no norms. The sub-layers of a layer share α, as in the authors' RZTXEncoderLayer.
     """
 
-    normed = False
+    normed, packs = False, True
 
     def __init__(self, *parts: Any, **options: Any) -> None:
         super().__init__(*parts, **options)

@@ -34,7 +34,7 @@ class Sandwich(Block):
     ends with a final norm.
     """
 
-    final_norm = True
+    final_norm = packs = True
 
     def __init__(
         self,
