@@ -41,7 +41,7 @@ def counts(judgements: dict[str, Judgement]) -> str:
     holds, refuted = verdicts.count(HOLDS), verdicts.count(REFUTED)
     rest = len(verdicts) - holds - refuted
     every = counted(len(verdicts), "published claim")
-    return f"Of {every} {holds} hold here, {refuted} do not, and {rest} are undecided."
+    return f"{every}: {holds} held here, {refuted} did not, {rest} undecided."
 
 
 def claims_page(judgements: dict[str, Judgement]) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from example import run, scale_sweep
-from factory import cell, train_record, write_records
+from factory import cell, streamed, train_record, write_records
 from refused import refused
 
 from bench.publish.__main__ import main
@@ -153,3 +153,23 @@ def test_comparisons_with_other_libraries_have_a_page_and_are_in_the_overview(pl
     overview = (place / "README.md").read_text()
     assert "of 1 comparison the zoo is faster in 1, and the whole interval" in overview
     assert "[Every comparison](peers/cpu/README.md), cpu." in overview
+
+
+def test_claims_have_one_page_with_a_line_each_and_no_report(tmp_path):
+    root = make_place(tmp_path)
+    rows = {"attention": "fused"}, {"attention": "linear"}
+    solved, never = {1e-2: [9600] * 8}, {1e-2: [None] * 8}
+    records = [
+        *streamed(cell(**rows[0]), solved, name="copying"),
+        *streamed(cell(**rows[1]), never, name="copying"),
+    ]
+    write_records(root / "claims" / "copying-linear", records)
+    assert main([str(root)]) == 0
+    page = (root / "claims" / "README.md").read_text()
+    (shown,) = (line for line in page.splitlines() if "zoo claim copying-linear" in line)
+    for part in ("**holds here**", "fused solves copying: 8/8", "Jelassi", "| 8 "):
+        assert part in shown, part
+    assert "1 published claim: 1 held here, 0 did not, 0 undecided." in (root / "README.md").read_text()
+    assert {file.name for file in (root / "claims" / "copying-linear").iterdir()} == {
+        "records.jsonl"
+    }
