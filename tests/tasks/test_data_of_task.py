@@ -49,7 +49,7 @@ def registry(tmp_path) -> Registry:
     [
         ("newswire", "classify"),
         ("order(train=6)", "classify"),
-        ("encoder-zoo:parity", "classify"),
+        ("encoder-zoo:even-pairs", "classify"),
         ("builtin:recall", "tag"),
         ("recall(pairs=4)", "tag"),
         ("rhymes", "seq2seq"),
@@ -85,7 +85,7 @@ def test_every_built_in_data_set_declares_what_it_holds_and_has_a_task():
             "newswire",
             "holds text-labels, which --task classify reads; tag reads token-labels",
         ),
-        ("seq2seq", "parity", "which --task classify reads; seq2seq reads pairs"),
+        ("seq2seq", "even-pairs", "which --task classify reads; seq2seq reads pairs"),
         ("lm", "recall", "which --task tag reads; lm reads text and text-labels"),
         ("classify", "silent", "holds nothing that it declares, which no task here reads"),
     ],

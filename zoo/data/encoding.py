@@ -78,6 +78,12 @@ def _tagged(tokenizer: Tokenizer, texts: Any, tags: Any, max_length: int) -> _Co
     """
     pieces = pieces_of(tokenizer, (token for tokens in texts for token in tokens))
     ids, labels, read, cut = list[list[int]](), list[int](), list[int](), list[int]()
+    if max(map(len, pieces.values())) == 1:  # as of a diagnostic, which has many texts
+        ids = [[pieces[token][0] for token in tokens[:max_length]] for tokens in texts]
+        read = list(map(len, ids))
+        labels = [tag for text_tags in tags for tag in text_tags[:max_length]]
+        cut = [sum(tag != IGNORED for tag in text_tags[max_length:]) for text_tags in tags]
+        return ids, {"tags": labels, "tokens": read, "cut": cut}
     for tokens, text_tags in zip(texts, tags, strict=True):
         text_ids, firsts = join_pieces(tokens, pieces, max_length)
         tag_at = dict(zip(firsts, text_tags, strict=False))

@@ -192,7 +192,9 @@ def kept_encoded(
             for name, arrays in splits.items():
                 arrays.save(directory, name)
             if (cls := type(source).__name__) in CORPORA:
-                text = json.dumps({cls: dataclasses.asdict(source)})
+                # Not dataclasses.asdict, which copies every token.
+                values = {f.name: getattr(source, f.name) for f in dataclasses.fields(source)}
+                text = json.dumps({cls: values})
                 (directory / CORPUS).write_text(text, encoding="utf-8")
             size = tokenizer.get_vocab_size()
             return {**about, "vocab_size": size, "label_names": source.label_names}

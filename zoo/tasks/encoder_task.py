@@ -125,6 +125,7 @@ class EncoderTask(Task):
             duplicates=duplicates,
             **({} if corpus.chance is None else {"chance": corpus.chance}),
             **({} if corpus.goal is None else {"solved_at": corpus.goal}),
+            **corpus.controls,
         )
         return self.with_remarks(data_set, options)
 

@@ -23,12 +23,12 @@ def places(text: str) -> tuple[int, ...]:
 
 @pytest.fixture(scope="module")
 def corpus() -> Corpus:
-    return order()
+    return order(train=6000, test=1200)
 
 
 def test_it_is_the_same_corpus_on_every_machine(corpus):
     assert corpus.fingerprint == (
-        "dec056963b1aeaca1380cf9e34996aefcb0a3f5c2024cca321d112e2d9b7368a"
+        "0dcada8a4cac1c6bf483486e60610db682240c22b8172e3630d7a4bbc968fdea"
     )
 
 
@@ -53,8 +53,8 @@ def test_every_bag_of_words_is_in_all_six_orders_in_one_split(corpus):
         # The positions of the three words do not depend on their order.
         assert all(len(labels) == 1 for labels in frames.values())
         seen.append(set(classes))
-    assert not seen[0] & seen[1]
-    assert (len(seen[0]), len(seen[1])) == (1000, 200)
+    assert not seen[0] & seen[1] | seen[0] & seen[2] | seen[1] & seen[2]
+    assert [*map(len, seen)] == [1000, 200, 83]
     assert corpus.duplicates == 0
 
 

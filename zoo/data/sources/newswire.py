@@ -36,7 +36,7 @@ def load(*, seed: int = 0, train: int = 1225, test: int = 1000) -> Corpus:
         texts.append(writer.story(topic))
         labels.append(topic)
     notes = {"source": "built-in grammar", "split": f"as written, seed {seed}"}
-    return Corpus("newswire", divided(texts, labels, train), writer.topics, notes)
+    return Corpus("newswire", divided(texts, labels, train, test), writer.topics, notes)
 
 
 @cache

@@ -7,105 +7,100 @@ from __future__ import annotations
 
 import datetime
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
+from typing import Any
+
+import numpy as np
 
 from zoo.data.sources.corpus import Corpus, Pairs
-from zoo.data.sources.diagnostics.drawing import SOURCE, Draw, Words, divided, labelled_corpus, need
+from zoo.data.sources.diagnostics.drawing import (
+    CONTROLS,
+    HELD_OUT,
+    SOURCE,
+    Draw,
+    divided,
+    need,
+)
+from zoo.data.sources.diagnostics.pool import Draws, Ints, drawn
+from zoo.data.sources.diagnostics.recall import DIGITS, EVEN_OR_ODD, FUSED, UNORDERED
 from zoo.errors import ZooError
 
-BITS = ("zero", "one")
-DIGITS = ["zero", "one", "two", "three", "four"]
-MOVES = {"stay": 0, "next": 1, "back": -1}
+BITS, HIDDEN, LOST = ("zero", "one"), 2, 3
 OPERATIONS = ("plus", "minus", "times")
-EVEN_OR_ODD = ["even", "odd"]
+labelled = partial(drawn, Corpus)
 
 
-def _any_of(symbols: Sequence[str]) -> Callable[[Draw, int], Words]:
-    """Draws texts of that many symbols, all equally likely."""
-    return lambda draw, length: [draw.pick(symbols) for _ in range(length)]
+def even_pairs(*, train: int = 40_000, length: int = 20, **sizes: Any) -> Corpus:
+    """Even pairs: whether the number of unequal neighbours is even.
 
-
-def _unequal_neighbours(words: Words) -> str:
-    """Whether their number is even: exactly where the first symbol equals the last.
-
-    So a model must tell these two places from all others.
+    It is exactly where the first symbol equals the last, so that a model must tell these two places
+    from all others. Raises ZooError for impossible sizes.
     """
-    unequal = sum(one != other for one, other in itertools.pairwise(words))
-    return EVEN_OR_ODD[unequal % 2]
+
+    def texts(draws: Draws, number: int, length: int) -> tuple[Ints, Ints]:
+        bits = draws.below(2, number, length)
+        return bits, bits[:, 0] ^ bits[:, -1]
+
+    def by_counts(words: Ints, labels: Ints) -> float:
+        """The score of the likelier class where only the numbers of both symbols are known."""
+        counts = np.stack([(words == bit).sum(axis=1) for bit in (0, 1)])
+        whole = counts.sum(axis=0)
+        equal = (counts * (counts - 1)).sum(axis=0) / (whole * (whole - 1))
+        return float(np.maximum(equal, 1 - equal).mean())
+
+    sizes |= {"shortest": 2, "length": length, "train": train}
+    sizes |= {"floor": by_counts, "controls": (FUSED, UNORDERED)}
+    return labelled("even-pairs", texts, BITS, EVEN_OR_ODD, **sizes)
 
 
-def _ones(words: Words) -> str:
-    """Whether the number of ones is even, whatever their order: counting modulo two."""
-    return EVEN_OR_ODD[words.count("one") % 2]
+def modular(*, train: int = 40_000, length: int = 9, **sizes: Any) -> Corpus:
+    """Modular arithmetic: the value modulo five of sums and products.
 
-
-def _more_frequent(words: Words) -> str:
-    """The more frequent one of two symbols, in texts of odd lengths, so that there are no ties."""
-    return "one" if 2 * words.count("one") > len(words) else "zero"
-
-
-def _position(words: Words) -> str:
-    """The position on a cycle of five, from zero, after moves: counting modulo five.
-
-    Gradient boosting on the numbers of the moves scores about 0.95.
+    "two plus three times four" is four. Raises ZooError for impossible sizes.
     """
-    return DIGITS[sum(MOVES[word] for word in words) % len(DIGITS)]
+
+    def texts(draws: Draws, number: int, length: int) -> tuple[Ints, Ints]:
+        words = draws.below(len(DIGITS), number, length)
+        words[:, 1::2] = len(DIGITS) + draws.below(len(OPERATIONS), number, length // 2)
+        plus, _, times = range(len(DIGITS), len(DIGITS) + len(OPERATIONS))
+        total, product = np.zeros_like(words[:, 0]), words[:, 0]
+        for sign, value in zip(words.T[1::2], words.T[2::2], strict=True):
+            total = np.where(sign == times, total, total + product) % len(DIGITS)
+            product = np.where(
+                sign == times, product * value, np.where(sign == plus, value, -value)
+            )
+            product %= len(DIGITS)
+        return words, (total + product) % len(DIGITS)
+
+    sizes |= {"shortest": 3, "step": 2, "length": length, "train": train}
+    sizes["controls"] = "gru+none", UNORDERED
+    return labelled("modular", texts, [*DIGITS, *OPERATIONS], DIGITS, **sizes)
 
 
-def _sum(draw: Draw, length: int) -> Words:
-    return [draw.pick(OPERATIONS if place % 2 else DIGITS) for place in range(length)]
+def missing_duplicate(*, train: int = 40_000, length: int = 24, **sizes: Any) -> Corpus:
+    """Missing duplicate: the symbol that is hidden in one of two equal halves.
 
-
-def _value(words: Words) -> str:
-    """The value modulo five of sums and products: "two plus three times four" is four."""
-    total, product = 0, DIGITS.index(words[0])
-    for operation, number in zip(words[1::2], words[2::2], strict=True):
-        value = DIGITS.index(number)
-        if operation == "times":
-            product *= value
-        else:
-            total, product = total + product, value if operation == "plus" else -value
-    return DIGITS[(total + product) % len(DIGITS)]
-
-
-def _equal_halves(draw: Draw, length: int) -> Words:
-    half = [draw.pick(BITS) for _ in range(length // 2)]
-    hidden, lost = draw.sample(range(len(half)), 2)
-    half[hidden], half[lost] = draw.shuffled(BITS)
-    words, start = [*half, *half], draw.pick((0, len(half)))
-    words[start + hidden], words[start + lost] = "hidden", "lost"
-    return words
-
-
-def _hidden(words: Words) -> str:
-    """The symbol that is hidden in one of two equal halves: it is at its place in the other.
-
-    One thing differs from the source: there the hidden symbol is the only one that is missing.
-    Counts alone then decide the class, because every symbol occurs an even number of times in two
-    equal halves. Here ``lost`` stands, in the same half, for a symbol unlike the hidden one. Two
-    texts with these two symbols exchanged have the same words as often, in each half too, and
-    different classes: every classifier by counts is right for one of the two.
+    It is at its place in the other half. One thing differs from the source: there the hidden symbol
+    is the only one that is missing. Counts alone then decide the class, because every symbol occurs
+    an even number of times in two equal halves. Here ``lost`` stands, in the same half, for a
+    symbol unlike the hidden one. Two texts with these two symbols exchanged have the same words as
+    often, in each half too, and different classes: every classifier by counts is right for one of
+    the two. Raises ZooError for impossible sizes.
     """
-    return words[(words.index("hidden") + len(words) // 2) % len(words)]
 
+    def texts(draws: Draws, number: int, length: int) -> tuple[Ints, Ints]:
+        half, hidden = draws.below(2, number, length // 2), draws.below(2, number)
+        places = draws.orders(*half.shape)[:, :2]
+        np.put_along_axis(half, places, np.stack([hidden, 1 - hidden], axis=1), 1)
+        words = np.concatenate([half, half], axis=1)
+        places += draws.below(2, number, 1) * half.shape[1]
+        np.put_along_axis(words, places, np.array([[HIDDEN, LOST]]), 1)
+        return words, hidden
 
-_two = partial(labelled_corpus, shortest=2)
-even_pairs = partial(_two, "even-pairs", _any_of(BITS), _unequal_neighbours, EVEN_OR_ODD)
-parity = partial(_two, "parity", _any_of(BITS), _ones, EVEN_OR_ODD)
-cycle = partial(_two, "cycle", _any_of(tuple(MOVES)), _position, DIGITS)
-_odd = partial(labelled_corpus, shortest=3, step=2)
-majority = partial(_odd, "majority", _any_of(BITS), _more_frequent, ["one", "zero"])
-modular = partial(_odd, "modular", _sum, _value, DIGITS)
-missing_duplicate = partial(
-    labelled_corpus,
-    "missing-duplicate",
-    _equal_halves,
-    _hidden,
-    ["one", "zero"],
-    shortest=4,
-    step=2,
-)
+    sizes |= {"shortest": 4, "step": 2, "length": length, "train": train}
+    sizes["controls"] = FUSED, UNORDERED
+    return labelled("missing-duplicate", texts, [*BITS, "hidden", "lost"], BITS, **sizes)
 
 
 ORDERED = ("how", "are", "you")
@@ -123,7 +118,7 @@ FILLERS = (
 FEWEST, EDGE = 2, 4
 
 
-def order(*, seed: int = 0, train: int = 6000, test: int = 1200, max_distance: int = 8) -> Corpus:
+def order(*, seed: int = 0, train: int = 30_000, test: int = 1002, max_distance: int = 8) -> Corpus:
     """Order: only the order of the words ``how``, ``are`` and ``you`` decides the class.
 
     They stand once each among filler words, next to one another or far apart, anywhere in the text.
@@ -139,15 +134,17 @@ def order(*, seed: int = 0, train: int = 6000, test: int = 1200, max_distance: i
     orders = len(ORDERS)
     if min(train, test, max_distance) < 1 or train % orders or test % orders:
         raise ZooError(f"order needs max_distance >= 1, train and test to be multiples of {orders}")
-    frames = _frames(Draw(seed), (train + test) // orders, max_distance)
+    held_out = HELD_OUT // orders
+    frames = _frames(Draw(seed), (train + test) // orders + held_out, max_distance)
     texts = [
         frame.format(*(ORDERED[word] for word in order)) for frame in frames for order in ORDERS
     ]
     labels = list(range(orders)) * len(frames)
-    splits = divided(texts, labels, train)
+    splits = divided(texts, labels, train, test)
     how = f"as written, seed {seed}, max_distance {max_distance}"
     notes = {"source": SOURCE, "split": how}
-    return Corpus("order", splits, list(ORDER_NAMES), notes, chance=1 / orders)
+    controls = dict(zip(CONTROLS, (FUSED, UNORDERED), strict=True))
+    return Corpus("order", splits, [*ORDER_NAMES], notes, chance=1 / orders, controls=controls)
 
 
 def _frames(draw: Draw, number: int, max_distance: int) -> list[str]:
@@ -172,7 +169,7 @@ MONTHS = (
 FIRST_DAY, DAYS = datetime.date(1900, 1, 1).toordinal(), 73_000  # some two centuries
 
 
-def _letters(name: str, answer: Callable[[Words], Iterable[str]]) -> Callable[..., Pairs]:
+def _letters(name: str, answer: Callable[[list[str]], Iterable[str]]) -> Callable[..., Pairs]:
     """What makes pairs of letters and the answer to them."""
 
     def load(
@@ -220,5 +217,5 @@ def _drawn_pairs(
     while len(different) < train + test:
         source, target = draw_pair(draw)
         different[source] = target
-    splits = divided([*different], [*different.values()], train)
+    splits = divided([*different], [*different.values()], train, test)
     return Pairs(name, splits, notes={"source": "built-in task", "split": "as written"})
