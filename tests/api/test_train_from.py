@@ -160,5 +160,8 @@ def test_all_examples_are_those_of_every_split(task, corpus, tmp_path):
     elif task == "lm":  # one text, cut at other places
         assert whole.ids.tolist() == [*train.ids.tolist(), *scored.ids.tolist()]
     else:
-        assert len(whole) == len(train) + len(scored)
-        assert rows_of(whole) == rows_of(train) + rows_of(scored)
+        parts = [train, scored]
+        if "validation" in opened.data.splits:
+            parts.append(opened.task.split(opened, ["validation"], device))
+        assert len(whole) == sum(map(len, parts))
+        assert rows_of(whole) == sum(map(rows_of, parts), Counter())

@@ -18,7 +18,7 @@ from zoo.sweep.records import FILE, Record, RecordFile
 SUITE = Path("bench", "suites", "one.toml")
 TEXT = """\
 attention = "fused,naive"
-data = ["order(train=60,test=12)", "majority(train=60,test=12)"]
+data = ["order(train=60,test=12)", "even-pairs(train=60,test=12)"]
 baseline = "none"
 phases = ["train"]
 dim = 16
@@ -28,6 +28,8 @@ layers = 1
 max_length = 16
 vocab_size = 100
 epochs = 1
+evaluate_every = 0
+lr = 0.003
 seeds = 1
 
 [published]

@@ -68,6 +68,8 @@ SEQ2SEQ = {
 QUICK = {
     **SIZES,
     "data": "order(train=60,test=12)",
+    "evaluate_every": 0,
+    "lr": 0.005,
     "max_length": 16,
     "vocab_size": 100,
     "epochs": 1,

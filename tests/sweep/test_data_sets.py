@@ -53,7 +53,7 @@ SUITE = {
         (
             {"data": f"{ORDER},{RECALL}", "baseline": "none"},
             {},
-            [(ORDER, "classify", 3, 0.005, 64), (RECALL, "tag", 6, 0.003, 64)],
+            [(ORDER, "classify", 1, 0.001, 32), (RECALL, "tag", 1, 0.001, 32)],
         ),
     ],
 )

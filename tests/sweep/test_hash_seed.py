@@ -33,6 +33,8 @@ token_deletion = 0.2
 [[data]]
 name = "recall(train=30,test=10,pairs=4,values=3)"
 baseline = "frequent-tag,window-logreg"
+lr = 0.003
+evaluate_every = 0
 """
 PLUGIN = """
 from zoo import hookimpl

@@ -248,10 +248,10 @@ def test_costs_at_several_lengths_get_texts_of_full_length(setup):
 def test_a_run_records_sampled_cells_and_baselines_whole_and_by_group(tmp_path):
     data = "recall(train=60, test=20, pairs=4, values=2, test_length=16)"
     baseline = {"baseline": "frequent-tag,window-logreg"}
-    outcome = bench(tmp_path, {**TAG, **baseline, "data": data})
+    outcome = bench(tmp_path, {**TAG, **baseline, "data": data, "lr": 1e-3})
     assert [record.status for record in outcome.records] == ["ok"] * 3
     for record in outcome.records:
-        assert record.config["data"]["chance"] == 0.5
+        assert record.config["data"]["chance"] > 0.5
         assert [m.name for m in record.metric_descriptions] == ["token_accuracy", "macro_f1"]
         assert "span_f1" not in record.metrics
         groups = record.metrics["groups"]

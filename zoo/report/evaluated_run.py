@@ -105,7 +105,7 @@ class EvaluatedRun:
 
         def order(row: ReportRow) -> tuple[bool, Sequence[float], float]:
             score = [-self.metric.better(row.mean) if row.values else math.inf]
-            learned = row.learning.order if row.learning else [math.inf, *score]
+            learned = [*row.learning.order] if row.learning else [math.inf, *score]
             key = learned if self.learning else score
             return row.status != "ok", key, -(self.rate("train", row) or -math.inf)
 
