@@ -2,14 +2,16 @@
 
     python -m bench.claims [--seeds N] [--jobs N] [NAME ...]
 
-A claim goes on where it was interrupted. A training that another claim, or the published profile,
-has done already with the same code and settings is taken over. ``make claims`` publishes the page
-afterwards. Give ``--seeds 12`` for those that are undecided at eight.
+Runs are in ``build/claims``, where one that was interrupted goes on; its records are published when
+it has ended. A training that another claim, or the published profile, has done already with the
+same code and settings is taken over. ``make claims`` makes the page afterwards. Give ``--seeds 12``
+for those that are undecided at eight.
 """
 
 from __future__ import annotations
 
 import argparse
+import shutil
 import subprocess
 import sys
 import time
@@ -27,9 +29,9 @@ from zoo.sweep.progress import Progress
 from zoo.sweep.records import FILE, REUSABLE, Record, RecordFile
 from zoo.sweep.run import PreparedRun
 
-CLAIMS = Path("results/claims")
-# Where else there may be trainings that a claim needs.
-SHARED = (Path("results/diagnostics/cpu/profile"), Path("build/results/diagnostics/cpu/profile"))
+CLAIMS, WORK = Path("results/claims"), Path("build/claims")
+# Where there may be trainings that a claim needs, besides its own.
+PROFILES = (Path("results/diagnostics/cpu/profile"), Path("build/results/diagnostics/cpu/profile"))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,10 +45,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     by_cost = sorted(files, key=lambda name: load_claim(files[name]).minutes)
     for name in options.names or by_cost:
         start, seeds = time.monotonic(), options.seeds or load_claim(files[name]).seeds
-        taken = take_over(files[name], CLAIMS / name, seeds)
+        taken = take_over(files[name], WORK / name, seeds)
         words = ["claim", name, "--seeds", str(seeds), "--jobs", str(options.jobs)]
-        run = [sys.executable, "-m", "zoo", *words, "--out", str(CLAIMS / name)]
+        run = [sys.executable, "-m", "zoo", *words, "--out", str(WORK / name)]
         status = subprocess.run(run, check=False).returncode
+        for file in (WORK / name).rglob(FILE) if status == 0 else ():
+            published = CLAIMS / file.relative_to(WORK)
+            published.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(file, published)
         failed += bool(status)
         minutes = (time.monotonic() - start) / 60
         print(f"{name}: {taken} taken over, {minutes:.1f} minutes, status {status}", flush=True)
@@ -61,7 +67,7 @@ def take_over(file: Path, out: Path, seeds: int) -> int:
         return 0
     known = {
         record.key: record
-        for folder in (*SHARED, CLAIMS)
+        for folder in (*PROFILES, CLAIMS, WORK)
         for path in sorted(folder.rglob(FILE))
         for record in RecordFile(path.parent).read()
         if record.kind == "train" and record.status in REUSABLE

@@ -1,18 +1,10 @@
 """Whether a run shows what a published claim predicts. The rules were fixed before any run.
 
-A row *solves* a task where the lower end of Wilson's 95% interval of the share of seeds that solve
-it, at its best rate, is above one half; it *fails* where the upper end is below.
-
-A row is *faster*, *better* or *cheaper* where the two differ (two-sided) in this direction, and the
-95% interval of the effect does not lie below the predicted size. That is refuted where they differ
-the other way, where the interval lies below that size, and where the faster row fails. Examples
-until solved are compared by the exchange test, scores by the paired t-test of reports, speeds by
-their paired intervals. Two rows are *equal* where both one-sided tests say that they differ by less
-than the margin (Schuirmann 1987); that is refuted where they differ by more, tested alike.
-
-A claim has eight seeds, and twelve if it is undecided then. Differences are tested at 3% each time,
-so that a false finding is rarer than 5% (``learning.STAGES``). It holds where all predictions do
-(an intersection-union test: Berger 1982), and does not where one is refuted.
+``docs/claims.md`` has them as a table. Shares of seeds are judged by Wilson's 95% interval,
+examples until solved by the exchange test, scores by the paired t-test, speeds by paired turns,
+equality by two one-sided tests (Schuirmann 1987). A claim has eight seeds, and twelve if it is
+undecided then; differences are tested at 3% each time, so that a false finding is rarer than 5%
+(``learning.STAGES``). It holds where all predictions do (an intersection-union test: Berger 1982).
 """
 
 from __future__ import annotations
