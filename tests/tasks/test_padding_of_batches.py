@@ -10,7 +10,8 @@ from simulated_cuda import PLAIN, SIZES
 from token_splits import split, task_split
 
 from zoo.components.attention.fused import Fused
-from zoo.components.tokens import offsets_and_places
+from zoo.components.layer_context import LayerContext
+from zoo.components.tokens import Tokens, offsets_and_places
 from zoo.config.settings import Training
 from zoo.data.batches import MOST_LENGTHS, MaskedSplit, PairSplit, few_lengths
 from zoo.data.sources.corpus import IGNORED
@@ -107,6 +108,16 @@ def test_every_part_is_the_same_without_padding(registry, axes, rows, rows_atten
     monkeypatch.setattr(Stack, "packs", False)
     _, masked = run(np.arange(5), **axes)
     torch.testing.assert_close(packed, masked, rtol=1e-5, atol=1e-7)
+
+
+def test_an_attention_with_a_mix_of_its_own_gets_texts_with_padding():
+    class Own(Fused):
+        def mix(self, q, k, v, layer):
+            return super().mix(q, k, v, layer)
+
+    layer = LayerContext(Tokens.whole(3))
+    assert Fused(8, 2).takes_packed(layer)
+    assert not Own(8, 2).takes_packed(layer)
 
 
 def test_texts_of_one_length_need_no_mask(registry, monkeypatch):

@@ -31,7 +31,8 @@ class Fused(MultiHead):
     causal_kernel = True
 
     def takes_packed(self, layer: LayerContext) -> bool:
-        return not layer.position.adds_bias
+        inherited = type(self).mix is Fused.mix and type(self).attend is Fused.attend
+        return inherited and not layer.position.adds_bias
 
     def mix(self, q: Tensor, k: Tensor, v: Tensor, layer: LayerContext) -> Tensor:
         packing = layer.tokens.packing
