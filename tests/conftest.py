@@ -20,6 +20,7 @@ from zoo.registry.loading import built_ins
 # with another hash seed. Those of the same name stay in one process.
 TOGETHER = {
     "tests/conformance": "conformance",
+    "tests/conformance/test_generic.py": "generic",
     "tests/inference": "inference",
     "tests/report/test_page.py": "pages",
     "tests/report/test_page_browser.py": "pages",
@@ -27,7 +28,7 @@ TOGETHER = {
 }
 # What takes ten seconds or more on one core, the longest first.
 LONGEST = (
-    "test_conformance.py",
+    "test_broken.py",
     "test_kill.py",
     "test_process.py",
     "test_bench.py",

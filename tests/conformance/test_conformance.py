@@ -12,36 +12,23 @@ from zoo.testing import checks, component_checks
 
 HERE = Path(__file__).parent
 SOUND = [HERE / "sound.py", HERE / "sound_tasks.py"]
-# In a quick run one component of each kind is compiled, no data set is made again, and what differs
-# from another one in a constant or in the layout of weights is left out.
-COMPILED = {"attention/fused", "pe/rope", "norm/layer", "ffn/gelu", "block/pre", "pool/mean"}
-ALIKE = {"attention/split", "attention/packed", "attention/naive", "norm/layer-plain"}
-ALIKE |= {"norm/layer-std", "ffn/relu", "ffn/gelu-tanh", "block/res-post"}
+PLAIN = ("norm/rms", "baseline/majority", "metric/accuracy")  # parts that plain pytest checks
+# In a quick run one component of each kind is compiled, and no data set is made again.
+COMPILED = ("attention/fused", "pe/rope", "norm/layer", "ffn/gelu", "block/pre", "pool/mean")
 SLOW_KINDS = ("data", "task")
 
 
-def is_quick(check: Any) -> bool:
-    """Whether it is made in a quick run."""
-    if check.component in ALIKE:
-        return False
+def marked(check: Any) -> Any:
+    """The check as a parameter of a test, marked with the run that it belongs to."""
+    quick = check.name == "declares" or check.choice.component.kind not in SLOW_KINDS
     if check.name == "compiled":
-        return check.component in COMPILED
-    return check.choice.component.kind not in SLOW_KINDS or check.name == "declares"
+        quick = check.component in COMPILED
+    marks = [pytest.mark.parts] * (check.component not in PLAIN) if quick else [pytest.mark.slow]
+    return pytest.param(check, id=str(check), marks=marks)
 
 
-def of_built_ins(*, quick: bool) -> list[Any]:
-    """The checks of built-ins that are quick, or those that are not."""
-    return [c for c in component_checks(distribution=BUILT_IN) if is_quick(c) is quick]
-
-
-@pytest.mark.parametrize("check", of_built_ins(quick=True), ids=str)
+@pytest.mark.parametrize("check", map(marked, component_checks(distribution=BUILT_IN)))
 def test_a_built_in_component_conforms(check):
-    check()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("check", of_built_ins(quick=False), ids=str)
-def test_a_built_in_component_passes_what_takes_seconds(check):
     check()
 
 

@@ -25,18 +25,16 @@ SURVIVE = {
     "pool/cls": {"dropped_mask"},
     "norm/none": {"constant"},
 }
-PARTS = [
-    component
+PARTS = {
+    name: component
     for kind in AXES
     for component in built_ins().components(kind)
-    if f"{kind}/{component.name}" not in ("pe/none", "ffn/none")  # with nothing to break
-]
+    if (name := f"{kind}/{component.name}") not in ("pe/none", "ffn/none")  # with nothing to break
+}
 QUICK = ("attention/naive", "pe/rope", "norm/rms", "ffn/swiglu", "block/pre", "pool/mean")
+MARKS = dict.fromkeys(QUICK, pytest.mark.parts)
 PARAMETERS = [
-    pytest.param(
-        c, id=f"{c.kind}/{c.name}", marks=[pytest.mark.slow] * (f"{c.kind}/{c.name}" not in QUICK)
-    )
-    for c in PARTS
+    pytest.param(c, id=name, marks=MARKS.get(name, pytest.mark.slow)) for name, c in PARTS.items()
 ]
 
 

@@ -1,4 +1,4 @@
-"""A CUDA device that is not there, for the rest of a process; as a script it tries every part.
+"""A CUDA device that is not there, for the rest of a process.
 
 Torch's fake tensors have a device and no numbers: what is made on the CPU in the middle of a
 model, what brings a number to the host and what changes its type shows without a GPU. A build of
@@ -13,7 +13,7 @@ import functools
 import json
 import os
 import subprocess
-import sys
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -76,14 +76,15 @@ PRODUCTS = ("mm", "bmm", "addmm", "baddbmm")
 kernels: Counter[str] = Counter()  # that attention could take
 
 
-def pretend(directory: Path) -> None:
-    """Have torch believe in the device. directory: for what is compiled."""
+def pretend() -> None:
+    """Have torch believe in the device. What is compiled comes into the working directory."""
+    warnings.simplefilter("ignore")
     home = Path(torch.__file__).parent
-    (directory / "pretend.cpp").write_text(SOURCE)
+    Path("pretend.cpp").write_text(SOURCE)
     words = ["g++", "-std=c++20", "-shared", "-fPIC", "-w", f"-I{home}/include", "pretend.cpp"]
     libraries = [f"-L{home}/lib", "-lc10", "-ltorch_cpu"]
-    subprocess.run([*words, "-o", "pretend.so", *libraries], cwd=directory, check=True)
-    ctypes.CDLL(str(directory / "pretend.so")).pretend()
+    subprocess.run([*words, "-o", "pretend.so", *libraries], check=True)
+    ctypes.CDLL("./pretend.so").pretend()
     fake.init_gpu_context = lambda device: None  # type: ignore[assignment]
     torch.cuda.amp.common.amp_definitely_not_available = lambda: False
     torch.cuda.is_bf16_supported = lambda *_: True
@@ -192,14 +193,12 @@ def one_step(name: str, cell: Cell, fault: Callable[[Any], Any] | None = None) -
     return report | seen | {"kernels": dict(kernels)}
 
 
-def main() -> None:
-    os.environ.pop("ZOO_PLUGINS", None)  # of other tests: every part that is installed
-    pretend(Path(sys.argv[1]))
+def tasks() -> None:
+    """Print a step of every task, and one with each fault, as lines of JSON."""
+    pretend()
     plain = Cell.parse(load().registry, {**PLAIN, "pe": "rope"})
-    cases = [("classify", name, cell) for name, cell in cells()]
-    cases += [(task, f"task {task}", plain) for task in ("tag", "mlm", "lm", "seq2seq")]
-    for task, name, cell in cases:
-        print(json.dumps({"name": name, **one_step(task, cell)}))
+    for task in ("classify", "tag", "mlm", "lm", "seq2seq"):
+        print(json.dumps({"name": f"task {task}", **one_step(task, plain)}))
     Stack.packs = True
     for task in ("mlm", "seq2seq"):
         print(json.dumps({"name": f"packed {task}", **one_step(task, plain)}))
@@ -208,5 +207,9 @@ def main() -> None:
         print(json.dumps({"name": name, **one_step("classify", plain, fault)}))
 
 
-if __name__ == "__main__":
-    main()
+def parts() -> None:
+    """Print a step with every part that is installed."""
+    os.environ.pop("ZOO_PLUGINS", None)  # of other tests
+    pretend()
+    for name, cell in cells():
+        print(json.dumps({"name": name, **one_step("classify", cell)}))

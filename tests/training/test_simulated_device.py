@@ -2,12 +2,11 @@
 
 import json
 import shutil
-import subprocess
 import sys
 from typing import Any
 
+import forked
 import pytest
-import simulated_cuda
 import torch
 
 from zoo.registry.loading import load
@@ -16,8 +15,8 @@ from zoo.registry.loading import load
 WIDE = ("nystrom", "aft", "retention", "gla", "deltanet", "gated-deltanet", "mamba2", "moe")
 
 
-@pytest.fixture(scope="module")
-def steps(tmp_path_factory) -> dict[str, dict[str, Any]]:
+@pytest.fixture(scope="module", params=["tasks", pytest.param("parts", marks=pytest.mark.parts)])
+def steps(request, tmp_path_factory) -> dict[str, dict[str, Any]]:
     """What the step of each case did, by its name; in a process of its own.
 
     Those with a planted fault are ``fault …``; ``noted`` leaves them out.
@@ -26,10 +25,16 @@ def steps(tmp_path_factory) -> dict[str, dict[str, Any]]:
         pytest.skip("there is a CUDA device")
     if not shutil.which("g++"):
         pytest.skip("there is no C++ compiler")
-    script, directory = simulated_cuda.__file__, str(tmp_path_factory.mktemp("device"))
-    command = [sys.executable, "-W", "ignore", script, directory]
-    out = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+    code = f"import sys; sys.path[:] = {sys.path}; import simulated_cuda"
+    code += f"; simulated_cuda.{request.param}()"
+    out = forked.output(code, cwd=tmp_path_factory.mktemp("device"))
     return {step["name"]: step for step in map(json.loads, out.splitlines())}
+
+
+of_tasks = pytest.mark.parametrize("steps", ["tasks"], indirect=True)
+of_parts = pytest.mark.parametrize(
+    "steps", [pytest.param("parts", marks=pytest.mark.parts)], indirect=True
+)
 
 
 def noted(steps, what: str) -> dict[str, Any]:
@@ -38,7 +43,7 @@ def noted(steps, what: str) -> dict[str, Any]:
 
 
 def test_no_step_waits_for_the_device(steps):
-    assert len(steps) > 30
+    assert len(steps) > 8
     assert noted(steps, "waits") == {}
 
 
@@ -55,6 +60,7 @@ def test_products_are_in_bfloat16_but_where_they_are_meant_not_to_be(steps):
     assert not any("float64" in product for products in wide.values() for product in products)
 
 
+@of_tasks
 def test_planted_faults_are_noticed(steps):
     assert "DataDependent" in steps["fault wait"]["waits"]
     assert "DynamicOutputShape" in steps["fault selection"]["waits"]
@@ -62,15 +68,21 @@ def test_planted_faults_are_noticed(steps):
     assert steps["fault width"]["wide"]
 
 
-def test_the_kernel_that_attention_takes(steps):
-    """Padding is a mask, and an encoding that biases is a bias; whole texts need neither."""
-    assert set(steps["attention fused"]["kernels"]) == {"mask", "bias"}
-    assert set(steps["pe rope"]["kernels"]) == {"mask"}
+@of_tasks
+def test_whole_texts_need_no_mask(steps):
     assert set(steps["task lm"]["kernels"]) == {"flash"}
     assert set(steps["packed mlm"]["kernels"]) == {"lengths"}
     assert set(steps["packed seq2seq"]["kernels"]) == {"lengths", "mask"}  # of cross-attention
 
 
+@of_parts
+def test_the_kernel_that_attention_takes(steps):
+    """Padding is a mask, and an encoding that biases is a bias."""
+    assert set(steps["attention fused"]["kernels"]) == {"mask", "bias"}
+    assert set(steps["pe rope"]["kernels"]) == {"mask"}
+
+
+@of_parts
 def test_layers_compute_the_angles_of_rope_once(steps):
     """Each layer adds the rotation of queries and keys, forward and backward, and no more."""
     assert steps["pe rope"]["launches"] - steps["pe none"]["launches"] <= 40
