@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import forked
 import pytest
 from refused import refused
 from specimens import mutations
@@ -77,14 +78,10 @@ def test_pytest_runs_the_checks_of_a_file(tmp_path):
         "    'Wrong: the mean is not zero.'\n"
     )
     (tmp_path / "test_other.py").write_text("def test_other(): assert False\n")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    done = subprocess.run(
-        # Some of the file's checks; the other test that these words name is not of the file.
-        [*command, "--zoo-part", "mine.py", "-k", "declares or values or other"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
-    assert "norm/mine:declares" in done.stdout
-    assert "declares: mean: " in done.stdout
-    assert "1 failed, 1 passed, 4 deselected" in done.stdout, done.stdout
+    # Some of the file's checks; the other test that these words name is not of the file.
+    words = ["-q", "-p", "no:cacheprovider", "--zoo-part", "mine.py"]
+    words += ["-k", "declares or values or other"]
+    printed = forked.output(f"import pytest; pytest.main({words})", cwd=tmp_path)
+    assert "norm/mine:declares" in printed
+    assert "declares: mean: " in printed
+    assert "1 failed, 1 passed, 4 deselected" in printed

@@ -2,16 +2,13 @@
 
 import os
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import forked
 import psutil
 import pytest
-from forked import ADDRESS
-from small_runs import ENV
 
 from zoo.errors import StoppedError
 from zoo.execution import process
@@ -56,11 +53,15 @@ def _listen():
 SUBMITS = """
 import sys, time
 from pathlib import Path
+import forked
 from zoo.execution import process
 from zoo.execution.base import Limits
 
-process._START = sys.argv[2]
-worker = process.Worker(Limits(), Path(sys.argv[1]))
+forked.use()
+log, pids, process._START = sys.argv[1:]
+worker = process.Worker(Limits(), Path(log))
+(server,) = process._servers.values()
+Path(pids).write_text(f"{worker._process._process.pid} {server._process.pid}")
 worker.send("calls:hang")
 time.sleep(1000)
 """
@@ -152,7 +153,7 @@ def test_a_server_that_is_killed_loses_its_calls_and_the_next_worker_has_a_new_o
     (tmp_path / "sitecustomize.py").write_text(KILLED)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setattr(process, "_servers", {})
-    monkeypatch.delenv(ADDRESS, raising=False)
+    monkeypatch.delenv(forked.ADDRESS, raising=False)
     with pytest.raises(StoppedError, match=r"workers died twice \(.*\); if the memory is short"):
         Worker(Limits(), tmp_path / "log")
 
@@ -182,12 +183,10 @@ def test_a_submitting_process_that_is_killed_takes_a_worker_with_it_that_hangs_i
     calls,
 ):
     """Native code may hold the interpreter's lock, so that no thread of the worker has a turn."""
-    log, script = calls / "log", calls / "submits.py"
-    script.write_text(SUBMITS)
-    submits = subprocess.Popen([sys.executable, script, log, process._START], env=ENV)
+    log, pids = calls / "log", calls / "pids"
+    submits = forked.start(SUBMITS, str(log), str(pids), process._START)
     until(lambda: log.exists() and log.read_text() == "hanging\n")
-    started = psutil.Process(submits.pid).children(recursive=True)
-    assert len(started) >= 2  # the fork server and the worker
+    started = [psutil.Process(int(pid)) for pid in pids.read_text().split()]
     submits.kill()
     submits.wait()
     _, alive = psutil.wait_procs(started, timeout=30)

@@ -96,13 +96,20 @@ class Forked:
         return self.returncode
 
 
+def start(
+    code: str, *arguments: str, cwd: Path | None = None, stdout: int = 1
+) -> Forked | subprocess.Popen[bytes]:
+    """A process that runs code: forked, where there is one that forks."""
+    if ADDRESS in os.environ:
+        return Forked(code, *arguments, cwd=cwd, stdout=stdout)
+    command = [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path}\n{code}", *arguments]
+    return subprocess.Popen(command, cwd=cwd, stdout=stdout)
+
+
 def output(code: str, cwd: Path) -> str:
     """What code prints in another process, which must end well."""
-    if ADDRESS not in os.environ:
-        command = [sys.executable, "-c", code]
-        return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=True).stdout
     with tempfile.TemporaryFile("w+") as printed:
-        assert Forked(code, cwd=cwd, stdout=printed.fileno()).wait() == 0
+        assert start(code, cwd=cwd, stdout=printed.fileno()).wait() == 0
         printed.seek(0)
         return printed.read()
 
