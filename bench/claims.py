@@ -22,6 +22,7 @@ from zoo import api
 from zoo.cli.claim import claim_files
 from zoo.config.claim import load_claim
 from zoo.config.request import read_suite
+from zoo.errors import ZooError
 from zoo.execution.machine import own_cores
 from zoo.registry.loading import load
 from zoo.sweep.plan import seed_trainings
@@ -47,7 +48,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     every = sorted(files, key=lambda name: (_times(files[name]), load_claim(files[name]).minutes))
     for name in options.names or every:
         start, seeds = time.monotonic(), options.seeds or load_claim(files[name]).seeds
-        taken = take_over(files[name], WORK / name, seeds)
+        try:
+            taken = take_over(files[name], WORK / name, seeds)
+        except ZooError as error:  # a plug-in is missing, say
+            print(f"{name}: {error}", file=sys.stderr)
+            failed += 1
+            continue
         words = ["claim", name, "--seeds", str(seeds), "--jobs", str(options.jobs)]
         run = [sys.executable, "-m", "zoo", *words, "--out", str(WORK / name)]
         status = subprocess.run(run, check=False).returncode
