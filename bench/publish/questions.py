@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from zoo.report.profile import Profile
 from zoo.report.rows import ReportRow
 from zoo.report.run_report import RunReport
 from zoo.report.stats.effects import Effect, sentence
+from zoo.report.stats.learning import thousands
 
 TITLE = "Ten questions"
 UNMEASURED = "Not measured yet."
@@ -58,27 +60,53 @@ def _of_group(row: ReportRow, group: str) -> dict[int, float]:
     return {seed: float(value) for seed, value in values.items() if value is not None}
 
 
-def solving(name: str, axis: str, group: str = "") -> Callable[[Profile], str]:
-    """Which choices solve a task, or its test texts of one group."""
+def learning(task: str, axis: str) -> Callable[[Profile], str]:
+    """Which choices learn a streamed diagnostic, the fastest first, and which do not.
+
+    task: with any parameters.
+    """
 
     def answer(profile: Profile) -> str:
-        run = next((data.run for data in profile.data_sets if data.name == name), None)
-        rows = _of_axis(run, axis) if run else {}
-        values = {c: _of_group(r, group) if group else r.values for c, r in rows.items()}
-        by_lead: dict[str, list[str]] = {"with every seed": [], "with some": [], "with none": []}
-        for choice, of in values.items():
-            if run and of:
-                solved = run.solved(list(of.values()))
-                some = f" ({solved} of {len(of)})" if 0 < solved < len(of) else ""
-                lead = "with some" if some else "with every seed" if solved else "with none"
-                by_lead[lead].append(f"{code(choice)}{some}")
-        parts = [f"{lead} by {listed(names)}" for lead, names in by_lead.items() if names]
-        if run is None or not parts:
+        known = (data for data in profile.streamed if data.name.partition("(")[0] == task)
+        if (data := next(known, None)) is None:
             return UNMEASURED
-        seeds = max(map(len, values.values()))
-        few = f"; {seeds} seeds are too few for a test" if seeds < run.verdicts.enough else ""
-        where = f"{code(name)}{f', {group} words,' if group else ''}"
-        return f"{where} is solved {', '.join(parts)}{few}."
+        run, by_lead = data.run, dict[str, list[str]]()
+        for choice, row in _of_axis(run, axis).items():
+            if not (own := run.learning.get(row.name)):
+                continue
+            if own.times_solved == own.runs and own.median is not None:
+                lead, more = "in every seed", f" ({thousands(own.median)} examples)"
+            elif own.times_solved:
+                lead, more = "in some", f" ({own.times_solved} of {own.runs})"
+            else:
+                lead, more = "in none", ""
+            by_lead.setdefault(lead, []).append(f"{code(choice)}{more}")
+        leads = [lead for lead in ("in every seed", "in some", "in none") if lead in by_lead]
+        parts = [f"{lead} by {listed(by_lead[lead])}" for lead in leads]
+        return f"{code(data.name)} is learned {'; '.join(parts)}." if parts else UNMEASURED
+
+    return answer
+
+
+def longer(axis: str, group: str) -> Callable[[Profile], str]:
+    """What the choices score on the test texts of one group, the best first."""
+
+    def answer(profile: Profile) -> str:
+        for data in profile.data_sets:
+            rows = {c: _of_group(r, group) for c, r in _of_axis(data.run, axis).items()}
+            medians = {choice: statistics.median(of.values()) for choice, of in rows.items() if of}
+            if medians and data.name.partition("(")[0] != CONTROL:
+                break
+        else:
+            return UNMEASURED
+        metric = data.metric
+        order = sorted(medians, key=lambda choice: -metric.better(medians[choice]))
+        said = listed([f"{code(choice)} {metric.format(medians[choice])}" for choice in order])
+        seeds = max(len(of) for of in rows.values())
+        return (
+            f"{metric.label.capitalize()} of {code(data.name)} at {group} words, median of "
+            f"{counted(seeds, 'seed')}: {said}."
+        )
 
     return answer
 
@@ -180,16 +208,12 @@ def beside_others(directory: Path) -> str:
 
 PROFILE, LENGTHS = "diagnostics/cpu/profile", "diagnostics/cpu/lengths"
 GRID, ONE_FACTOR, MASKED = (f"bbc-news/cpu/{name}" for name in ("grid", "one-factor", "masked"))
-LONGER = "noisy-recall(pairs=6, length=40, test_length=200)", "pe", "101 to 200"
+LONGER, CONTROL = "101 to 200", "majority"  # words of a text; what a bag of words solves
 QUESTIONS = (
-    Question("Which attention recalls best?", PROFILE, solving("recall(pairs=32)", "attention")),
-    Question(
-        "Which attention copies best?",
-        PROFILE,
-        solving("selective-copy(length=32)", "attention"),
-    ),
-    Question("Which encoding tells the order of words?", PROFILE, solving("order", "pe")),
-    Question("Which encoding works on longer texts?", LENGTHS, solving(*LONGER)),
+    Question("Which attention recalls best?", PROFILE, learning("recall", "attention")),
+    Question("Which attention copies best?", PROFILE, learning("selective-copy", "attention")),
+    Question("Which encoding tells the order of words?", PROFILE, learning("order", "pe")),
+    Question("Which encoding works on longer texts?", LENGTHS, longer("pe", LONGER)),
     Question("Which attention finds hidden words best?", MASKED, best_of("attention")),
     Question("Does a transformer beat a bag of words on BBC news?", GRID, beats_baselines),
     Question(

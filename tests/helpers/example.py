@@ -1,7 +1,9 @@
 """Runs of which every number is known: on one data set, on several, and of growing sizes."""
 
-from factory import cell, cost_record, name, train_record, with_config
+from factory import cell, cost_record, name, streamed, train_record, with_config
 
+from zoo.report.profile import DataSetReport, Profile
+from zoo.report.run_report import RunReport
 from zoo.sweep.records import Record, Status
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -104,3 +106,33 @@ def scale_sweep() -> list[Record]:
     found[-3] = scale_record("naive", LENGTHS[-2], "oom")
     found[-1] = scale_record("naive", LENGTHS[-1], "skipped")
     return found
+
+
+def skills() -> dict[str, list[Record]]:
+    """Three streamed diagnostics with their controls."""
+    rates, budget = (0.001, 0.003, 0.01), 40_000
+    fast = [8_000, 8_800, 8_800, 9_600, 8_000, 8_000]
+    slow, never = [3 * examples for examples in fast], [None] * 6
+    some = [9_600, None, None, 12_000, None, None]
+    runs = {  # of fused with rope and without, and of gru
+        "copy": ([slow, fast, fast], [never, slow, slow], [never] * 3),
+        "parity": ([never] * 3, [never] * 3, [fast, fast, slow]),
+        "order(length=20)": ([slow, fast, never], [never] * 3, [never, some, never]),
+    }
+    cells = (cell(), cell(pe="none"), cell(attention="gru", pe="none"))
+    made: dict[str, list[Record]] = {}
+    for data, of_rows in runs.items():
+        controls = {"positive": "gru+none" if data == "parity" else "fused+rope"}
+        controls["negative"] = "gru+none" if data == "copy" else "fused+none"
+        about = {"name": data, "budget": budget, "fingerprint": data * 8, **controls}
+        made[data] = [
+            record.model_copy(update={"started": f"2026-01-0{len(made) + 1}"})
+            for row, of_rates in zip(cells, of_rows, strict=True)
+            for record in streamed(row, dict(zip(rates, of_rates, strict=True)), **about)
+        ]
+    return made
+
+
+def profile_of_skills() -> Profile:
+    """What each row learns of several."""
+    return Profile([DataSetReport(n, n, RunReport(of)) for n, of in skills().items()])

@@ -5,7 +5,15 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from example import ACCURACIES, REFERENCE, records_of, run, scale_sweep
+from example import (
+    ACCURACIES,
+    REFERENCE,
+    profile_of_skills,
+    records_of,
+    run,
+    scale_sweep,
+    skills,
+)
 from factory import (
     BITS_PER_BYTE,
     CONFIG,
@@ -153,6 +161,11 @@ def lengths() -> list[Record]:
     return scale_sweep()
 
 
+def streamed() -> RunReport:
+    """A streamed diagnostic, which one row solves in a third of the examples, and one never."""
+    return RunReport(skills()["copy"])
+
+
 def data_sets() -> Profile:
     """Three cells on six data sets; on one of them all are at chance."""
     return Profile(
@@ -206,6 +219,8 @@ SITUATIONS: dict[str, Callable[[], RunReport | Profile | Comparison | list[Recor
         chance,
         mixed_code,
         lengths,
+        streamed,
+        profile_of_skills,
         data_sets,
         many_rows,
         two_runs,

@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
-from example import ACCURACIES, SVG, records_of, run, scale_sweep
+from example import ACCURACIES, SVG, profile_of_skills, records_of, run, scale_sweep
 from factory import LM, cell, name
 from hostile import DOLLARS, SCRIPT
 from large_run import large_run
@@ -146,8 +146,10 @@ def test_the_picture_of_a_profile_can_be_understood_alone():
         for name, accuracies in ACCURACIES.items()
     ]
     texts = set(texts_of(profile_plot(Profile(data_sets))))
-    assert {"Which part solves which task", "chance", "solved", "mean score", "rope"} <= texts
-    assert {"alpha", "zeta", "5/5 · .99", "positional encoding"} <= texts
+    assert {"Mean score on each data set", "low", "high", "mean score", "rope"} <= texts
+    assert {"alpha", "zeta", "0.990 =", "positional encoding"} <= texts
+    texts = set(texts_of(profile_plot(profile_of_skills())))
+    assert {"never", "every seed, the fastest", "6/6 · 8.4k", "2/6 · >40k", "0/6 · .53"} <= texts
 
 
 @pytest.mark.slow

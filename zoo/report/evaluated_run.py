@@ -57,7 +57,7 @@ class EvaluatedRun:
         if self.learning:
             return ExchangeVerdicts(self.recorded_rows)
         effects = self._comparable.main if self._comparable else []
-        enough = ENOUGH if self.goal is None else ENOUGH_SOLVED
+        enough = ENOUGH if self.solved_at is None else ENOUGH_SOLVED
         return Verdicts(self.recorded_rows, [effect.weights for effect in effects], enough)
 
     @cached_property
@@ -146,27 +146,24 @@ class EvaluatedRun:
         return next((float(level) for level in levels if level is not None), None)
 
     @property
-    def solved_at(self) -> float | None:
-        """The score with which the data set counts as solved, where it says so."""
-        levels = (record.config["data"].get("solved_at") for record in self.records)
-        return next((float(level) for level in levels if level is not None), None)
-
-    @property
     def best_possible(self) -> float | None:
         """The best score that there can be; None where the metric has no such limit."""
         return self.metric.highest if self.metric.higher_is_better else self.metric.lowest
 
     @property
-    def goal(self) -> float | None:
+    def solved_at(self) -> float | None:
         """The score with which the task is solved; None without a chance level or a best score."""
+        levels = (record.config["data"].get("solved_at") for record in self.records)
+        if (level := next((x for x in levels if x is not None), None)) is not None:
+            return float(level)
         if self.chance is None or self.best_possible is None:
             return None
         return self.chance + SOLVED * (self.best_possible - self.chance)
 
     def solved(self, values: Collection[float]) -> int:
-        """How many of these scores solve the task, which must have a goal."""
-        assert self.goal is not None
-        least = self.metric.better(self.goal) - ROUNDING
+        """How many of these scores solve the task; it must be known with which one that is."""
+        assert self.solved_at is not None
+        least = self.metric.better(self.solved_at) - ROUNDING
         return sum(self.metric.better(value) >= least for value in values)
 
     def score_text(self, name: str) -> str:

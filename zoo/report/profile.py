@@ -1,7 +1,8 @@
-"""The profile of a run on several data sets: every row's score on every data set."""
+"""The profile of a run on several data sets: what every row learns, or scores, on each of them."""
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,14 +13,24 @@ from typing import Any
 import numpy as np
 
 from zoo.config.metric_description import MetricDescription
+from zoo.config.row_names import find_cell
 from zoo.errors import ZooError, counted, listed, nearest
 from zoo.report.rows import varying_axes
 from zoo.report.run_report import RunReport
+from zoo.report.stats.learning import Learning
+from zoo.report.tables.learned import CELL, FAMILY
 from zoo.report.tables.notes import mixed
 from zoo.report.tables.text import plain, tabulated
 from zoo.sweep.records import FILE, directory_names, read_run
 
 NAMED = 4  # rows or data sets that a sentence names
+CONTROLS = ("positive", "negative")
+MARKS = (
+    "+: a control that solves it with every seed, if all is well; -: one that cannot, whatever it "
+    "learns."
+)
+# The columns of a streamed diagnostic's own table that profile.csv has too.
+LEARNED = ("solved", "runs", "low", "high", "median_examples", "window", "best_lr", "solved_at")
 Line = dict[str, Any]  # what is known of a row on a data set, by the columns of profile.csv
 
 
@@ -40,41 +51,77 @@ class DataSetReport:
     def scores(self) -> dict[str, Line]:
         """Row name to its line; what is unknown is None.
 
-        mean, low, high: over seeds. best: whether the row cannot be distinguished from the best of
-        all ranked rows, baselines included. solved: in how many of its trainings the task was
-        solved. level: where the mean lies between chance (0) and the best possible score (1), or
-        between the worst and the best row where these are unknown.
+        best: whether the row cannot be distinguished from the best of all ranked rows, baselines
+        included. level: from 0 to 1, for colours.
         """
-        run, metric, better = self.run, self.metric, self.metric.better
+        run, scores = self.run, {}
+        for row, line in zip(run.rows, run.lines, strict=True):
+            rank = line["rank"]
+            about: Line = {"name": row.name, "baseline": row.baseline, "data": self.name}
+            about |= {"task": run.records[0].task, "metric": self.metric.name}
+            about |= {"status": line["status"], "best": None if rank is None else rank == 1}
+            own = self._learned(row.name, line) if run.learning else self._scored(line)
+            scores[row.name] = {**about, "chance": run.chance, **own, **row.chosen}
+        return scores
+
+    def _scored(self, line: Line) -> Line:
+        """The mean over seeds with its interval.
+
+        level: where the mean lies between chance and the best possible score, or between the worst
+        and the best row where these are unknown.
+        """
+        run, key, better = self.run, self.metric.name, self.metric.better
         ends = [run.chance, run.best_possible]
         if None in ends:
-            ends = [line[f"{metric.name}_mean"] for line in run.lines]
-        levels = [better(end) for end in ends if end is not None]
-        scores = {}
-        for row, line in zip(run.rows, run.lines, strict=True):
-            mean, rank = line[f"{metric.name}_mean"], line["rank"]
-            # One value for each training; a deterministic fit is one, whatever the seeds.
-            values = {row.trained[seed].seed: value for seed, value in row.values.items()}
-            level = None
-            if mean is not None:
-                level = float(np.interp(better(mean), (min(levels), max(levels)), (0, 1)))
-            scores[row.name] = {
-                "name": row.name,
-                "baseline": row.baseline,
-                "data": self.name,
-                "task": run.records[0].task,
-                "metric": metric.name,
-                **{part: line[f"{metric.name}_{part}"] for part in ("mean", "low", "high")},
-                "seeds": line["seeds"],
-                "status": line["status"],
-                "best": None if rank is None else rank == 1,
-                "chance": run.chance,
-                "goal": run.goal,
-                "solved": None if run.goal is None else run.solved(list(values.values())),
-                "level": None if level is None else round(level, 4),
-                **row.chosen,
-            }
-        return scores
+            ends = [of_row[f"{key}_mean"] for of_row in run.lines]
+        levels, level = [better(end) for end in ends if end is not None], None
+        if (mean := line[f"{key}_mean"]) is not None:
+            level = round(float(np.interp(better(mean), (min(levels), max(levels)), (0, 1))), 4)
+        parts = {part: line[f"{key}_{part}"] for part in ("mean", "low", "high")}
+        return {**parts, "seeds": line["seeds"], "level": level}
+
+    def _learned(self, name: str, line: Line) -> Line:
+        """What a row learns of a streamed diagnostic.
+
+        versus_reference: 1 where it learns significantly faster than the row of reference, -1
+        slower, 0 where the two are not told apart. level: 0 where it never solves; in every seed,
+        from 0.5 at the budget to 1 as fast as the fastest row.
+        """
+        run = self.run
+        own = {name: line[name] for name in LEARNED} | {"score": line[f"{self.metric.name}_median"]}
+        control = next((kind for kind in CONTROLS if self.control(kind) == name), "")
+        own |= {"control": control, "versus_reference": run.verdicts.verdict(name, run.reference)}
+        if not (learning := run.learning.get(name)):
+            return {**own, "level": None}
+        limit, fastest = math.log(learning.budget), min(of.order[0] for of in run.learning.values())
+        speed = (limit - learning.order[0]) / (limit - fastest) if fastest < limit else 0.0
+        share = learning.times_solved / learning.runs
+        return {**own, "level": round(share * (1 + speed) / 2, 4)}
+
+    def control(self, kind: str) -> str:
+        """The name of the row that is a control of the data set; empty where it is not here."""
+        wanted = self.run.typical.config["data"].get(kind)
+        cells = {row.name: row.cell for row in self.run.rows if row.cell}
+        try:
+            return find_cell(cells, wanted, kind) if wanted and cells else ""
+        except ZooError:
+            return ""
+
+    @property
+    def failed_controls(self) -> list[str]:
+        """The controls that are not what they should be, in words."""
+        learned = {kind: self.run.learning.get(self.control(kind)) for kind in CONTROLS}
+        must, cannot = learned.values()
+        failed = []
+        if must and must.times_solved < must.runs:
+            failed.append(f"{self._short(must)} does not always solve {self.name}")
+        if cannot and cannot.solved.any():
+            failed.append(f"{self._short(cannot)} solves {self.name}")
+        return failed
+
+    def _short(self, learning: Learning) -> str:
+        (row,) = (row for row in self.run.rows if row.name == learning.name)
+        return self.run.short_name(row)
 
     @property
     def cells(self) -> list[Line]:
@@ -82,21 +129,24 @@ class DataSetReport:
         return [line for line in self.scores.values() if not line["baseline"]]
 
     def text(self, row: str) -> str:
-        """``2/3 solved · .79``, or a score with its mark; without one, why there is none."""
+        """``6/6 · 12k · 3 rates``, or a score with its mark; without one, why there is none.
+
+        + and -: the row is the positive or the negative control of the data set.
+        """
         if not (line := self.scores.get(row)):
             return ""
-        if line["mean"] is None:
+        if learning := self.run.learning.get(row):
+            return learning.text() + {"positive": " +", "negative": " -"}.get(line["control"], "")
+        score = line.get("mean", line.get("score"))
+        if score is None:
             return str(line["status"])
-        if line["solved"] is not None:
-            mean = f"{line['mean']:.2f}".replace("1.00", "1.0").removeprefix("0")
-            return f"{line['solved']}/{line['seeds']} solved · {mean}"
-        return f"{self.metric.format(line['mean'])}{' =' if line['best'] else ''}"
+        return f"{self.metric.format(score)}{' =' if line['best'] and 'mean' in line else ''}"
 
     @property
     def baseline_leads(self) -> bool:
         """Whether the mean of a baseline is as high as that of every cell."""
         cells, baselines = (self.run.by_score(baseline=baseline) for baseline in (False, True))
-        if not cells or not baselines:
+        if not cells or not baselines or self.run.learning:
             return False
         return self.metric.better(baselines[0].mean) >= self.metric.better(cells[0].mean)
 
@@ -104,20 +154,21 @@ class DataSetReport:
 class Profile:
     """Rows × data sets. Cells come first, those that do best over all data sets at the top.
 
-    axes: those on which cells differ. names: row name to the name that tables print, its choices on
-    these axes.
+    Of streamed diagnostics the row of reference, plain attention, is the first. axes: those on
+    which cells differ. names: row name to the name that tables print, its choices on these axes.
     """
 
     def __init__(self, data_sets: Sequence[DataSetReport]) -> None:
         self.data_sets = data_sets
         rows = {row.name: row for data in data_sets for row in data.run.rows}
         self.axes = list(varying_axes([row for data in data_sets for row in data.run.rows]))
+        self.streamed = [data for data in data_sets if data.run.learning]
+        self.reference = self.streamed[0].run.reference if self.streamed else ""
 
-        def order(name: str) -> tuple[bool, float]:
+        def order(name: str) -> tuple[bool, bool, float]:
             lines = [data.scores[name] for data in data_sets if name in data.scores]
-            return bool(rows[name].baseline), -statistics.fmean(
-                line["level"] or 0 for line in lines
-            )
+            levels = statistics.fmean(line["level"] or 0 for line in lines)
+            return bool(rows[name].baseline), name != self.reference, -levels
 
         self.names = {
             name: rows[name].baseline
@@ -151,9 +202,8 @@ class Profile:
         chances = [data.run.chance for data in self.data_sets]
         if any(chance is not None for chance in chances):
             levels = zip(self.data_sets, chances, strict=True)
-            texts.append(
-                ["(chance)", *("" if c is None else d.metric.format(c) for d, c in levels)]
-            )
+            label = "(no skill)" if self.streamed else "(chance)"
+            texts.append([label, *("" if c is None else d.metric.format(c) for d, c in levels)])
         return texts
 
     def text(self, style: str = "simple", width: int | None = None) -> str:
@@ -164,35 +214,22 @@ class Profile:
     def answer(self) -> list[str]:
         """Sentences for a reader who wants to choose.
 
-        Which cells solve most data sets, where rows differ, which is best most often, and where
-        baselines lead.
+        Of streamed diagnostics what the row of reference learns, and what is faster or slower;
+        where scores differ, which row is best most often; and where baselines lead.
         """
-        data_sets, answer = self.data_sets, []
-        if solvable := [data for data in data_sets if data.run.goal is not None]:
-            total = counted(len(solvable), "data set")
-            names, count = self._most_often(
-                solvable, lambda line: line["seeds"] > 0 and line["solved"] == line["seeds"]
-            )
-            answer.append(
-                f"Most data sets solved with every seed: {listed(names, NAMED)} "
-                f"({count} of {total})."
-                if names
-                else f"No cell solves any of the {total} with every seed."
-            )
-            never = [d.name for d in solvable if not any(line["solved"] for line in d.cells)]
-            if never:
-                answer.append(f"No cell solves {listed(never, NAMED)} with any seed.")
+        answer = self._learned() if self.streamed else []
+        data_sets = [data for data in self.data_sets if not data.run.learning]
         ranked = [d for d in data_sets if any(line["best"] for line in d.scores.values())]
         apart = [d for d in ranked if any(line["best"] is False for line in d.cells)]
-        if not ranked:
+        if data_sets and not ranked:
             enough = max(data.run.verdicts.enough for data in data_sets)
             answer.append(
                 f"Too few seeds to say which rows differ: at least {enough} are needed "
                 f"(--seeds {enough})."
             )
-        elif not apart:
+        elif data_sets and not apart:
             answer.append(f"On none of the {len(ranked)} data sets can the cells be distinguished.")
-        else:
+        elif data_sets:
             names, count = self._most_often(apart, lambda line: bool(line["best"]))
             answer += [
                 f"Cells differ on {len(apart)} of {counted(len(ranked), 'data set')}: "
@@ -202,6 +239,33 @@ class Profile:
         if ahead := [data.name for data in data_sets if data.baseline_leads]:
             answer.append(f"A baseline scores as high as every cell on {listed(ahead, NAMED)}.")
         return answer
+
+    def _learned(self) -> list[str]:
+        """What the row of reference learns, and which rows are faster and slower than it."""
+        plain, total = self.names[self.reference], counted(len(self.streamed), "skill")
+        own = {data.name: data.run.learning.get(self.reference) for data in self.streamed}
+        every = [name for name, of in own.items() if of and of.times_solved == of.runs]
+        never = [name for name, of in own.items() if of and not of.solved.any()]
+        rest = f", and never {listed(never, NAMED)}" if never else ""
+        answer = [f"{plain} learns {len(every)} of {total} with every seed{rest}."]
+        parts = []
+        for verdict, word in ((1, "faster"), (-1, "slower, or not at all")):
+            counts = {short: self._where(name, verdict) for name, short in self.names.items()}
+            most = sorted((n for n in counts if counts[n]), key=lambda n: -len(counts[n]))
+            rows = [
+                f"{name} ({listed(counts[name], 2) if verdict > 0 else len(counts[name])})"
+                for name in most
+            ]
+            parts += [f"{word}: {listed(rows, NAMED)}"] if rows else []
+        answer.append(f"Told apart from it on single skills: {'; '.join(parts) or 'no row'}.")
+        if failed := [words for data in self.streamed for words in data.failed_controls]:
+            answer.append(f"Controls that are not what they should be: {listed(failed, NAMED)}.")
+        return answer
+
+    def _where(self, name: str, verdict: int) -> list[str]:
+        """The streamed data sets on which a row has this verdict against the reference."""
+        lines = {data.name: data.scores.get(name, {}) for data in self.streamed}
+        return [data for data, line in lines.items() if line.get("versus_reference") == verdict]
 
     def _most_often(
         self, data_sets: Sequence[DataSetReport], holds: Callable[[Line], bool]
@@ -218,20 +282,20 @@ class Profile:
     def notes(self) -> list[str]:
         """What the columns hold, what the marks mean, and which differences could have shown."""
         names: dict[str, list[str]] = {}
-        for data in self.data_sets:
+        scored = [data for data in self.data_sets if not data.run.learning]
+        for data in scored:
             lower = "" if data.metric.higher_is_better else " (lower is better)"
             names.setdefault(f"{data.metric.label}{lower}", []).append(data.name)
         parts = [f"{label}: {', '.join(of)}" for label, of in names.items()]
-        notes = [f"Mean over seeds of {'; '.join(parts)}."]
-        if any(data.run.goal is not None for data in self.data_sets):
-            notes.append(
-                "solved: in how many seeds the score is nine tenths of the way from chance to the "
-                "best possible one, or further; then the mean score of all."
-            )
-        unsolved = (data for data in self.data_sets if data.run.goal is None)
-        if any(line["best"] for data in unsolved for line in data.scores.values()):
+        notes = [f"Mean over seeds of {'; '.join(parts)}."] if parts else []
+        if self.streamed:
+            notes.append(CELL)
+            if any(line["control"] for data in self.streamed for line in data.scores.values()):
+                notes.append(MARKS)
+            notes.append(f"Faster and slower: the exchange test on each data set. {FAMILY}")
+        if any(line["best"] for data in scored for line in data.scores.values()):
             notes.append("=: no row (cell or baseline) is significantly better on this data.")
-        gaps = [(data, data.run.verdicts.visible()) for data in self.data_sets]
+        gaps = [(data, data.run.verdicts.visible()) for data in scored]
         known = [f"{d.metric.format_size(gap)} on {d.name}" for d, gap in gaps if gap is not None]
         if known:
             notes.append(

@@ -1,7 +1,7 @@
 """Answers to questions follow from the verdicts of the records, and say so where these are open."""
 
 import pytest
-from example import REFERENCE, grouped, records_of, run
+from example import REFERENCE, grouped, profile_of_skills, records_of, run
 from factory import cell, train_record
 
 from bench.publish.questions import (
@@ -10,8 +10,9 @@ from bench.publish.questions import (
     beside_others,
     best_of,
     costs_of,
+    learning,
+    longer,
     questions_section,
-    solving,
     whether,
 )
 from zoo.report.profile import DataSetReport, Profile
@@ -69,26 +70,25 @@ def test_whether_a_cell_beats_the_baselines(tied):
     assert beats_baselines(RunReport([*run(baseline=False), *even])).startswith("Undecided: 1 of 3")
 
 
-def profile(seeds: int = 3) -> Profile:
-    long = {"rope": 0.99, "sin": 0.5, "none": 0.5}
-    records = records_of("recall", (0.99, 0.95, 0.60), seeds)
+def test_what_learns_a_task_is_counted_over_seeds_and_the_rest_is_not_measured():
+    skills = profile_of_skills()
+    of_pe = "`copy` is learned in every seed by `rope` (8.4k examples) and `none` (25k examples)."
+    assert learning("copy", "pe")(skills) == of_pe
+    base = skills.data_sets[2]
+    assert learning("order", "pe")(skills).startswith(f"`{base.name}` is learned in every seed by")
+    assert learning("recall", "pe")(skills) == "Not measured yet."
+
+
+def test_scores_on_longer_texts_are_those_of_the_group():
+    long = {"rope": 0.99, "sin": 0.5, "none": 0.6}
+    records = records_of("recall", (0.99, 0.95, 0.60))
     records = [grouped(r, {"short": 1.0, "long": long[r.cell["pe"]]}) for r in records]
-    return Profile([DataSetReport("recall", "recall", RunReport(records))])
-
-
-def test_who_solves_a_task_is_counted_over_seeds():
-    few = "; 3 seeds are too few for a test."
-    said = solving("recall", "pe")(profile())
-    # The seeds of records_of differ by two errors; with 0.95 a task is solved.
-    assert (
-        said == f"`recall` is solved with every seed by `rope` and `sin`, with none by `none`{few}"
+    profile = Profile([DataSetReport("recall", "recall", RunReport(records))])
+    assert longer("pe", "long")(profile) == (
+        "Accuracy of `recall` at long words, median of 5 seeds: `rope` 0.990, `none` 0.600 and "
+        "`sin` 0.500."
     )
-    some = solving("recall", "pe")(profile(5))
-    assert "with some by `sin` (3 of 5), with none by `none`." in some
-    longer = solving("recall", "pe", "long")(profile())
-    solved = "`recall`, long words, is solved with every seed by `rope`"
-    assert longer == f"{solved}, with none by `sin` and `none`{few}"
-    assert solving("copy", "pe")(profile()) == "Not measured yet."
+    assert longer("pe", "longest")(profile) == "Not measured yet."
 
 
 def test_there_are_ten_and_what_is_not_there_is_not_answered(tmp_path):
