@@ -84,11 +84,11 @@ def test_scores_on_longer_texts_are_those_of_the_group():
     records = records_of("recall", (0.99, 0.95, 0.60))
     records = [grouped(r, {"short": 1.0, "long": long[r.cell["pe"]]}) for r in records]
     profile = Profile([DataSetReport("recall", "recall", RunReport(records))])
-    assert longer("pe", "long")(profile) == (
+    assert longer("recall", "pe", "long")(profile) == (
         "Accuracy of `recall` at long words, median of 5 seeds: `rope` 0.990, `none` 0.600 and "
         "`sin` 0.500."
     )
-    assert longer("pe", "longest")(profile) == "Not measured yet."
+    assert longer("recall", "pe", "longest")(profile) == "Not measured yet."
 
 
 def test_there_are_ten_and_what_is_not_there_is_not_answered(tmp_path):
