@@ -44,6 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=own_cores())
     options = parser.parse_args(arguments)
     files, failed = claim_files(load()), 0
+    if unknown := set(options.names) - set(files):
+        parser.error(f"no claim {', '.join(sorted(unknown))}; 'zoo claims' lists them")
     # The cheapest first, and speeds last, when nothing else runs beside them.
     every = sorted(files, key=lambda name: (_times(files[name]), load_claim(files[name]).minutes))
     for name in options.names or every:
