@@ -43,6 +43,12 @@ claims:
 	python -m bench.claims $(ARGS)
 	python -m bench.publish
 
+# The diagnostics' profile, some five hours on two cores; goes on where it was interrupted.
+profile:
+	python -m bench.results diagnostics/cpu/profile
+	python -m bench.publish
+	python -m bench.readme
+
 # What bench/gpu.sh needs on a machine without a network, in build/gpu; ARGS="--data DIR".
 gpu-bundle:
 	python -m bench.gpu_bundle build/gpu $(ARGS)

@@ -18,7 +18,7 @@ from zoo.sweep.records import RecordFile, directory_names
 ORDER = "order(train=60,test=12,max_distance=1)"
 RECALL = "recall(pairs=4,values=2,train=60,test=12)"
 SETTINGS: dict[str, Any] = {**SIZES, "epochs": 1, "max_length": 24, "phases": "train"}
-SETTINGS |= {"on": "inline", "seeds": 1}
+SETTINGS |= {"on": "inline", "seeds": 1, "lr": 3e-3, "evaluate_every": 0}
 OTHERS = ["order(train=60,test=12,max_distance=2)", "order(train=60,test=12,max_distance=3)"]
 DATA = [
     {"name": ORDER, "vocab_size": 120},

@@ -6,7 +6,7 @@ import pytest
 from refused import refused
 
 from zoo.cli import main
-from zoo.config.request import load_suite
+from zoo.config.request import load_suite, read_suite
 from zoo.registry.loading import load
 from zoo.sweep.make_request import make_requests
 from zoo.sweep.plan import make_plan
@@ -77,9 +77,10 @@ def test_the_suites_that_ship_with_the_zoo_can_be_planned():
     registry = load().registry
     requests = make_requests({"attention": "fused,naive"}, registry, load_suite("diagnostics"))
     assert {request.task for request in requests} == {"classify", "tag"}
-    assert len(requests) >= 8
+    profile = read_suite(Path(__file__).parents[2] / "bench" / "suites" / "diagnostics.toml")
+    assert [request.data for request in requests] == profile["data"]
     for request in requests:
-        assert len(request.tuned["lr"]) == 3
+        assert (len(request.tuned["lr"]), len(request.seeds)) == (4, 6)
         assert [row.skip_reason for row in make_plan(request, registry).rows[:2]] == ["", ""]
 
 

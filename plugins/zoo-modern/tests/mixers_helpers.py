@@ -17,7 +17,7 @@ from zoo.components.tokens import Tokens
 from zoo.models.key_value_cache import KeyValues
 
 DIM, HEADS = 16, 2
-CAUSAL_ONLY = ("short-conv", "retention", "gla", "deltanet", "gated-deltanet", "mamba2")
+CAUSAL_ONLY = ("short-conv", "retention", "gla", "deltanet", "gated-deltanet", "mamba2", "gru")
 NAMES = (
     *("mqa", "gqa", "mla", "qk-norm", "cosine", "gated", "value-residual", "sink"),
     *("talking-heads", "sigmoid", "differential", "top-k", "aft", "gmlp"),

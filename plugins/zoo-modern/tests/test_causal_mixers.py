@@ -11,6 +11,7 @@ from mixers_helpers import DIM, HEADS, agree, batch, build, decode, encoding, ne
 from zoo_modern.attention.deltanet import DeltaNet
 from zoo_modern.attention.gated_deltanet import GatedDeltaNet
 from zoo_modern.attention.gla import GatedLinear
+from zoo_modern.attention.gru import GatedRecurrent
 from zoo_modern.attention.mamba2 import Mamba2
 from zoo_modern.attention.retention import Retention
 from zoo_modern.attention.short_conv import ShortConvolution
@@ -129,7 +130,23 @@ def mamba2(a, position, x, positions):
     return rms(torch.cat(heads, dim=-1) * swish(z), a.norm, 1e-5) @ a.out.weight.T
 
 
+def gru(a, position, x, positions):
+    g, state, outs = a.recurrence, torch.zeros(DIM).double(), []
+    weights = (g.weight_ih_l0, g.bias_ih_l0, g.weight_hh_l0, g.bias_hh_l0)
+    w_r, w_z, w_n, b_r, b_z, b_n, u_r, u_z, u_n, c_r, c_z, c_n = (
+        part for weight in weights for part in weight.chunk(3)
+    )
+    for token in x:
+        r = torch.sigmoid(w_r @ token + b_r + u_r @ state + c_r)
+        z = torch.sigmoid(w_z @ token + b_z + u_z @ state + c_z)
+        new = torch.tanh(w_n @ token + b_n + r * (u_n @ state + c_n))
+        state = (1 - z) * new + z * state
+        outs.append(state)
+    return torch.stack(outs) @ a.out.weight.T
+
+
 MIXERS = {
+    "gru": (GatedRecurrent, gru, {}),
     "short-conv": (ShortConvolution, short_conv, {}),
     "retention": (Retention, retention, {}),
     "gla": (GatedLinear, gla, {"rank": 3}),

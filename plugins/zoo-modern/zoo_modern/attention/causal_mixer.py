@@ -66,9 +66,16 @@ class CausalConvolution(nn.Module):
 
     def forward(self, x: Tensor, tokens: Tokens, state: dict[str, Tensor]) -> Tensor:
         """(B, L, width) to the same. state: of ``Cache.state``, to be updated."""
-        past = past_tokens(x, tokens, len(self.weight) - 1, state, "convolution")
-        # Term by term: the past of all tokens is a view of x, which one product would copy.
-        out = past[:, :, -1] * self.weight[-1]
-        for i, weight in enumerate(self.weight[:-1]):
-            out = out + past[:, :, i] * weight
+        count, length = len(self.weight) - 1, x.shape[1]
+        if tokens.attention_mask is None:  # slices have cheaper gradients than windows
+            earlier = state.get("convolution", x.new_zeros(len(x), count, x.shape[-1]))
+            x = torch.cat([earlier, x], dim=1)
+            state["convolution"] = x[:, length:]
+            past = tuple(x[:, i : i + length] for i in range(count + 1))
+        else:
+            past = past_tokens(x, tokens, count, state, "convolution").unbind(2)
+        # Term by term: one product would copy the past of all tokens.
+        out = past[-1] * self.weight[-1]
+        for token, weight in zip(past[:-1], self.weight[:-1], strict=True):
+            out = out + token * weight
         return out if self.bias is None else out + self.bias

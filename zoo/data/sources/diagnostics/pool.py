@@ -1,10 +1,10 @@
 """Pools of texts that differ, drawn as arrays, so that a model may see each text once.
 
 A diagnostic has as many training texts as a model may see (``train``), 500 to evaluate a training
-on as it goes, and ``test`` texts for the score; no two texts are equal. ``length`` is the most
-words of a training text. With a ``test_length`` above it the test texts are in groups of lengths,
-as many texts in each: up to ``length``, then up to half of ``test_length``, then up to
-``test_length`` (for 40 and 200: "to 40", "41 to 100", "101 to 200").
+on as it goes, and ``test`` texts for the score; no two texts are equal. All have ``length`` words.
+With a ``test_length`` above it those to train on have any length up to ``length``, and the test
+texts are in groups of lengths, as many texts in each: up to ``length``, then up to half of
+``test_length``, then up to ``test_length`` (for 40 and 200: "to 40", "41 to 100", "101 to 200").
 """
 
 from __future__ import annotations
@@ -72,14 +72,15 @@ def length_groups(
 ) -> list[LengthGroup]:
     """The training part, and the test parts: one, or one for each group of lengths.
 
-    shortest, step: lengths are shortest, shortest + step, and so on. Raises ZooError for sizes that
-    are impossible, and test texts that do not divide among the groups.
+    shortest, step: possible lengths are shortest, shortest + step, and so on. Raises ZooError for
+    sizes that are impossible, and test texts that do not divide among the groups.
     """
     need(name, train=(train, 1), test=(test, 1), length=(length, shortest))
     need(name, test_length=(test_length or length + 1, length + 1))
-    parts: list[LengthGroup] = [(train, range(shortest, length + 1, step), "")]
+    any_length = range(shortest, length + 1, step)
     if not test_length:
-        return [*parts, (test, parts[0][1], "")]
+        return [(train, any_length[-1:], ""), (test, any_length[-1:], "")]
+    parts: list[LengthGroup] = [(train, any_length, "")]
     bounds = [0, length, *([test_length // 2] if test_length // 2 > length else []), test_length]
     each, rest = divmod(test, len(bounds) - 1)
     if rest:

@@ -34,7 +34,7 @@ tagged = partial(drawn, TaggedCorpus)
 
 
 def recall(
-    *, train: int = 30_000, pairs: int = 8, values: int = 8, test_length: int = 0, **sizes: Any
+    *, train: int = 15_000, pairs: int = 8, values: int = 8, test_length: int = 0, **sizes: Any
 ) -> TaggedCorpus:
     """Stacked associative recall: every token holds a key and its value, then keys are queried.
 
@@ -63,7 +63,7 @@ def recall(
 
 
 def noisy_recall(
-    *, train: int = 40_000, pairs: int = 4, values: int = 8, length: int = 32, **sizes: Any
+    *, train: int = 20_000, pairs: int = 4, values: int = 8, length: int = 32, **sizes: Any
 ) -> TaggedCorpus:
     """Noisy recall: keys, each followed by its value, among noise; then every key is queried.
 
@@ -96,7 +96,7 @@ def noisy_recall(
 
 
 def selective_copy(
-    *, train: int = 40_000, items: int = 6, symbols: int = 8, length: int = 24, **sizes: Any
+    *, train: int = 36_000, items: int = 4, symbols: int = 8, length: int = 16, **sizes: Any
 ) -> TaggedCorpus:
     """Selective copying: symbols scattered among blanks are to be written again, in their order.
 
@@ -119,7 +119,7 @@ def selective_copy(
 
 
 def copying(
-    *, train: int = 30_000, items: int = 16, symbols: int = 8, test_length: int = 0, **sizes: Any
+    *, train: int = 10_000, items: int = 16, symbols: int = 8, test_length: int = 0, **sizes: Any
 ) -> TaggedCorpus:
     """Copying: symbols, all of which are to be written again in their order.
 
@@ -139,7 +139,7 @@ def copying(
     return _copied("copying", texts, symbols, sizes)
 
 
-def flip_flop(*, train: int = 30_000, length: int = 32, **sizes: Any) -> TaggedCorpus:
+def flip_flop(*, train: int = 18_000, length: int = 32, **sizes: Any) -> TaggedCorpus:
     """Flip-flop: each ``read`` asks for the bit that was written last; other bits do not count.
 
     "write-1 other-0 read write-0 read" has the tags one and zero on its reads. A fifth of the
@@ -167,7 +167,7 @@ def flip_flop(*, train: int = 30_000, length: int = 32, **sizes: Any) -> TaggedC
     return tagged("flip-flop", texts, words, DIGITS[:2], **sizes)
 
 
-def majority(*, train: int = 30_000, length: int = 41, **sizes: Any) -> TaggedCorpus:
+def majority(*, train: int = 18_000, length: int = 31, **sizes: Any) -> TaggedCorpus:
     """Majority: each token asks which of two symbols is the more frequent one in the whole text.
 
     Lengths are odd, so that there are no ties. Whatever adds up the whole text can answer it; what
@@ -184,7 +184,7 @@ def majority(*, train: int = 30_000, length: int = 41, **sizes: Any) -> TaggedCo
     return tagged("majority", texts, DIGITS[:2], DIGITS[:2], **sizes)
 
 
-def parity(*, train: int = 30_000, length: int = 24, **sizes: Any) -> TaggedCorpus:
+def parity(*, train: int = 15_000, length: int = 16, **sizes: Any) -> TaggedCorpus:
     """Parity: whether the number of ones up to each token is even: counting modulo two.
 
     Raises ZooError for impossible sizes.
@@ -198,7 +198,7 @@ def parity(*, train: int = 30_000, length: int = 24, **sizes: Any) -> TaggedCorp
     return _followed("parity", texts, DIGITS[:2], EVEN_OR_ODD, sizes)
 
 
-def cycle(*, train: int = 40_000, length: int = 24, **sizes: Any) -> TaggedCorpus:
+def cycle(*, train: int = 24_000, length: int = 24, **sizes: Any) -> TaggedCorpus:
     """Cycle: the position on a cycle of five, from zero, after each of the moves up to a token.
 
     Raises ZooError for impossible sizes.

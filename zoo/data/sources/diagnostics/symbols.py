@@ -31,7 +31,7 @@ OPERATIONS = ("plus", "minus", "times")
 labelled = partial(drawn, Corpus)
 
 
-def even_pairs(*, train: int = 40_000, length: int = 20, **sizes: Any) -> Corpus:
+def even_pairs(*, train: int = 36_000, length: int = 16, **sizes: Any) -> Corpus:
     """Even pairs: whether the number of unequal neighbours is even.
 
     It is exactly where the first symbol equals the last, so that a model must tell these two places
@@ -78,7 +78,7 @@ def modular(*, train: int = 40_000, length: int = 9, **sizes: Any) -> Corpus:
     return labelled("modular", texts, [*DIGITS, *OPERATIONS], DIGITS, **sizes)
 
 
-def missing_duplicate(*, train: int = 40_000, length: int = 24, **sizes: Any) -> Corpus:
+def missing_duplicate(*, train: int = 24_000, length: int = 20, **sizes: Any) -> Corpus:
     """Missing duplicate: the symbol that is hidden in one of two equal halves.
 
     It is at its place in the other half. One thing differs from the source: there the hidden symbol
@@ -118,7 +118,7 @@ FILLERS = (
 FEWEST, EDGE = 2, 4
 
 
-def order(*, seed: int = 0, train: int = 30_000, test: int = 1002, max_distance: int = 8) -> Corpus:
+def order(*, seed: int = 0, train: int = 18_000, test: int = 1002, max_distance: int = 8) -> Corpus:
     """Order: only the order of the words ``how``, ``are`` and ``you`` decides the class.
 
     They stand once each among filler words, next to one another or far apart, anywhere in the text.
