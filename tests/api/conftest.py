@@ -1,5 +1,5 @@
 """Data of small runs."""
 
-from small_run_fixtures import _isolated, corpus, folder, small
+from small_run_fixtures import _isolated, corpus, drawing, folder, small
 
-__all__ = ["_isolated", "corpus", "folder", "small"]
+__all__ = ["_isolated", "corpus", "drawing", "folder", "small"]

@@ -1,5 +1,5 @@
 """The environment of commands that run in this process."""
 
-from small_run_fixtures import _isolated, corpus, folder
+from small_run_fixtures import _isolated, corpus, drawing, folder
 
-__all__ = ["_isolated", "corpus", "folder"]
+__all__ = ["_isolated", "corpus", "drawing", "folder"]

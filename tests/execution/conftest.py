@@ -1,5 +1,5 @@
 """Data of small runs."""
 
-from small_run_fixtures import _isolated, book, corpus, small, small_disk
+from small_run_fixtures import _isolated, book, corpus, drawing, small, small_disk
 
-__all__ = ["_isolated", "book", "corpus", "small", "small_disk"]
+__all__ = ["_isolated", "book", "corpus", "drawing", "small", "small_disk"]

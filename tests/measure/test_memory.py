@@ -1,9 +1,9 @@
 """Peak memory is what work needs, and not what malloc holds back, which it can be told to."""
 
 import json
-import subprocess
 import sys
 
+import forked
 import pytest
 
 SCRIPT = """
@@ -32,11 +32,8 @@ print(held)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="VmHWM is Linux's, and mallopt glibc's")
-def test_the_peak_is_what_is_needed_and_freed_memory_is_given_back_or_held():
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True
-    )
-    both, held = map(json.loads, done.stdout.splitlines())
+def test_the_peak_is_what_is_needed_and_freed_memory_is_given_back_or_held(tmp_path):
+    both, held = map(json.loads, forked.output(SCRIPT, cwd=tmp_path).splitlines())
     assert list(both) == ["inference", "training"]
     assert all(one["peak_mib"] == pytest.approx(8 + 16 + 32, abs=4) for one in both.values())
     assert "freed memory returned" in both["training"]["how"]

@@ -27,8 +27,11 @@ def written(*folders: Path) -> dict[str, bytes]:
     return {str(file): file.read_bytes() for file in files if file.is_file()}
 
 
-def test_no_file_that_is_written_names_a_place_of_this_machine(tmp_path, monkeypatch, capsys):
+def test_no_file_that_is_written_names_a_place_of_this_machine(
+    tmp_path, monkeypatch, capsys, drawing
+):
     """The home and the temporary folder have the name too."""
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", drawing)
     here, home = tmp_path / NAME / "project", tmp_path / NAME / f"{NAME}-home"
     for folder in (here / "data", home):
         folder.mkdir(parents=True)
