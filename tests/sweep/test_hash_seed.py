@@ -7,35 +7,30 @@ or the key by which its result is found again.
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sandbox import run_zoo
-from small_runs import ENV, QUICK, TIMES, flags, zoo
+from small_runs import QUICK, TIMES, bench
 
 # Words by which documents are divided, numbers of classes, tags of few tokens, a pattern of parts,
 # parts with parameters, and two baselines: each is a collection that somebody may put in order.
-SUITE = """
-attention = "fused/naive"
-pe = "rope(base=100.0)"
-ffn = "swiglu"
-epochs = 1
-layers = 2
-plugins = "mine.py"
-
-[[data]]
-name = "newswire(train=40,test=10)"
-baseline = "tfidf-logreg(whole=False),majority"
-pool = "mine"
-token_deletion = 0.2
-
-[[data]]
-name = "recall(train=30,test=10,pairs=4,values=3)"
-baseline = "frequent-tag,window-logreg"
-lr = 0.003
-evaluate_every = 0
-"""
+PARTS = {"attention": "fused/naive", "pe": "rope(base=100.0)", "ffn": "swiglu", "layers": 2}
+COMMON = {**QUICK, **PARTS, "max_length": 24, "vocab_size": 150}
+RUNS: dict[str, dict[str, Any]] = {
+    "classify": {
+        "data": "newswire(train=40,test=10)",
+        "baseline": "tfidf-logreg(whole=False),majority",
+        "pool": "mine",
+        "token_deletion": 0.2,
+    },
+    "tag": {
+        "data": "recall(train=30,test=10,pairs=4,values=3)",
+        "baseline": "frequent-tag,window-logreg",
+    },
+}
 PLUGIN = """
 from zoo import hookimpl
 
@@ -43,7 +38,6 @@ from zoo import hookimpl
 def zoo_register(register):
     register("pool", "mine", "zoo.components.pool.pools:Mean", summary="mine")
 """
-SIZES = {n: QUICK[n] for n in ("dim", "heads", "ffn_dim", "threads", "device", "phases")}
 
 
 def without_times(value: Any) -> Any:
@@ -54,24 +48,27 @@ def without_times(value: Any) -> Any:
     return [without_times(one) for one in value] if isinstance(value, list) else value
 
 
+def run_all() -> None:
+    for task, options in RUNS.items():
+        bench(Path(task), {**COMMON, **options, "task": task}, plugins=(Path("mine.py"),))
+
+
 def records(folder: Path, seed: str = "") -> dict[str, list[Any]]:
-    """Data set to its records; the run has a folder and a cache of its own. seed: of a process."""
+    """Run to its records; with a folder and a cache of its own. seed: of another process."""
     folder.mkdir()
     (folder / "mine.py").write_text(PLUGIN)
-    (folder / "suite.toml").write_text(SUITE)
-    words = flags({**SIZES, "seeds": 1, "max_length": 24, "vocab_size": 150})
-    words = ["bench", *words, "--suite", "suite.toml", "--on", "inline", "--out", "out", "--quiet"]
-    cache = {"ZOO_CACHE": str(folder / "cache")}
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ZOO_CACHE", str(folder / "cache"))
+        patch.chdir(folder)
         if seed:
-            done = zoo(*words, cwd=folder, env=ENV | {"PYTHONHASHSEED": seed} | cache)
+            own = {"PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
+            program = f"import {__name__}; {__name__}.run_all()"
+            subprocess.run([sys.executable, "-c", program], env=os.environ | own, check=True)
         else:
-            patch.setenv(*cache.popitem())
-            done = run_zoo(*words, plugins="", cwd=folder)
-    assert done.returncode == 0, done.stderr
+            run_all()
     return {
-        file.parent.name: [without_times(json.loads(line)) for line in file.open()]
-        for file in sorted(folder.glob("out/*/records.jsonl"))
+        task: [without_times(json.loads(line)) for line in (folder / task / "records.jsonl").open()]
+        for task in RUNS
     }
 
 
