@@ -128,7 +128,8 @@ def bench(
         texts has a second row, NAME(whole=True), which reads whole texts.  [default: tfidf-
         logreg; lm: ngram; mlm: neighbour-ngram; seq2seq: none; tag: window-logreg]
     design: Cross all, or change one at a time. factorial: every combination; one-factor:
-        the first part of each option, and one change of it at a time.  [default: factorial]
+        the first part of each option, and one change of it at a time; what cannot be
+        combined with the first encoding has the next that it can.  [default: factorial]
     phases: train (scores), cost (speed, memory) or both.  [default: train,cost]
     reference: The row that speeds are divided by, by parts that no other has, such as
         fused+sin; by default the first that can run.

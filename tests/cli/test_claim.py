@@ -3,6 +3,10 @@
 import pytest
 from streamed_data import PLUGIN
 
+from zoo.cli.claim import claim_files, refuse_absent
+from zoo.config.claim import load_claim
+from zoo.registry.loading import load
+
 SUITE = """
 pe = "rope,none"
 data = "first-symbol"
@@ -73,3 +77,13 @@ def test_a_prediction_of_what_the_suite_does_not_make_is_refused_first(
 def test_a_claim_that_is_none_is_refused_with_the_nearest(plugin, refused_command):
     line = refused_command("claim", "frist", "--plugin", plugin)
     assert "no claim 'frist', and no such file; did you mean 'first'?" in line
+
+
+def test_every_claim_of_ours_can_be_run():
+    for plugin in ("zoo_efficient", "zoo_modern"):
+        pytest.importorskip(plugin)
+    zoo = load(selection="zoo-efficient,zoo-modern")
+    for name, file in claim_files(zoo).items():
+        claim = load_claim(file)
+        assert claim.seeds == 8, name
+        refuse_absent(claim, file, zoo.registry)

@@ -48,6 +48,18 @@ def test_one_factor_at_a_time_changes_the_first_choice_of_each_axis(registry):
     ]
 
 
+def test_one_factor_at_a_time_gives_a_part_that_cannot_rotate_the_next_encoding(registry):
+    options = {"attention": "fused,torch", "norm": "layer", "design": "one-factor"}
+    assert cells(registry, **options, pe="rope,none,sin") == [
+        ("fused", "rope", "layer"),
+        ("torch", "none", "layer"),
+        ("fused", "none", "layer"),
+        ("fused", "sin", "layer"),
+    ]
+    alone = plan_of(registry, **{**OPTIONS, **options, "pe": "rope"}).rows
+    assert [bool(row.skip_reason) for row in alone] == [False, True]
+
+
 def test_the_reference_is_the_first_cell_or_the_one_that_is_asked_for(registry):
     plan = plan_of(registry, **OPTIONS, design="one-factor")
     assert plan.reference.startswith("fused+sin+layer")

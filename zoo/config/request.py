@@ -60,7 +60,8 @@ class Request(Options):
     design: Design = Field(
         default="factorial",
         description="Cross all, or change one at a time. factorial: every combination; "
-        "one-factor: the first part of each option, and one change of it at a time.",
+        "one-factor: the first part of each option, and one change of it at a time; what cannot be "
+        "combined with the first encoding has the next that it can.",
     )
     data: str | None = Field(
         default=None,

@@ -129,12 +129,17 @@ def make_plan(request: Request, registry: Registry) -> Plan:
         raise ZooError(
             f"{cells:,} cells: at most {MOST_CELLS:,}; choose fewer parts, or --design one-factor"
         )
-    rows = []
+    rows, encodings = [], axes[AXES.index("pe")]
     for patterns in _designed(request.design, axes):
         cell = Cell(dict(zip(AXES, patterns, strict=True)))
         if too_long := cell.too_long(request.sizes.layers):
             raise ZooError(f"--{too_long} (--set layers)")
         reason = cell.refusal(request.sizes, needs) or ""
+        if reason and request.design == "one-factor" and cell.axes["pe"] == encodings[0]:
+            others = (replace(cell, axes={**cell.axes, "pe": other}) for other in encodings[1:])
+            fitting = (other for other in others if not other.refusal(request.sizes, needs))
+            cell = next(fitting, cell)
+            reason = cell.refusal(request.sizes, needs) or ""
         rows.append(PlanRow(cell, skip_reason=reason, bidirectional=cell.bidirectional(needs)))
     able = [row for row in rows if not row.skip_reason]
     if not able:
