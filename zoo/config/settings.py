@@ -48,7 +48,7 @@ STREAMED: Mapping[str, Any] = {
     "schedule": "constant",
     "warmup": 0.03,
     "epochs": 1,
-    "evaluate_every": 1600,
+    "evaluate_every": 800,
     "lr": (1e-3, 3e-3, 1e-2, 3e-2),
     "seeds": 6,
     "phases": "train",
