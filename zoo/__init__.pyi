@@ -32,6 +32,7 @@ def bench(
     seeds: int | Sequence[int] | None = None,
     on: str = "local",
     out: str | Path | None = None,
+    against: str | Path | None = None,
     track: str | None = None,
     plugins: Files | None = None,
     progress: bool | Progress | None = None,
@@ -111,10 +112,11 @@ def bench(
     suite: a file of options, or one of the zoo's own; those given here win. seeds: how many, or
     which. on: a registered executor with its parameters, such as
     ``ray(address='10.0.0.1:6379')``. out: the directory of records and report, by default one under
-    ``runs``. track: a comma list of trackers, which show every training. plugins: single-file
-    plug-ins. progress: True or False; by default bars in a notebook and on a terminal, and nothing
-    elsewhere. An object of ``zoo.sweep.progress.Progress`` gets every event, and is closed at the
-    end.
+    ``runs``. against: ``published``, or the directory of a run on streamed data, whose rows stand
+    beside those of this run. track: a comma list of trackers, which show every training. plugins:
+    single-file plug-ins. progress: True or False; by default bars in a notebook and on a terminal,
+    and nothing elsewhere. An object of ``zoo.sweep.progress.Progress`` gets every event, and is
+    closed at the end.
 
     Raises ZooError for bad usage or data. Cells that fail are rows with their status and reason.
 

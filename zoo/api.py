@@ -15,6 +15,7 @@ from zoo.errors import StoppedError, ZooError
 from zoo.files import scratch_directory
 from zoo.registry import AXES, loading
 from zoo.registry.cell import Cell
+from zoo.sweep.against import beside, read_against
 from zoo.sweep.cost import measure_rows
 from zoo.sweep.make_request import make_requests, values_in
 from zoo.sweep.options import with_options
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from zoo.registry import Choice, Registry
     from zoo.registry.loading import Zoo
     from zoo.report.write import BenchResult
+    from zoo.sweep.records import Record
 
 Names = str | Sequence[str]
 Files = str | Path | Sequence[str | Path]
@@ -46,6 +48,7 @@ def bench(
     seeds: int | Sequence[int] | None = None,
     on: str = "local",
     out: str | Path | None = None,
+    against: str | Path | None = None,
     track: str | None = None,
     plugins: Files | None = None,
     progress: bool | Progress | None = None,
@@ -65,10 +68,11 @@ def bench(
     suite: a file of options, or one of the zoo's own; those given here win. seeds: how many, or
     which. on: a registered executor with its parameters, such as
     ``ray(address='10.0.0.1:6379')``. out: the directory of records and report, by default one under
-    ``runs``. track: a comma list of trackers, which show every training. plugins: single-file
-    plug-ins. progress: True or False; by default bars in a notebook and on a terminal, and nothing
-    elsewhere. An object of ``zoo.sweep.progress.Progress`` gets every event, and is closed at the
-    end.
+    ``runs``. against: ``published``, or the directory of a run on streamed data, whose rows stand
+    beside those of this run. track: a comma list of trackers, which show every training. plugins:
+    single-file plug-ins. progress: True or False; by default bars in a notebook and on a terminal,
+    and nothing elsewhere. An object of ``zoo.sweep.progress.Progress`` gets every event, and is
+    closed at the end.
 
     Raises ZooError for bad usage or data. Cells that fail are rows with their status and reason.
     """
@@ -81,10 +85,11 @@ def bench(
         raise ZooError("max_length: 'zoo bench --max-length 64,256' measures several lengths")
     place = None if out is None else Path(out)
     refuse_unwritable(place or Path("runs"))
+    others = [] if against is None else read_against(against, requests)
     name = Path(suite).stem if suite else "data-sets"
     with contextlib.closing(TrackedProgress(for_python(progress), track, zoo)) as shown:
         try:
-            return _bench(requests, zoo, shown, name=name, on=executor, out=place)
+            return _bench(requests, zoo, shown, name=name, on=executor, out=place, others=others)
         except (KeyboardInterrupt, StoppedError) as error:
             outcome = "nothing was trained yet; the same command begins again"
             if shown.directory.is_dir() and shown.config:
@@ -101,12 +106,13 @@ def _bench(
     name: str,
     on: Choice,
     out: Path | None,
+    others: Sequence[Record],
 ) -> BenchResult:
     """Carry out requests that differ in their data, and write the report.
 
     All data are loaded and all plans made before the first training. Where the run is interrupted
     or fails, tables are written of what has been recorded. name: of a run on several data sets,
-    used for its directory under ``runs``.
+    used for its directory under ``runs``. others: of rows that stand beside those of the run.
     """
     from zoo.report.profile import read_profile
     from zoo.report.run_report import RunReport
@@ -117,10 +123,12 @@ def _bench(
     with open_executor(zoo, on) as executor:
         prepared = [PreparedRun(r, zoo, executor, progress) for r in requests]
         directory, places = places_of([each.config for each in prepared], name, out)
+        fitting = beside(others, prepared) if others else [[] for _ in places]
+        others_at = dict(zip(places, fitting, strict=True))
 
         def report() -> RunReport:
             """The tables of what the open run has recorded."""
-            reports[place] = RunReport(run.records, metric=metric)
+            reports[place] = RunReport(run.records, metric=metric, others=others_at[place])
             write_tables(reports[place], place)
             return reports[place]
 

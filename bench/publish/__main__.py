@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.publish import claims
+from bench.publish.carried import write_carried
 from bench.publish.others import write_others
 from bench.publish.page import PAGE, Run, overview, page
 from bench.publish.published import published_pages
@@ -22,6 +23,8 @@ from zoo.report.profile import read_profile
 from zoo.report.run_report import RunReport
 from zoo.report.write import write_file, write_report
 from zoo.sweep.records import FILE, read_run
+
+ROOT = Path(__file__).parents[2]
 
 
 def publish(source: Path, suites: Path | None = None, out: Path | None = None) -> list[Run]:
@@ -84,6 +87,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     suites = options.suites or (default if default.is_dir() else None)
     try:
         runs = publish(options.directory, suites, options.out)
+        if options.out is None and options.directory.resolve() == ROOT / "results":
+            write_carried(options.directory)
     except ZooError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1 if isinstance(error, WriteError) else 2

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from refused import refused
 
 from zoo.errors import WriteError, ZooError
-from zoo.sweep.records import Record, RecordFile, refuse_other_settings
+from zoo.sweep.records import Record, RecordFile, other_settings
 
 PUBLISHED = Path(__file__).parents[2] / "results"
 
@@ -166,10 +166,9 @@ def test_a_full_disk_is_reported_and_damages_nothing(small_disk):
     assert [r.seed for r in file.read()] == list(range(written))
 
 
-def test_records_of_other_data_are_refused_and_not_those_of_the_same_described_otherwise():
+def test_records_of_other_data_differ_and_not_those_of_the_same_described_otherwise():
     data = {"name": "words", "fingerprint": "aa"}
     there = record(0).model_copy(update={"config": {"data": {**data, "cut": 2}}})
-    refuse_other_settings([there], {"data": {**data, "cut": 3}}, ["data"], Path("out"), {})
+    assert other_settings([there], {"data": {**data, "cut": 3}}, ["data"]) == ""
     other = {"data": {**data, "fingerprint": "bb"}}
-    with pytest.raises(ZooError, match=r"holds records of data 'words \(aa\)', not 'words \(bb\)'"):
-        refuse_other_settings([there], other, ["data"], Path("out"), {})
+    assert other_settings([there], other, ["data"]) == "data 'words (aa)', not 'words (bb)'"

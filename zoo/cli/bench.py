@@ -45,6 +45,11 @@ if TYPE_CHECKING:
     metavar="DIR",
     help="Where records and tables go.  [default: runs/TASK-DATA-HASH]",
 )
+@click.option(
+    "--against",
+    metavar="published|DIR",
+    help="Show the rows of the published profile, or of a run, beside these, on streamed data.",
+)
 @TRACK
 @click.option("--plan", "plan_only", is_flag=True, help="Print what would run, and stop.")
 @click.option("--wide", is_flag=True, help="Print all columns.")
@@ -53,6 +58,7 @@ if TYPE_CHECKING:
 def bench(
     on: str,
     out: str | None,
+    against: str | None,
     track: str | None,
     plan_only: bool,
     wide: bool,
@@ -84,11 +90,12 @@ def bench(
         _print_plans(requests, zoo, as_json=as_json)
         return 0
     if requests[0].lengths:
-        if track or quiet or wide or len(requests) > 1:
-            raise ZooError("several --max-length: one task, and no --track, --quiet or --wide")
+        if against or track or quiet or wide or len(requests) > 1:
+            alone = "--against, --track, --quiet or --wide"
+            raise ZooError(f"several --max-length: one task, and no {alone}")
         return _measure_lengths(requests[0], zoo, on, Path(out or "runs/lengths"), as_json)
     progress = Progress() if quiet else Shown(sys.stderr)
-    result = api.bench(**options, on=on, out=out, track=track, progress=progress)
+    result = api.bench(**options, on=on, out=out, against=against, track=track, progress=progress)
     report = result.details
     if as_json:
         print_json(report_data(report, result.directory))

@@ -25,10 +25,20 @@ class EvaluatedRun:
 
     wanted: the reference cell to use, by name or by some of its choices; by default the one that
     the latest cost measurement was made against. metric: the one that ranks rows; by default the
-    task's first. Raises ZooError where there is no such cell or metric.
+    task's first. others: records of rows from elsewhere, which stand beside its own; of two rows of
+    one name its own counts. Raises ZooError where there is no such cell or metric.
     """
 
-    def __init__(self, records: Sequence[Record], wanted: str = "", metric: str = "") -> None:
+    def __init__(
+        self,
+        records: Sequence[Record],
+        wanted: str = "",
+        metric: str = "",
+        others: Sequence[Record] = (),
+    ) -> None:
+        self.own, self.others = records, others
+        own = {record.name for record in records}
+        records = [*(record for record in others if record.name not in own), *records]
         self.records = records
         self.recorded_rows = make_rows(records, metric)  # in the order of the records
         self.reference = find_reference(self.recorded_rows, wanted)

@@ -19,7 +19,8 @@ from zoo.report.rows import varying_axes
 from zoo.report.run_report import RunReport
 from zoo.report.stats.learning import Learning
 from zoo.report.tables.learned import CELL, FAMILY
-from zoo.report.tables.notes import mixed
+from zoo.report.tables.notes import elsewhere, mixed
+from zoo.report.tables.standings import standings_of
 from zoo.report.tables.text import plain, tabulated
 from zoo.sweep.records import FILE, directory_names, read_run
 
@@ -217,7 +218,8 @@ class Profile:
         Of streamed diagnostics what the row of reference learns, and what is faster or slower;
         where scores differ, which row is best most often; and where baselines lead.
         """
-        answer = self._learned() if self.streamed else []
+        answer = standings_of([data.run for data in self.data_sets], self.names)
+        answer += self._learned() if self.streamed else []
         data_sets = [data for data in self.data_sets if not data.run.learning]
         ranked = [d for d in data_sets if any(line["best"] for line in d.scores.values())]
         apart = [d for d in ranked if any(line["best"] is False for line in d.cells)]
@@ -302,6 +304,9 @@ class Profile:
                 "Smallest differences between two rows that would have shown in 4 of 5 such runs: "
                 f"{listed(known, NAMED)}."
             )
+        for data in self.data_sets:
+            notes += [f"{data.name}: {line}" for line in data.run.standings]
+        notes += filter(None, [elsewhere([data.run for data in self.data_sets])])
         rows = (row for data in self.data_sets for row in data.run.recorded_rows)
         return notes + mixed((), [record for row in rows for record in row.used])
 
@@ -319,7 +324,7 @@ def read_profile(
     if (directory / FILE).exists() or not directory.is_dir():
         return None
     places = [file.parent for file in sorted(directory.glob(f"*/{FILE}"))]
-    runs = {p: evaluated[p].records if p in evaluated else read_run(p) for p in places}
+    runs = {p: evaluated[p].own if p in evaluated else read_run(p) for p in places}
     if not runs:
         return None
     # In the order in which they were asked for.

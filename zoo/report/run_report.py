@@ -8,6 +8,7 @@ from typing import Any
 from zoo.report.evaluated_run import EvaluatedRun
 from zoo.report.tables.columns import ReportTable, make_table
 from zoo.report.tables.notes import answer_of, notes_of
+from zoo.report.tables.standings import standings_of
 
 CAUTIONS = 2  # remarks on the data under the answer
 
@@ -36,8 +37,13 @@ class RunReport(EvaluatedRun):
 
     @cached_property
     def answer(self) -> list[str]:
-        """What the table says, in at most three lines."""
-        return answer_of(self)
+        """What the table says, in at most three lines, after one for each row beside others."""
+        return [*self.standings, *answer_of(self)]
+
+    @cached_property
+    def standings(self) -> list[str]:
+        """Where its own rows stand among those from elsewhere."""
+        return standings_of([self], {row.name: self.short_name(row) for row in self.rows})
 
     @property
     def caution(self) -> str:

@@ -233,17 +233,15 @@ def _problem(record: Record, first: Record) -> str | None:
     return None
 
 
-def refuse_other_settings(
+def other_settings(
     existing: Sequence[Record],
     config: Mapping[str, Any],
     parts: Sequence[str],
-    directory: Path,
-    options: Mapping[str, Any],
-) -> None:
-    """ZooError where a record in the directory differs in one of these parts of the config.
+    options: Mapping[str, Any] = {},
+) -> str:
+    """Which settings of a record differ from those of a run in one of these parts; empty: none.
 
-    A directory may hold more cells and seeds, but not other data or settings. options: the defaults
-    of the task's; a record that lacks one was made with its default.
+    options: the defaults of the task's; a record that lacks one was made with its default.
     """
     defaults = {"task_options": shared_part({"task_options": options}, "task_options")}
     for record, part in itertools.product(existing, parts):
@@ -257,7 +255,8 @@ def refuse_other_settings(
                 if there.get(name) != here.get(name)
             )
         if there != here:
-            raise ZooError(f"--out {directory} holds records of {what}; choose another directory")
+            return what
+    return ""
 
 
 def shared_part(config: Mapping[str, Any], part: str) -> Any:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from zoo.config.metric_description import MetricDescription, ranked_by
 from zoo.config.request import Request
 from zoo.config.settings import Training
-from zoo.errors import counted
+from zoo.errors import ZooError, counted
 from zoo.execution.base import Ended, Executor, Job, Limits, Result, TrainJob
 from zoo.registry.cell import ModelParts
 from zoo.registry.code_hash import plugin_modules
@@ -38,8 +38,8 @@ from zoo.sweep.records import (
     Kind,
     Record,
     RecordFile,
+    other_settings,
     refuse_incomplete,
-    refuse_other_settings,
 )
 from zoo.tasks.base import Loaded
 
@@ -109,7 +109,11 @@ class PreparedRun:
             if not at_lengths:
                 refuse_incomplete(existing, directory)
             shared, options = SCALE_SHARED if at_lengths else SHARED, self.plan.task.options()
-            refuse_other_settings(existing, self.config, shared, directory, options.model_dump())
+            # A directory may hold more cells and seeds, but not other data or settings.
+            if misfit := other_settings(existing, self.config, shared, options.model_dump()):
+                raise ZooError(
+                    f"--out {directory} holds records of {misfit}; choose another directory"
+                )
             yield Run(self, file, {r.key: r for r in existing if r.status in REUSABLE})
 
     def environment_of(self, kind: Kind) -> dict[str, Any]:

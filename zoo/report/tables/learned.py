@@ -11,6 +11,7 @@ from zoo.report.evaluated_run import EvaluatedRun
 from zoo.report.rows import ReportRow
 from zoo.report.stats.exchange_verdicts import MOST_RANKED, ExchangeVerdicts
 from zoo.report.stats.learning import Exchange, Learning, thousands
+from zoo.report.tables.text import from_to
 
 NAMED = 3  # rows that a sentence names
 CELL = (
@@ -59,9 +60,11 @@ def learned_answer(run: EvaluatedRun) -> list[str]:
 
 
 def times(exchange: Exchange) -> str:
-    """``2.1 times (1.4 to 3.2)``; without an upper end ``at least 1.4 times``."""
-    if math.isinf(exchange.high):
+    """``2.1 times (1.4 to 3.2)``; with one end alone ``at least 1.4 times``."""
+    if math.isinf(exchange.high) and exchange.low:
         return f"at least {exchange.low:.2g} times"
+    if not exchange.low and not math.isinf(exchange.high):
+        return f"at most {exchange.high:.2g} times"
     return f"{exchange.ratio:.2g} times ({exchange.low:.2g} to {exchange.high:.2g})"
 
 
@@ -69,13 +72,14 @@ def learned_notes(run: EvaluatedRun) -> list[str]:
     """How the runs were made, what a cell says, and what a rank means."""
     learning = next(iter(run.learning.values()))
     rates = listed([f"{rate:g}" for rate in learning.rates])
+    runs = sorted(of.runs for of in run.learning.values())
+    seeds = f"{from_to(runs[0], runs[-1])} seed{'' if runs[-1] == 1 else 's'}"
     goal = run.solved_at
     until = "" if goal is None else f" with {run.metric.label} {run.metric.format(goal)} or more"
     notes = [
         f"Every row was trained at {counted(len(learning.rates), 'rate')} ({rates}) with "
-        f"{counted(len(learning.seeds), 'seed')}, until two evaluations in a row on held-out texts "
-        f"ended{until}, or to the budget of {learning.budget:,} examples. Nothing is tuned, and "
-        "every run counts.",
+        f"{seeds}, until two evaluations in a row on held-out texts ended{until}, or to the "
+        f"budget of {learning.budget:,} examples. Nothing is tuned, and every run counts.",
         f"{CELL}",
     ]
     if run.verdicts.limited:

@@ -219,6 +219,7 @@ def notes_of(run: EvaluatedRun) -> list[str]:
         _chance(run),
         _tuning(run),
         *run.remarks,
+        elsewhere([run]),
         made_on(run.typical, run.metric),
         *mixed(run.records, [record for row in run.recorded_rows for record in row.used]),
     ]
@@ -333,6 +334,13 @@ def _tuning(run: EvaluatedRun) -> str:
         f"{counted(tuning['seeds'], 'seed')}: {' and '.join(tried)}. Each was then trained on the "
         "whole training split."
     )
+
+
+def elsewhere(runs: Sequence[EvaluatedRun]) -> str:
+    """Which rows of the table are not of the run itself."""
+    own = {record.name for run in runs for record in run.own}
+    names = {record.name: None for run in runs for record in run.others if record.name not in own}
+    return f"Not trained in this run: {listed(names)}." if names else ""
 
 
 def made_on(record: Record, metric: MetricDescription) -> str:

@@ -1,0 +1,171 @@
+"""``--against``: rows that were trained elsewhere stand beside a run's own, and are not trained."""
+
+import json
+import lzma
+
+import pytest
+from streamed_plugin import PLUGIN
+
+import zoo
+from zoo.errors import ZooError
+from zoo.sweep import against
+from zoo.sweep.progress import Progress
+from zoo.sweep.records import read_run
+
+RENAMED = """
+from zoo import part
+from zoo.components.pe.rope import Rotary
+
+@part("pe", "mine")
+class Mine(Rotary):
+    \"\"\"The same, by another name.\"\"\"
+"""
+ROPE, NONE, MINE = (f"fused+{pe}+layer+gelu+pre+mean" for pe in ("rope", "none", "mine"))
+
+
+class Notices(Progress):
+    """Keeps what is said."""
+
+    def __init__(self):
+        self.said = []
+
+    def notice(self, text):
+        self.said.append(text)
+
+
+@pytest.fixture(scope="module")
+def plugin(tmp_path_factory):
+    file = tmp_path_factory.mktemp("plugin") / "streamed.py"
+    file.write_text(PLUGIN)
+    return file
+
+
+@pytest.fixture(scope="module")
+def bench(plugin):
+    def run(out, **options):
+        notices = Notices()
+        options = {"data": "first-symbol", "plugins": plugin, "on": "inline", **options}
+        return zoo.bench(out=out, progress=notices, **options), notices.said
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def both(bench, tmp_path_factory):
+    """A run with two rows."""
+    result, _ = bench(tmp_path_factory.mktemp("both") / "out", pe="rope,none")
+    return result
+
+
+@pytest.fixture
+def publish(both, tmp_path, monkeypatch):
+    """Have these records, by default the first row of the run, travel with the package."""
+
+    def put(records=None):
+        records = read_run(both.directory) if records is None else records
+        kept = [record for record in records if record.cell["pe"] == "rope"]
+        lines = "".join(json.dumps(record.model_dump()) + "\n" for record in kept)
+        file = tmp_path / "published.jsonl.xz"
+        file.write_bytes(lzma.compress(lines.encode()))
+        monkeypatch.setattr(against, "CARRIED", file)
+
+    put()
+    return put
+
+
+def test_the_table_is_that_of_one_run_with_both_rows(both, bench, publish, tmp_path):
+    result, _ = bench(tmp_path / "out", pe="none", against="published")
+    assert result.details.lines == both.details.lines
+    assert result.details.table.texts == both.details.table.texts
+    assert [r.cell["pe"] for r in read_run(result.directory)] == ["none"] * 4
+
+
+def test_a_run_is_another_source_and_the_records_stay_its_own(both, bench, tmp_path):
+    theirs = (both.directory / "records.jsonl").read_bytes()
+    out = tmp_path / "out"
+    result, said = bench(out, pe="sin", seeds=1, against=both.directory)
+    assert [row.cell["pe"] for row in result.details.recorded_rows] == ["rope", "none", "sin"]
+    assert "Not trained in this run: fused+rope" in " ".join(result.details.notes)
+    assert (both.directory / "records.jsonl").read_bytes() == theirs
+    mine = (out / "records.jsonl").read_bytes()
+    again, said = bench(out, pe="sin", seeds=1, against=both.directory)
+    assert "train: 2 there already" in said
+    assert (out / "records.jsonl").read_bytes() == mine
+    assert again.details.lines == result.details.lines
+
+
+def test_pairs_are_of_common_seeds(bench, publish, tmp_path):
+    result, _ = bench(tmp_path / "out", pe="none", seeds=1, against="published")
+    assert [(n, row.runs) for n, row in result.details.learning.items()] == [(ROPE, 2), (NONE, 1)]
+    assert "with 1 to 2 seeds" in " ".join(result.details.notes)
+
+
+def test_a_row_of_the_run_stands_for_one_of_its_name_and_says_whose_it_is(
+    bench, plugin, publish, both, tmp_path
+):
+    mine = tmp_path / "mine.py"
+    mine.write_text(RENAMED)
+    records = [
+        r.model_copy(update={"cell": {**r.cell, "pe": "mine"}}) if r.cell["pe"] == "none" else r
+        for r in read_run(both.directory)
+    ]
+    directory = tmp_path / "theirs"
+    directory.mkdir()
+    lines = "".join(json.dumps(r.model_dump()) + "\n" for r in records)
+    directory.joinpath("records.jsonl").write_text(lines)
+    out = tmp_path / "out"
+    result, said = bench(out, pe="mine", seeds=1, plugins=[plugin, mine], against=directory)
+    assert any(
+        line.endswith("fused+mine+layer+gelu+pre+mean is of this run: mine.py") for line in said
+    )
+    learning = result.details.learning
+    assert (learning[MINE].runs, learning[ROPE].runs) == (1, 2)
+
+
+def test_rows_that_the_code_here_may_not_give_again_are_named(bench, publish, both, tmp_path):
+    records = read_run(both.directory)
+    stale = [
+        r.model_copy(update={"code": r.code | {"training/trainer.py": "0" * 8}}) for r in records
+    ]
+    publish(stale)
+    _, said = bench(tmp_path / "out", pe="none", seeds=1, against="published")
+    (line,) = (line for line in said if "may end otherwise" in line)
+    assert "fused+rope" in line
+    assert "training/trainer.py changed" in line
+
+
+def test_data_without_fitting_rows_stand_alone_and_the_setting_is_named(bench, publish, tmp_path):
+    data = "first-symbol,first-symbol(train=1600)"
+    result, said = bench(tmp_path / "out", pe="none", seeds=1, data=data, against="published")
+    assert any(
+        "first-symbol(train=1600) stands alone: rows there have other texts" in s for s in said
+    )
+    assert [len(run.learning) for run in result.data_sets.values()] == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"lr": 0.003}, r"tuning values=\{'lr': \[0.003, 0.01\]\}"),
+        ({"ffn_dim": 32}, "sizes ffn_dim=64, not 32"),
+        ({"evaluate_every": 320}, "training evaluate_every=160, not 320"),
+        ({"data": "first-symbol(train=1600)"}, "other texts"),
+        ({"data": "newswire(train=50, test=20)"}, "newswire.* is not streamed"),
+        ({"against": "nowhere"}, "--against nowhere: no records of streamed data"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_before_anything_is_trained(
+    bench, publish, tmp_path, options, message
+):
+    with pytest.raises(ZooError, match=message):
+        bench(tmp_path / "out", **{"pe": "none", "against": "published", **options})
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_package_without_published_records_says_so(
+    plugin, tmp_path, monkeypatch, refused_command
+):
+    monkeypatch.setattr(against, "CARRIED", tmp_path / "none")
+    words = ("bench", "--plugin", plugin, "--data", "first-symbol", "--against", "published")
+    for more in ((), ("--plan",)):
+        assert "no records of streamed data" in refused_command(*words, *more)

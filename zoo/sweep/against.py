@@ -1,0 +1,82 @@
+"""Rows that were trained elsewhere, to stand beside a run's own: published, or of another run."""
+
+from __future__ import annotations
+
+import lzma
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+from zoo.config.request import PUBLISHED, Request
+from zoo.errors import ZooError, listed
+from zoo.registry.code_hash import plugin_modules
+from zoo.registry.component import BUILT_IN
+from zoo.sweep.keys import stale_rows
+from zoo.sweep.records import Record, RecordFile, other_settings
+from zoo.sweep.run import SHARED, PreparedRun
+
+# The published profile, which travels with the package; ``python -m bench.publish`` writes it.
+CARRIED = Path(__file__).with_name("published.jsonl.xz")
+NAMED = 4  # rows or changes that a notice names
+
+
+def read_against(source: str | Path, requests: Sequence[Request]) -> list[Record]:
+    """The trainings on streamed data of a run's directory, or the published ones.
+
+    Raises ZooError where there are none, and for a request of data that are not streamed, on which
+    rows are not compared by their examples until solved.
+    """
+    for request in requests:
+        if not request.training.evaluate_every:
+            data = request.data or f"the default data of --task {request.task}"
+            raise ZooError(
+                f"--against: {data} is not streamed; 'zoo list data' says which diagnostics are"
+            )
+    if str(source) == PUBLISHED:
+        lines = lzma.decompress(CARRIED.read_bytes()).splitlines() if CARRIED.exists() else []
+        records = [Record.model_validate_json(line) for line in lines]
+    else:
+        directory = Path(source).expanduser()
+        places = [directory, *sorted(directory.glob("*/"))]
+        records = [record for place in places for record in RecordFile(place).read()]
+    if streamed := [record for record in records if "solved" in record.metrics]:
+        return streamed
+    raise ZooError(
+        f"--against {source}: no records of streamed data there; expected {PUBLISHED}, where they "
+        "came with the zoo, or the directory of a run"
+    )
+
+
+def beside(records: Sequence[Record], runs: Sequence[PreparedRun]) -> list[list[Record]]:
+    """Those of the records that fit each run: of the same texts, trained in the same way.
+
+    What does not fit, or may end otherwise with the code here, is said in a notice. Raises ZooError
+    where nothing fits.
+    """
+    fitting, misfits = list[list[Record]](), list[str]()
+    for run in runs:
+        data = run.config["data"]
+        there = [r for r in records if r.config["data"]["fingerprint"] == data["fingerprint"]]
+        parts = [part for part in SHARED if part != "data"]
+        misfit = other_settings(there, run.config, parts) if there else "other texts"
+        if misfit:
+            misfits.append(f"--against: {data['name']} stands alone: rows there have {misfit}")
+        fitting.append([] if misfit else there)
+    if not any(fitting):
+        raise ZooError("; ".join(misfits))
+    used = [record for there in fitting for record in there]
+    own = {row.name: plugin_modules(row.choices) for run in runs for row in run.plan.runnable}
+    notices = [
+        f"{name} is of this run: {', '.join(owner for owner, _ in own[name]) or BUILT_IN}"
+        for name in dict.fromkeys(record.name for record in used if record.name in own)
+    ]
+    stale: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for name, changes in stale_rows(record for record in used if record.name not in own):
+        stale[changes].append(name)
+    notices += [
+        f"{listed(names, NAMED)} may end otherwise here: {listed(changes, NAMED)}"
+        for changes, names in stale.items()
+    ]
+    for notice in misfits + [f"--against: {notice}" for notice in notices]:
+        runs[0].progress.notice(notice)
+    return fitting
