@@ -4,7 +4,7 @@ import json
 import lzma
 
 import pytest
-from streamed_plugin import PLUGIN
+from streamed_data import PLUGIN
 
 import zoo
 from zoo.errors import ZooError

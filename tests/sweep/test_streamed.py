@@ -5,11 +5,7 @@ import shlex
 
 import pytest
 import torch
-<<<<<<< HEAD
 from streamed_data import PLUGIN
-=======
-from streamed_plugin import PLUGIN
->>>>>>> a6d05b64 (Yours among the published: --against shows rows trained elsewhere beside those of the run, which alone are trained)
 
 import zoo
 from zoo.errors import ZooError
