@@ -134,19 +134,10 @@ def test_rows_that_the_code_here_may_not_give_again_are_named(bench, publish, bo
     assert "training/trainer.py changed" in line
 
 
-def test_data_without_fitting_rows_stand_alone_and_the_setting_is_named(bench, publish, tmp_path):
-    data = "first-symbol,first-symbol(train=1600)"
-    result, said = bench(tmp_path / "out", pe="none", seeds=1, data=data, against="published")
-    assert any(
-        "first-symbol(train=1600) stands alone: rows there have other texts" in s for s in said
-    )
-    assert [len(run.learning) for run in result.data_sets.values()] == [2, 1]
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"lr": 0.003}, r"tuning values=\{'lr': \[0.003, 0.01\]\}"),
+        ({"lr": 0.003}, r"values=\{'lr': \[0.003, 0.01\]\}, not None"),
         ({"ffn_dim": 32}, "sizes ffn_dim=64, not 32"),
         ({"evaluate_every": 320}, "training evaluate_every=160, not 320"),
         ({"data": "first-symbol(train=1600)"}, "other texts"),

@@ -57,7 +57,8 @@ def beside(records: Sequence[Record], runs: Sequence[PreparedRun]) -> list[list[
     for run in runs:
         data = run.config["data"]
         there = [r for r in records if r.config["data"]["fingerprint"] == data["fingerprint"]]
-        parts = [part for part in SHARED if part != "data"]
+        # First the values that are all tried: without them a training has one of its own.
+        parts = ["tuning", *(part for part in SHARED if part not in ("data", "tuning"))]
         misfit = other_settings(there, run.config, parts) if there else "other texts"
         if misfit:
             misfits.append(f"--against: {data['name']} stands alone: rows there have {misfit}")
