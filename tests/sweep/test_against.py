@@ -138,8 +138,8 @@ def test_rows_that_the_code_here_may_not_give_again_are_named(bench, publish, bo
     ("options", "message"),
     [
         ({"lr": 0.003}, r"values=\{'lr': \[0.003, 0.01\]\}, not None"),
-        ({"ffn_dim": 32}, "sizes ffn_dim=64, not 32"),
-        ({"evaluate_every": 320}, "training evaluate_every=160, not 320"),
+        ({"ffn_dim": 32}, "ffn_dim=64, not 32"),
+        ({"evaluate_every": 320}, "evaluate_every=160, not 320"),
         ({"data": "first-symbol(train=1600)"}, "other texts"),
         ({"data": "newswire(train=50, test=20)"}, "newswire.* is not streamed"),
         ({"against": "nowhere"}, "--against nowhere: no records of streamed data"),
