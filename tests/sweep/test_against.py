@@ -134,6 +134,19 @@ def test_rows_that_the_code_here_may_not_give_again_are_named(bench, publish, bo
     assert "training/trainer.py changed" in line
 
 
+def test_data_without_fitting_rows_stand_alone_and_the_setting_is_named(bench, publish, tmp_path):
+    data = "first-symbol,first-symbol(train=1600)"
+    result, said = bench(tmp_path / "out", pe="none", seeds=1, data=data, against="published")
+    assert any(
+        "first-symbol(train=1600) stands alone: rows there have other texts" in s for s in said
+    )
+    assert [len(run.learning) for run in result.data_sets.values()] == [2, 1]
+    texts = dict(zip(result.details.heads, zip(*result.details.texts, strict=True), strict=True))
+    assert texts["row"][:2] == ("rope", "none")
+    assert texts["first-symbol(train=1600)"][0] == ""
+    assert any(line.startswith("Over 1 data set none ") for line in result.details.answer)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -75,6 +75,7 @@ def bench(
     """
     from zoo import api
     from zoo.report.write import answer_text, report_data, report_text
+    from zoo.sweep.against import read_against
     from zoo.sweep.progress import Progress, Shown
     from zoo.sweep.records import REUSABLE
     from zoo.tracking import trackers_named
@@ -84,8 +85,10 @@ def bench(
     options["seeds"] = tuple(dict.fromkeys(seed)) or options["seeds"]
     zoo = load_zoo()
     requests = api.build_requests(options, zoo.registry)
-    if plan_only:
-        zoo.registry.choose("executor", on)  # what the plan does not need is checked all the same
+    if plan_only:  # what the plan does not need is checked all the same
+        zoo.registry.choose("executor", on)
+        if against is not None:
+            read_against(against, requests)
         trackers_named(track, zoo)
         _print_plans(requests, zoo, as_json=as_json)
         return 0
