@@ -96,7 +96,8 @@ def claim(name: str, plugins: tuple[str, ...], out: str | None, **options: Any) 
         click.echo(f"{marks[finding.holds]:>5}  {finding.text}")
     click.echo(f"\n{judgement.summary}")
     records = [record for run in result.data_sets.values() for record in run.records]
-    return 1 if any(record.status not in REUSABLE for record in records) else 0
+    # That a training diverges is a result: it does not solve the task.
+    return 1 if any(r.status not in (*REUSABLE, "diverged") for r in records) else 0
 
 
 def refuse_absent(claim: Claim, file: Path, registry: Registry) -> None:
