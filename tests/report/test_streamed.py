@@ -62,6 +62,12 @@ def test_ranks_are_of_the_exchange_test_and_say_so(run):
     assert "an exploratory family" in note
 
 
+def test_too_few_seeds_are_told():
+    few = [record for record in records() if record.seed < 1]
+    answer = RunReport([r for r in few if r.cell["pe"] in ("rope", "none")]).answer
+    assert answer[-1] == "No two rows are told apart by 1 seed; run with --seeds 6."
+
+
 def test_rows_that_never_solve_tie():
     never = [factory.streamed(cell, {0.003: [None] * 6}) for cell in (ROPE, SIN)]
     run = RunReport([*never[0], *never[1]])

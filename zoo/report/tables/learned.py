@@ -14,6 +14,7 @@ from zoo.report.stats.learning import Exchange, Learning, thousands
 from zoo.report.tables.text import from_to
 
 NAMED = 3  # rows that a sentence names
+ENOUGH = 6  # seeds that an overview has
 CELL = (
     "6/6 · 12k · 3 rates: solved in so many of the runs at the best rate, in the median after so "
     "many examples, and by more than half of the seeds at so many rates. >: the budget, where half "
@@ -26,7 +27,7 @@ FAMILY = (
 
 
 def learned_answer(run: EvaluatedRun) -> list[str]:
-    """At most three lines: what learns the fastest, what is slower, and what never does."""
+    """At most four lines: what learns first, what is slower, what never does, what is missing."""
     ranked = [row for row in run.by_score(baseline=False) if row.learning]
     first, verdicts = ranked[0], run.verdicts
     assert isinstance(verdicts, ExchangeVerdicts)
@@ -56,6 +57,9 @@ def learned_answer(run: EvaluatedRun) -> list[str]:
         parts.append(f"not told apart from it: {_names(run, alike)}")
     lines += [f"{'; '.join(parts)}."] if parts else []
     lines += [f"Never solved by {_names(run, never)}."] if never else []
+    if len(learning.seeds) < ENOUGH and set(verdicts.ranks().values()) == {1}:
+        seeds = counted(len(learning.seeds), "seed")
+        lines.append(f"No two rows are told apart by {seeds}; run with --seeds {ENOUGH}.")
     return [line[:1].upper() + line[1:] if line.startswith("not ") else line for line in lines]
 
 
