@@ -14,7 +14,6 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from zoo.config.settings import STREAMED
 from zoo.errors import ComponentError, nearest, one_line
 from zoo.registry.kinds import CAPABILITIES, COMMAND, KINDS
 
@@ -67,11 +66,6 @@ class Component:
     def can(self, *capabilities: str) -> bool:
         """Whether every one of the capabilities is declared."""
         return self.capabilities.issuperset(capabilities)
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options of a run on these data, as far as no others are asked for."""
-        return {**STREAMED, **self.recipe} if self.can("streamed") else dict(self.recipe)
 
     @property
     def harness_parameters(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from zoo.config.places import portable
 from zoo.config.request import MOST_SEEDS, PARTS, Request, flat_fields, validated
-from zoo.config.settings import SETTINGS, TUNABLE, Training, flag, spelt
+from zoo.config.settings import SETTINGS, STREAMED, TUNABLE, Training, flag, spelt
 from zoo.config.sizes import Sizes
 from zoo.data.sources.load_data import find_registered
 from zoo.errors import ZooError, listed, nearest
@@ -107,7 +107,8 @@ def make_request(
     own: dict[str, Any] = {}
     tuned: dict[str, tuple[float, ...]] = {}
     data = find_registered(registry, asked["data"]) if isinstance(asked.get("data"), str) else None
-    recipe = {} if data is None else data.component.options
+    recipe = dict[str, Any](STREAMED) if data is not None and data.can("streamed") else {}
+    recipe |= {} if data is None else data.component.recipe
     if not several:
         recipe = {name: value for name, value in recipe.items() if not isinstance(value, tuple)}
     request: dict[str, Any] = {"task": task_name, "recipe": recipe}
