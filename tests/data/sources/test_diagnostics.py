@@ -17,7 +17,7 @@ from zoo.data.sources.diagnostics.pool import drawn, length_groups
 from zoo.registry.loading import built_ins
 
 REGISTRY = built_ins()
-FINGERPRINT = "57e1da4c4cded162374f17ac8654b9f209e221de5fe9bc2fc5cae0251e48a87a"
+FINGERPRINT = "6ca43adc77cc2d909ec0bc316c1409b8561568177162737842366d7a123210b8"
 NUMBERS = "zero one two three four five six seven eight nine".split()
 
 

@@ -34,7 +34,7 @@ tagged = partial(drawn, TaggedCorpus)
 
 
 def recall(
-    *, train: int = 15_000, pairs: int = 8, values: int = 8, test_length: int = 0, **sizes: Any
+    *, train: int = 15_000, pairs: int = 16, values: int = 8, test_length: int = 0, **sizes: Any
 ) -> TaggedCorpus:
     """Stacked associative recall: every token holds a key and its value, then keys are queried.
 
