@@ -41,7 +41,7 @@ def test_two_points_are_found_in_nine_of_ten(generator):
 )
 def test_what_a_run_says_it_could_have_seen_it_does_see(generator, cells, seeds):
     """At that difference 4 of 5 pairs are found, whatever the number of rows and seeds."""
-    seen = simulate(Scenario(cells, seeds), 120, generator).visible
+    seen = simulate(Scenario(cells, seeds), 40, generator).visible
     outcome = simulate(Scenario(cells, seeds, gap=seen), 120, generator)
     assert at_least(round(outcome.power * 120), 120, 0.8)
     assert at_most(round(outcome.power * 120), 120, 0.85)
