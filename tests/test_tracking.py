@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_run_fixtures import drawing  # noqa: F401 - a fixture of every test
 from small_runs import QUICK, Notices, flags
 
 import zoo
