@@ -8,6 +8,7 @@ import re
 import statistics
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from refused import refused
@@ -247,9 +248,15 @@ def test_the_floor_of_flip_flop_is_the_bit_that_is_written_more_often():
     assert corpus.chance == pytest.approx(best / reads)
 
 
-def test_every_diagnostic_names_its_controls():
+def test_the_page_has_the_budget_floor_and_controls_of_every_diagnostic():
+    page = (Path(__file__).parents[3] / "docs" / "comparing.md").read_text("utf-8")
+    rows = re.findall(r"^\| `([\w-]+)` \|.*?\| ([\d,]+ \| .*) \|$", page, re.MULTILINE)
+    made_rows = {}
     for name in [*SOLVERS, "order"]:
-        assert made(name, train=60, test=30).controls.keys() == {"positive", "negative"}
+        corpus, budget = made(name, train=60), REGISTRY.get("data", name).parameters["train"]
+        controls = [f"`{corpus.controls[kind]}`" for kind in ("positive", "negative")]
+        made_rows[name] = " | ".join([f"{budget:,}", f"{corpus.chance:.2f}", *controls])
+    assert dict(rows) == made_rows
 
 
 def test_exchanging_the_two_missing_symbols_keeps_all_counts_and_changes_the_class():
