@@ -10,6 +10,7 @@ import pytest
 from example import ACCURACIES, PES, profile_of_skills, records_of
 
 from zoo.config.metric_description import MetricDescription
+from zoo.report.plots.profile_plot import profile_plot
 from zoo.report.profile import DataSetReport, Profile, read_profile
 from zoo.report.run_report import RunReport
 from zoo.report.write import report_text
@@ -73,6 +74,17 @@ def test_the_answer_on_skills_is_about_the_row_of_reference(learned):
         "gru+none (2) and fused+none (2).",
     ]
     assert any("an exploratory family" in note for note in learned.notes)
+
+
+def test_rows_of_the_run_are_marked_and_before_those_from_elsewhere(learned):
+    data = learned.data_sets[2]
+    gru = [record for record in data.run.records if record.cell["attention"] == "gru"]
+    others = [record for record in data.run.records if record not in gru]
+    mine = factory.cell(attention="mine", pe="none")
+    own = [record.model_copy(update={"cell": mine}) for record in gru]
+    beside = Profile([DataSetReport("order", "order", RunReport(own, others=[*others, *gru]))])
+    assert [texts[0] for texts in beside.texts[:2]] == ["fused+rope", "mine+none (yours)"]
+    assert "mine+none (yours)" in profile_plot(beside).svg
 
 
 def test_a_control_that_is_not_what_it_should_be_is_told():

@@ -142,7 +142,7 @@ def test_data_without_fitting_rows_stand_alone_and_the_setting_is_named(bench, p
     )
     assert [len(run.learning) for run in result.data_sets.values()] == [2, 1]
     texts = dict(zip(result.details.heads, zip(*result.details.texts, strict=True), strict=True))
-    assert texts["row"][:2] == ("rope", "none")
+    assert texts["row"][:2] == ("rope", "none (yours)")
     assert texts["first-symbol(train=1600)"][0] == ""
     assert any(line.startswith("Over 1 data set none ") for line in result.details.answer)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import factory
 import pytest
 from code_copy import changed_file, forget
 from small_runs import QUICK, prepared
@@ -20,6 +21,7 @@ from zoo.sweep.keys import (
     ROOTS,
     code_of,
     result_key,
+    stale_rows,
 )
 from zoo.sweep.make_request import make_request
 from zoo.sweep.plan import make_plan
@@ -233,3 +235,9 @@ def test_a_module_counts_once_it_is_imported(package, before, place, counts):
     turns.unlink()
     more = {"components/pe/turns.py"} if counts else set()
     assert set(after) - set(before["rope train"]) == more
+
+
+def test_each_rate_of_a_row_on_streamed_data_is_work_of_its_own():
+    records = factory.streamed(factory.cell(), {0.001: [None, None], 0.01: [800, None]})
+    (counts,) = stale_rows(records).values()  # they have no hashes
+    assert counts["train"] == 4

@@ -155,8 +155,10 @@ class DataSetReport:
 class Profile:
     """Rows × data sets. Cells come first, those that do best over all data sets at the top.
 
-    Of streamed diagnostics the row of reference, plain attention, is the first. axes: those on
-    which cells differ. names: row name to the name that tables print, its choices on these axes.
+    Of streamed diagnostics the row of reference, plain attention, is the first, and the run's own
+    rows are before those from elsewhere. axes: those on which cells differ. own: the names of its
+    rows where there are others. names: row name to the name that tables print, its choices on
+    these axes.
     """
 
     def __init__(self, data_sets: Sequence[DataSetReport]) -> None:
@@ -166,10 +168,14 @@ class Profile:
         self.streamed = [data for data in data_sets if data.run.learning]
         self.reference = self.streamed[0].run.reference if self.streamed else ""
 
-        def order(name: str) -> tuple[bool, bool, float]:
+        beside = [data.run for data in data_sets if data.run.others]
+        self.own = {record.name for run in beside for record in run.own}
+
+        def order(name: str) -> tuple[bool, bool, bool, float]:
             lines = [data.scores[name] for data in data_sets if name in data.scores]
             levels = statistics.fmean(line["level"] or 0 for line in lines)
-            return bool(rows[name].baseline), name != self.reference, -levels
+            plain, own = name == self.reference, name in self.own
+            return bool(rows[name].baseline), not plain, not own, -levels
 
         self.names = {
             name: rows[name].baseline
@@ -188,6 +194,10 @@ class Profile:
             if name in data.scores
         ]
 
+    def label(self, name: str) -> str:
+        """The printed name of a row, which says whether it is the run's own beside others."""
+        return f"{self.names[name]}{' (yours)' if name in self.own else ''}"
+
     @property
     def heads(self) -> list[str]:
         """The columns of ``texts``."""
@@ -197,8 +207,8 @@ class Profile:
     def texts(self) -> list[list[str]]:
         """Rows × data sets, with the chance level in the last line."""
         texts = [
-            [plain(short, 40), *(data.text(name) for data in self.data_sets)]
-            for name, short in self.names.items()
+            [plain(self.label(name), 40), *(data.text(name) for data in self.data_sets)]
+            for name in self.names
         ]
         chances = [data.run.chance for data in self.data_sets]
         if any(chance is not None for chance in chances):

@@ -130,7 +130,9 @@ def stale_rows(
     last = {}
     for record in records:
         config = record.config
-        settings = digest(config["training"]) if record.kind == "tune" else config.get("value")
+        settings = config.get("value")
+        if record.kind == "tune" or config.get("training", {}).get("evaluate_every"):
+            settings = digest(config["training"])  # of several rates each is work of its own
         last[record.kind, record.name, record.seed, settings] = record
     stale: dict[tuple[str, tuple[str, ...]], Counter[str]] = defaultdict(Counter)
     for record in last.values():

@@ -27,7 +27,7 @@ def profile_plot(profile: Profile) -> Plot:
     """Rows × data sets, coloured by how often and how fast it is learned, or by the score."""
     data_sets = profile.data_sets
     rows = list(profile.names)
-    names = [plain(profile.names[row], NAME) for row in rows]
+    names = [plain(profile.label(row), NAME) for row in rows]
     titles = [plain(data.name, TITLE).replace("(", "\n(", 1) for data in data_sets]
     learned = len(profile.streamed) == len(data_sets)
     width = LETTER * (max(map(len, names)) + 3) + COLUMN * len(data_sets)

@@ -277,8 +277,8 @@ def _test(tasks: Sequence[_Task], draws: int) -> tuple[float, float]:
     exchanges, every = _exchanges(sum(map(len, steps)), draws)
     statistics, at = np.zeros(len(exchanges)), 0
     for step, (a, b) in zip(steps, bases, strict=True):
-        moved = exchanges[:, at : at + len(step)] @ step
-        statistics += (a + moved).min(axis=1) - (b - moved).min(axis=1)
+        moved = step.T @ exchanges[:, at : at + len(step)].T  # (rates, exchanges)
+        statistics += (a[:, None] + moved).min(axis=0) - (b[:, None] - moved).min(axis=0)
         at += len(step)
     observed = sum(float(a.min() - b.min()) for a, b in bases)
     extreme = int((np.abs(statistics) >= abs(observed) - NEAR).sum())
