@@ -102,7 +102,7 @@ def drawn(
     label_names: Sequence[str],
     *,
     floor: Floor | None = None,
-    controls: tuple[str, str],
+    controls: tuple[str, str] | None = None,
     seed: int = 0,
     train: int = 10_000,
     test: int = 1000,
@@ -112,9 +112,9 @@ def drawn(
 
     draw_texts: so many texts of a length. words, label_names: what its numbers stand for. floor: of
     the test texts; by default classes are as frequent, and nothing else is known. controls: a row
-    that solves it with every seed, and one that cannot, whatever it learns. sizes: those of
-    ``length_groups``. Where the numbers of texts do not divide among the classes, the first classes
-    have one more.
+    that solves it with every seed, and one that cannot, whatever it learns; None: unknown. sizes:
+    those of ``length_groups``. Where the numbers of texts do not divide among the classes, the
+    first classes have one more.
     """
     training, *tests = length_groups(name, train=train, test=test, **sizes)
     # What is held out is drawn first, so that it does not depend on how many train.
@@ -137,7 +137,7 @@ def drawn(
             texts = list(map(" ".join, texts))
         splits[split] = Examples(texts, targets, groups)
     notes = {"source": SOURCE, "split": f"as drawn, seed {seed}"}
-    named = dict(zip(CONTROLS, controls, strict=True))
+    named = dict(zip(CONTROLS, controls, strict=True)) if controls else {}
     return kind(name, splits, [*label_names], notes, chance, word_level=True, controls=named)
 
 

@@ -167,7 +167,7 @@ def flip_flop(*, train: int = 18_000, length: int = 32, **sizes: Any) -> TaggedC
     return tagged("flip-flop", texts, words, DIGITS[:2], **sizes)
 
 
-def majority(*, train: int = 18_000, length: int = 31, **sizes: Any) -> TaggedCorpus:
+def majority(*, train: int = 12_000, length: int = 31, **sizes: Any) -> TaggedCorpus:
     """Majority: each token asks which of two symbols is the more frequent one in the whole text.
 
     Lengths are odd, so that there are no ties. Whatever adds up the whole text can answer it; what

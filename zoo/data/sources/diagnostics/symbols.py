@@ -74,7 +74,6 @@ def modular(*, train: int = 40_000, length: int = 9, **sizes: Any) -> Corpus:
         return words, (total + product) % len(DIGITS)
 
     sizes |= {"shortest": 3, "step": 2, "length": length, "train": train}
-    sizes["controls"] = "gru+none", UNORDERED
     return labelled("modular", texts, [*DIGITS, *OPERATIONS], DIGITS, **sizes)
 
 
