@@ -85,7 +85,7 @@ def test_a_run_is_another_source_and_the_records_stay_its_own(both, bench, tmp_p
     out = tmp_path / "out"
     result, said = bench(out, pe="sin", seeds=1, against=both.directory)
     assert [row.cell["pe"] for row in result.details.recorded_rows] == ["rope", "none", "sin"]
-    assert "Not trained in this run: fused+rope" in " ".join(result.details.notes)
+    assert "Not trained in this run: rope and none." in " ".join(result.details.notes)
     assert (both.directory / "records.jsonl").read_bytes() == theirs
     mine = (out / "records.jsonl").read_bytes()
     again, said = bench(out, pe="sin", seeds=1, against=both.directory)

@@ -316,7 +316,8 @@ class Profile:
             )
         for data in self.data_sets:
             notes += [f"{data.name}: {line}" for line in data.run.standings]
-        notes += filter(None, [elsewhere([data.run for data in self.data_sets])])
+        runs = [data.run for data in self.data_sets]
+        notes += filter(None, [elsewhere(runs, self.names)])
         rows = (row for data in self.data_sets for row in data.run.recorded_rows)
         return notes + mixed((), [record for row in rows for record in row.used])
 

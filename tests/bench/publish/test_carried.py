@@ -6,6 +6,7 @@ from pathlib import Path
 
 import factory
 import numpy as np
+from hatchling.builders.wheel import WheelBuilder
 
 from bench.publish.carried import carried, write_carried
 from bench.publish.questions import PROFILE
@@ -23,6 +24,11 @@ def read(file):
 
 def test_what_travels_is_what_is_published():
     assert read(CARRIED) == carried(RESULTS), "python -m bench.publish"
+
+
+def test_the_wheel_has_it():
+    root = RESULTS.parent
+    assert WheelBuilder(str(root)).config.include_path(CARRIED.relative_to(root).as_posix())
 
 
 def test_rows_learn_the_same_and_no_time_is_carried(tmp_path):

@@ -43,6 +43,7 @@ def test_an_own_row_is_held_against_the_first_from_elsewhere_and_has_its_place()
     assert number(line, r"p = ([\d.]+)") == pytest.approx(expected.p, rel=0.05)
     assert line.endswith("Of 3 other rows: faster 2, slower 1, not told apart 0.")
     assert report.answer == [line, *one_run.answer]
+    assert "Not trained in this run: plain, fast and never." in report.notes
     assert report.lines == one_run.lines
     assert one_run.standings == []
 

@@ -65,11 +65,10 @@ def learned_answer(run: EvaluatedRun) -> list[str]:
 
 def times(exchange: Exchange) -> str:
     """``2.1 times (1.4 to 3.2)``; with one end alone ``at least 1.4 times``."""
-    if math.isinf(exchange.high) and exchange.low:
-        return f"at least {exchange.low:.2g} times"
-    if not exchange.low and not math.isinf(exchange.high):
-        return f"at most {exchange.high:.2g} times"
-    return f"{exchange.ratio:.2g} times ({exchange.low:.2g} to {exchange.high:.2g})"
+    ratio, low, high = (f"{x:.2g}" for x in (exchange.ratio, exchange.low, exchange.high))
+    if math.isinf(exchange.high):
+        return f"at least {low} times" if exchange.low else f"{ratio} times (too few runs for ends)"
+    return f"{ratio} times ({low} to {high})" if exchange.low else f"at most {high} times"
 
 
 def learned_notes(run: EvaluatedRun) -> list[str]:

@@ -219,7 +219,7 @@ def notes_of(run: EvaluatedRun) -> list[str]:
         _chance(run),
         _tuning(run),
         *run.remarks,
-        elsewhere([run]),
+        elsewhere([run], {row.name: run.short_name(row) for row in run.rows}),
         made_on(run.typical, run.metric),
         *mixed(run.records, [record for row in run.recorded_rows for record in row.used]),
     ]
@@ -336,11 +336,11 @@ def _tuning(run: EvaluatedRun) -> str:
     )
 
 
-def elsewhere(runs: Sequence[EvaluatedRun]) -> str:
-    """Which rows of the table are not of the run itself."""
+def elsewhere(runs: Sequence[EvaluatedRun], shown: Mapping[str, str]) -> str:
+    """Which rows of the table are not of the run itself. shown: row name to what tables print."""
     own = {record.name for run in runs for record in run.own}
     names = {record.name: None for run in runs for record in run.others if record.name not in own}
-    return f"Not trained in this run: {listed(names)}." if names else ""
+    return f"Not trained in this run: {listed(shown[name] for name in names)}." if names else ""
 
 
 def made_on(record: Record, metric: MetricDescription) -> str:
