@@ -96,6 +96,7 @@ def computed(name, about, compute):
 
 
 SEEN: list[float] = []
+KEPT: dict[int, float] = {}
 # How the description differs, what is computed, and what is said of it.
 WRONG: dict[str, tuple[dict, Callable, str]] = {
     "direction": ({}, lambda o: 1 - share(o), "but higher is said to be better"),
@@ -115,6 +116,13 @@ WRONG: dict[str, tuple[dict, Callable, str]] = {
     ),
     "of_numpy": ({}, lambda o: np.float64(share(o)), "float64, no plain float"),
     "sorts": ({}, lambda o: o["labels"].sort() or share(o), "changes the outputs' 'labels'"),
+    "drops_empty": ({}, lambda o: o["lengths"].remove(0) or share(o), "changes the outputs' 'leng"),
+    "kept": ({}, lambda o: KEPT.setdefault(id(o["labels"]), share(o)), "nothing depends on the"),
+    "all_below_the_last": (
+        {},
+        lambda o: macro_recall(o) * len(set(o["labels"].tolist())) / (1 + int(o["labels"].max())),
+        "a class that is nowhere",
+    ),
     "labels_alone": ({}, lambda o: float(o["labels"].mean() / 9), "nothing depends on the predi"),
     "total": ({"higher_is_better": False, "highest": None}, lambda o: o["nats"], "each 40 times"),
 }
