@@ -91,6 +91,9 @@ def label_as_a_number():
 WORDS = "apple river stone cloud table green quiet house train paper light horse".split()
 
 
+SIDES = ["left", "right"]
+
+
 def drawn(seed, count, change=lambda words, label: words):
     """Texts whose words lean to a class, changed by what gives it away."""
     draw, texts = random.Random(seed), []
@@ -103,7 +106,7 @@ def drawn(seed, count, change=lambda words, label: words):
 
 def of_drawn(train, test=None, **about):
     splits = {"train": train, "test": test or drawn(1, 80)}
-    return Corpus("drawn", splits, ["left", "right"], **about)
+    return Corpus("drawn", splits, SIDES, **about)
 
 
 # How a text of a class is changed in both splits.
@@ -114,6 +117,14 @@ GIVEN_AWAY = {
     "marker": (
         lambda words, label: [*words[:5], *["zq"] * label, *words[5:]],
         "gives 80 of 80 answers away",
+    ),
+    "repeated": (
+        lambda words, label: ([*dict.fromkeys([*words, *WORDS])] if label else words)[:9],
+        "the number of different words gives",
+    ),
+    "named_last": (
+        lambda words, label: [*words[:5], SIDES[1 - label], *words[5:8], SIDES[label], *words[8:]],
+        "word that names a class gives 80 of 80 answers away",
     ),
     "even_or_odd": (
         lambda words, label: words[: len(words) - (len(words) + label) % 2],
@@ -136,6 +147,21 @@ for _name, (_change, _says) in GIVEN_AWAY.items():
 def exchanged_in_test():
     texts, labels = drawn(1, 80)
     return of_drawn(drawn(0, 300), (texts, [1 - label for label in labels]))
+
+
+def ordered(seed, count):
+    """Texts in which the order of two words tells the class."""
+    draw, texts, labels = random.Random(seed), [], [0, 1] * (count // 2)
+    for label in labels:
+        pair, more = ["sun", "moon"], draw.choices(WORDS, k=draw.randint(2, 9))
+        texts.append(" ".join([*draw.choices(WORDS, k=5), *pair[:: 1 - 2 * label], *more]))
+    return texts, labels
+
+
+@broken.caught_by("data", "labels do not mean the same in both splits")
+def orders_renumbered_in_test():
+    texts, labels = ordered(1, 80)
+    return of_drawn(ordered(0, 300), (texts, labels[::-1]))
 
 
 @broken.caught_by("data", "one has 60% of their windows of 5 words")
