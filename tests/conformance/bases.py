@@ -34,6 +34,7 @@ from zoo.conformance.baselines import TEXTS
 from zoo.models.key_value_cache import KeyValues
 
 SEEN: dict[int, Tensor] = {}
+SHARED: dict[tuple, Tensor] = {}
 
 
 def scores(q: Tensor, k: Tensor, bias: Tensor | None) -> Tensor:
@@ -58,6 +59,20 @@ class Shift(GELU):
 
     def kept(self, layer):
         return layer.state(self)
+
+
+class Halved(torch.autograd.Function):
+    """The same; its backward pass is right but for what it does to what comes in."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad):
+        once = grad.clone()
+        grad.mul_(0.5)
+        return once
 
 
 class Fitted(TfidfLogisticRegression):

@@ -100,13 +100,6 @@ def all_close(
         close(*pair, f"{what}: {name}", tolerance=tolerance)
 
 
-def differ(one: Tensor, other: Tensor, what: str, *, least: float = 1e-6) -> None:
-    """Fail unless some entry differs by more than least."""
-    has_shape(one, other.shape, what)
-    off = largest(one.double() - other.double())
-    must(off > least, f"{what}: differs by {off:.3g} at most, where {least:.3g} is the least")
-
-
 def finite(actual: Tensor, what: str) -> None:
     """Fail unless every entry is finite."""
     bad = int((~actual.detach().isfinite()).sum())

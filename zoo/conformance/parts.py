@@ -229,10 +229,12 @@ class Part:
         own = module.width if self.kind == "pool" else None
         return own or {"pe": 4 * self.dim, "baseline": CLASSES}.get(self.kind, self.dim)
 
-    def encoding(self, gain: Tensor | float = 1.0, without: str = "") -> ReferenceEncoding:
+    def encoding(
+        self, gain: Tensor | float = 1.0, without: str = "", heads: int | None = None
+    ) -> ReferenceEncoding:
         """What an encoded call has, with every slot that it may, or all but one.
 
-        gain: a factor of what it does.
+        gain: a factor of what it does. heads: how many have a bias of their own.
         """
 
         def has(slot: str) -> bool:
@@ -240,7 +242,7 @@ class Part:
             return slot != without and (of_block or self.can(slot))
 
         kind = ContentBias if has("content-bias") else ReferenceEncoding
-        heads = 1 if self.can("one-head") else self.heads
+        heads = 1 if self.can("one-head") else heads or self.heads
         return kind(has("rotate"), has("bias"), heads=heads, gain=gain)
 
     def layer(self, call: Call) -> LayerContext:

@@ -203,9 +203,11 @@ def _device(part: Part) -> None:
 def weights_and_outputs(choice: Choice) -> str:
     """Everything that a module holds, and gives in each of its calls, as text."""
     part = Part(choice, CheckSettings())
-    with torch.no_grad():
-        module = part.build()
-        outputs = {str(call): part.run(module, call) for call in part.calls()}
+    module, calls = part.build(), part.calls()
+    with torch.inference_mode():
+        outputs = {str(call): part.run(module, call) for call in calls}
+    with trying("after its first calls, in inference mode"):
+        gradients(part, module, calls[0])
     named = {**module.state_dict(), **outputs}
     return json.dumps({name: (tensor.double() + 0.0).tolist() for name, tensor in named.items()})
 

@@ -46,8 +46,8 @@ def slopes(part: Part) -> None:
         _differences(form)
     for form in own:
         _modes(form)
-        if part.kind in ("block", "baseline"):
-            _learns(form, form)
+        for bare in (form, form.but(ffn=False)) if part.kind == "block" else [form] * form.ids:
+            _learns(bare, bare)
     if part.kind in DROPS:
         _dropout_scale(own[-1])
     for model in models:
@@ -64,7 +64,8 @@ def agrees(call: Callable[[], Tensor], leaves: Sequence[Tensor], what: str) -> N
     directions = [torch.randn_like(leaf) for leaf in leaves]
     slope = 0.0
     if out.requires_grad:
-        slopes = torch.autograd.grad((out * factors).sum(), leaves, materialize_grads=True)
+        # A backward pass that changes what comes in changes these factors, too.
+        slopes = torch.autograd.grad(out, leaves, factors, materialize_grads=True)
         slope = sum(float((s * d).sum()) for s, d in zip(slopes, directions, strict=True))
     totals = []
     with torch.no_grad():

@@ -12,7 +12,7 @@ import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import torch
@@ -23,7 +23,7 @@ from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import close, finite, hinting, largest, must, trying
 from zoo.conformance.models import ModelPart, models_of
 from zoo.conformance.outcomes import CheckSkipped
-from zoo.conformance.parts import HEADS, VOCAB, Call, Part, Way, forms, gradients, normal
+from zoo.conformance.parts import DROPOUT, VOCAB, Call, Part, Way, forms, gradients, normal
 from zoo.models.key_value_cache import KeyValues
 
 # Tokens of the texts of a batch, and more than the usual window and block of a kernel, which no
@@ -101,7 +101,7 @@ ALL = (0, 1, 2)
 RIGHT = Row("right padding of {n}", "right", order=ALL)
 # Tokens that follow are real: of a size that a text may have, unlike padding.
 LATER = Row("what follows", "later", more=3, fill=10.0, order=ALL)
-AS_HEADS = Row("a batch of as many texts as heads", order=(0,) * HEADS)
+AS_HEADS = Row("a batch of as many texts as heads", "inner", order=(0, 1))
 ROWS = (
     RIGHT,
     LATER,
@@ -146,7 +146,8 @@ class Outcome:
 class Texts:
     """Texts of several lengths, and what each is alone, in one way of calling a module.
 
-    slopes: whether gradients are compared too.
+    slopes: whether gradients are compared too; in training, which drops, those of what surrounds
+    the texts alone.
     """
 
     def __init__(
@@ -230,7 +231,8 @@ class Texts:
         tolerance = (1e-2 if encoding else 1e-6) if shifted else part.tolerance
         with trying(f"{what} it ({self})"), hinting(lambda: self.cause(call)):
             outcome = self.measure(row, call, columns)
-            for number, text in zip(row.order, outcome.texts, strict=False):
+            texts = [] if self.slopes and self.module.training else outcome.texts
+            for number, text in zip(row.order, texts, strict=False):
                 for name, own in text.items():
                     pair, where = (own, self.alone[number].texts[0][name]), f"text {number}; {self}"
                     if shifted and encoding:
@@ -240,10 +242,10 @@ class Texts:
                     close(*pair, f"{what} {name}", tolerance=allowed, where=where)
             leak = f"{what} nothing, yet has a gradient of {outcome.leak:.3g} ({self})"
             must(outcome.leak == 0, leak)
-            for name, slope in outcome.weights.items():
+            for name, slope in outcome.weights.items() if texts else ():
                 total = torch.stack([self.alone[n].weights[name] for n in row.order]).sum(0)
                 close(slope, total, f"{what} {name} ({self})", tolerance=10 * tolerance)
-            if row.side in part.sides and row.order == ALL and not (row.empty or row.run):
+            if texts and row.side in part.sides and row.order == ALL and not (row.empty or row.run):
                 self.losses = outcome.losses if self.losses is None else self.losses
                 for loss, other in zip(outcome.losses, self.losses, strict=True):
                     about = f"the loss '{loss.name}' in {row.side} padding ({self})"
@@ -310,7 +312,7 @@ def fits(row: Row, part: Part, way: Way) -> bool:
     if row.run is few_rows:
         crosses = part.kind == "attention" and part.can("cross") and not way.cross
         return not model and (part.kind == "block" or crosses)
-    sided = row.empty or row.more or row is RIGHT or row.side != "right"
+    sided = row.empty or row.more or row is RIGHT or (row.side != "right" and row.order == ALL)
     if row.side and (row.side not in part.sides if part.pads else sided):
         return False
     if not math.isfinite(row.fill):
@@ -340,7 +342,9 @@ def surroundings(part: Part) -> None:
     if part.kind == "baseline":
         return
     for other in resized(part, (*OTHER_SIZES, *drawn_sizes(part))):
-        rows = replace(AS_HEADS, order=(0,) * other.heads), RIGHT
+        rows = replace(AS_HEADS, order=[n % 3 for n in range(other.heads)]), RIGHT
+        # One bias for all heads, which content would make one for each.
+        other = other.but(encoding=partial(other.encoding, without="content-bias", heads=1))
         for way in other.shown_ways[-3:]:
             with hinting(f"at width {other.dim} with {other.heads} heads"):
                 lengths = max(3, other.heads), other.dim // other.heads, 1
@@ -354,16 +358,18 @@ def _whole_table(part: Part) -> None:
     """Small weights, weights as large as training may make them, long texts, and pieces of them."""
     model, attention = isinstance(part, ModelPart), part.kind == "attention"
     encodes = any(way.encoded for way in part.shown_ways)
+    far = part.but(draw=lambda *a, **k: 1e6 * part.draw(*a, **k)) if part.kind == "pool" else part
     for way in part.shown_ways:
         # Where an encoding is left out there is a mask neither, of which much could go wrong.
         plain = encodes and not way.encoded
         rows = MODEL if model else BARE if plain and attention else ROWS
         Texts(part, part.build(), way, SHORT, slopes=True).check(rows)
-        if model and part.quiet:
-            Texts(part, part.build().train(), way, SHORT).check(FEW)
+        if part.quiet or not model:
+            training = part.build(dropout=0.0 if model else DROPOUT).train()
+            Texts(part, training, way, SHORT, slopes=not model).check(FEW)
         for seed in range(0 if model or plain else 3):
             large = part.build(seed=seed, jitter=1.0)
-            Texts(part, large, way, SHORT).check(FEW[: 1 if seed else 3])
+            Texts(far, large, way, SHORT).check(FEW[: 1 if seed else 3])
         if part.kind != "baseline" and not way.cross and not plain:
             rows = FEW[:2] if attention and not model else FEW
             lengths = LONG_IN_A_MODEL if model else LONG
@@ -372,8 +378,8 @@ def _whole_table(part: Part) -> None:
             Texts(part, part.build(), way, PIECEWISE).check(IN_PIECES)
     if part.kind == "norm" and not model:
         x, module = part.draw(3, texts=1), part.build()
-        close(module(x[0]), module(x)[0], "output for (tokens, D)")
-        close(module(x[0, 0]), module(x)[0, 0], "output for (D)")
+        for name, at in (("(tokens, D)", 0), ("(D)", (0, 0)), ("(texts, heads, tokens, D)", None)):
+            close(module(x[at]), module(x)[at], f"output for {name}")
 
 
 def _few_rows_of_a_model(part: Part) -> None:
