@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -53,6 +54,13 @@ def _of_axis(run: RunReport, axis: str) -> dict[str, ReportRow]:
     return {row.cell[axis]: row for row in cells if row.values}
 
 
+def _alone(run: RunReport, axis: str) -> dict[str, ReportRow]:
+    """The choices on an axis that one row has, as those that take no encoding."""
+    cells = [row for row in run.rows if not row.baseline and row.values]
+    counts = Counter(row.cell[axis] for row in cells)
+    return {row.cell[axis]: row for row in cells if counts[row.cell[axis]] == 1}
+
+
 def _of_group(row: ReportRow, group: str) -> dict[int, float]:
     """Seed to the value of the ranking metric over the test examples of one group."""
     of = {s: r.metrics.get("groups", {}).get(group, {}) for s, r in row.trained.items()}
@@ -75,7 +83,8 @@ def learning(task: str, axis: str) -> Callable[[Profile], str]:
         if (data := _data_set(profile.streamed, task)) is None:
             return UNMEASURED
         run, by_lead = data.run, dict[str, list[str]]()
-        for choice, row in _of_axis(run, axis).items():
+        rows = _alone(run, axis) | _of_axis(run, axis)
+        for choice, row in sorted(rows.items(), key=lambda known: run.rows.index(known[1])):
             if not (own := run.learning.get(row.name)):
                 continue
             if own.times_solved == own.runs and own.median is not None:

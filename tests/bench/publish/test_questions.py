@@ -76,6 +76,8 @@ def test_what_learns_a_task_is_counted_over_seeds_and_the_rest_is_not_measured()
     assert learning("copy", "pe")(skills) == of_pe
     base = skills.data_sets[2]
     assert learning("order", "pe")(skills).startswith(f"`{base.name}` is learned in every seed by")
+    of_mixers = "`parity` is learned in every seed by `gru` (8.4k examples); in none by `fused`."
+    assert learning("parity", "attention")(skills) == of_mixers
     assert learning("recall", "pe")(skills) == "Not measured yet."
 
 

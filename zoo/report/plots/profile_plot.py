@@ -18,7 +18,7 @@ NAMES = {"pe": "positional encoding", "ffn": "feed-forward network"}
 FRAMES = {"positive": "-", "negative": ":"}  # lines around a control
 LEARNED = "What each part learns, and after how many examples"
 HOW = (
-    "6/6 · 12k: solved in 6 of 6 seeds, in the median after 12,000 examples\n"
+    "6/6 · 12k: solved in 6 of 6 seeds, in the median after 12,000 examples;\n"
     "0/6 · .53: never, and its score. Framed: a control that must solve it. Dotted: one that cannot"
 )
 
