@@ -94,8 +94,11 @@ def test_a_run_is_another_source_and_the_records_stay_its_own(both, bench, tmp_p
     assert again.details.lines == result.details.lines
 
 
-def test_pairs_are_of_common_seeds(bench, publish, tmp_path):
-    result, _ = bench(tmp_path / "out", pe="none", seeds=1, against="published")
+def test_pairs_are_of_common_seeds_and_costs_of_this_machine(bench, publish, tmp_path):
+    costs = {"phases": "train,cost", "blocks": 1}
+    result, _ = bench(tmp_path / "out", pe="none", seeds=1, against="published", **costs)
+    speeds = result.table["train_tokens_per_s"].notna()
+    assert (speeds[ROPE], speeds[NONE]) == (False, True)
     assert [(n, row.runs) for n, row in result.details.learning.items()] == [(ROPE, 2), (NONE, 1)]
     assert "with 1 to 2 seeds" in " ".join(result.details.notes)
 
@@ -122,16 +125,15 @@ def test_a_row_of_the_run_stands_for_one_of_its_name_and_says_whose_it_is(
     assert (learning[MINE].runs, learning[ROPE].runs) == (1, 2)
 
 
-def test_rows_that_the_code_here_may_not_give_again_are_named(bench, publish, both, tmp_path):
+def test_rows_whose_code_differs_here_are_stale(bench, publish, both, tmp_path):
     records = read_run(both.directory)
     stale = [
         r.model_copy(update={"code": r.code | {"training/trainer.py": "0" * 8}}) for r in records
     ]
     publish(stale)
-    _, said = bench(tmp_path / "out", pe="none", seeds=1, against="published")
-    (line,) = (line for line in said if "may end otherwise" in line)
-    assert "fused+rope" in line
-    assert "training/trainer.py changed" in line
+    result, said = bench(tmp_path / "out", pe="none", seeds=1, against="published")
+    assert f"--against: {ROPE} stale: training/trainer.py changed" in said
+    assert "Not trained in this run: rope (stale)." in result.details.notes
 
 
 def test_data_without_fitting_rows_stand_alone_and_the_setting_is_named(bench, publish, tmp_path):

@@ -50,8 +50,8 @@ def read_against(source: str | Path, requests: Sequence[Request]) -> list[Record
 def beside(records: Sequence[Record], runs: Sequence[PreparedRun]) -> list[list[Record]]:
     """Those of the records that fit each run: of the same texts, trained in the same way.
 
-    What does not fit, or may end otherwise with the code here, is said in a notice. Raises ZooError
-    where nothing fits.
+    What does not fit is said in a notice, and what is stale, as is in the reason of its records.
+    Raises ZooError where nothing fits.
     """
     fitting, misfits = list[list[Record]](), list[str]()
     for run in runs:
@@ -59,7 +59,8 @@ def beside(records: Sequence[Record], runs: Sequence[PreparedRun]) -> list[list[
         there = [r for r in records if r.config["data"]["fingerprint"] == data["fingerprint"]]
         # First the values that are all tried: without them a training has one of its own.
         parts = ["tuning", *(part for part in SHARED if part not in ("data", "tuning"))]
-        misfit = other_settings(there, run.config, parts) if there else "other texts"
+        options = run.plan.task.options().model_dump()
+        misfit = other_settings(there, run.config, parts, options) if there else "other texts"
         if misfit:
             misfits.append(f"--against: {data['name']} stands alone: rows there have {misfit}")
         fitting.append([] if misfit else there)
@@ -71,13 +72,14 @@ def beside(records: Sequence[Record], runs: Sequence[PreparedRun]) -> list[list[
         f"{name} is of this run: {', '.join(owner for owner, _ in own[name]) or BUILT_IN}"
         for name in dict.fromkeys(record.name for record in used if record.name in own)
     ]
-    stale: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for name, changes in stale_rows(record for record in used if record.name not in own):
-        stale[changes].append(name)
-    notices += [
-        f"{listed(names, NAMED)} may end otherwise here: {listed(changes, NAMED)}"
-        for changes, names in stale.items()
-    ]
+    stale = {name: f"stale: {listed(changes, NAMED)}" for name, changes in stale_rows(used)}
+    rows = defaultdict(list)
+    for name in stale.keys() - own.keys():
+        rows[stale[name]].append(name)
+    notices += [f"{listed(sorted(names), NAMED)} {reason}" for reason, names in rows.items()]
     for notice in misfits + [f"--against: {notice}" for notice in notices]:
         runs[0].progress.notice(notice)
-    return fitting
+    return [
+        [record.model_copy(update={"reason": stale.get(record.name, "")}) for record in there]
+        for there in fitting
+    ]

@@ -337,10 +337,15 @@ def _tuning(run: EvaluatedRun) -> str:
 
 
 def elsewhere(runs: Sequence[EvaluatedRun], shown: Mapping[str, str]) -> str:
-    """Which rows of the table are not of the run itself. shown: row name to what tables print."""
+    """Which rows of the table are not of the run itself, and which of them are stale.
+
+    shown: row name to the one that tables print.
+    """
     own = {record.name for run in runs for record in run.own}
-    names = {record.name: None for run in runs for record in run.others if record.name not in own}
-    return f"Not trained in this run: {listed(shown[name] for name in names)}." if names else ""
+    others = [record for run in runs for record in run.others if record.name not in own]
+    rows = {shown[r.name]: f" ({r.reason.partition(':')[0]})" if r.reason else "" for r in others}
+    names = listed(f"{name}{mark}" for name, mark in rows.items()) if rows else ""
+    return f"Not trained in this run: {names}." if rows else ""
 
 
 def made_on(record: Record, metric: MetricDescription) -> str:
