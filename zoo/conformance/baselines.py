@@ -216,11 +216,8 @@ def _alone(part: Part, sort: str) -> None:
     alone = [_answers(again, sort, [text])[0] if text != [] else [] for text in inputs[::-1]]
     pairs = list(zip(answers, alone[::-1], strict=True))
     wrong = [pair for pair in pairs if pair[0] != pair[1]]
-    must(
-        not wrong,
-        f"{len(wrong)} of {len(pairs)} answers differ one by one and in a batch, "
-        f"such as {wrong[:1]}",
-    )
+    what = f"{len(wrong)} of {len(pairs)} answers differ one by one and in a batch: {wrong[:1]}"
+    must(not wrong, what)
 
 
 def _texts(part: Part) -> None:

@@ -122,10 +122,8 @@ def _contract(part: Part) -> None:
         must((first.heads, first.head_dim) == (heads, width), what + hint)
     shared = {id(p) for p in first.parameters()} & {id(p) for p in second.parameters()}
     must(not shared, f"two of them share {len(shared)} parameters")
-    bare, explicit = (
-        part.with_parameters(),
-        part.with_parameters(**part.choice.component.parameters),
-    )
+    bare = part.with_parameters()
+    explicit = part.with_parameters(**part.choice.component.parameters)
     for call in part.calls(torch.float32):
         own, other = (p.run(p.build(torch.float32), call) for p in (explicit, bare))
         same(own, other, f"{call}: output with the defaults given")

@@ -122,7 +122,8 @@ class Part:
     """Builds one choice as the contract of its kind says, and calls it where it is a torch module.
 
     dim, heads, hidden, max_length, place, sizes: what it is built with. cross, ffn, norm: whether a
-    block has a cross-attention and a feed-forward network, and what makes its norms.
+    block has a cross-attention and a feed-forward network, and what makes its norms. one_bias:
+    whether an encoding has one bias for all heads, which content would make one for each.
     ids: whether it takes token ids. per_text: whether it gives one output a text, not one a token.
     pads: whether padding never matters. sides: where it may stand. tolerance: of two ways of
     computing the same. quiet: whether training without dropout is deterministic. files: the
@@ -133,7 +134,7 @@ class Part:
     sizes = Sizes(
         dim=8, layers=1, heads=2, ffn_dim=16, max_length=BASELINE_LENGTH, vocab_size=VOCAB
     )
-    cross, ffn = False, True
+    cross, ffn, one_bias = False, True, False
     norm: Callable[[], nn.Module] | None = None
 
     def __init__(self, choice: Choice, settings: CheckSettings, files: Sequence[str] = ()) -> None:
@@ -229,20 +230,18 @@ class Part:
         own = module.width if self.kind == "pool" else None
         return own or {"pe": 4 * self.dim, "baseline": CLASSES}.get(self.kind, self.dim)
 
-    def encoding(
-        self, gain: Tensor | float = 1.0, without: str = "", heads: int | None = None
-    ) -> ReferenceEncoding:
+    def encoding(self, gain: Tensor | float = 1.0, without: str = "") -> ReferenceEncoding:
         """What an encoded call has, with every slot that it may, or all but one.
 
-        gain: a factor of what it does. heads: how many have a bias of their own.
+        gain: a factor of what it does.
         """
 
         def has(slot: str) -> bool:
             of_block = self.kind == "block" and slot != "content-bias"
             return slot != without and (of_block or self.can(slot))
 
-        kind = ContentBias if has("content-bias") else ReferenceEncoding
-        heads = 1 if self.can("one-head") else heads or self.heads
+        kind = ContentBias if has("content-bias") and not self.one_bias else ReferenceEncoding
+        heads = 1 if self.one_bias or self.can("one-head") else self.heads
         return kind(has("rotate"), has("bias"), heads=heads, gain=gain)
 
     def layer(self, call: Call) -> LayerContext:

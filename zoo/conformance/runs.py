@@ -55,19 +55,14 @@ def _tracker(part: Part) -> None:
                 raise CheckSkipped(f"it cannot show runs here: {thread.failure}")
             what = f"shown a run with status '{run.status}', {len(run.values)} values"
             must(thread.failure is None, f"{what}: {thread.failure}")
-            written = _written(Path(folder))
+            files = [path for path in sorted(Path(folder).rglob("*")) if path.is_file()]
+            written = "\n".join(f"{path}\n{path.read_text('utf-8', 'replace')}" for path in files)
             marks = {mark for mark in (first.name, "0.8125", failed.name) if mark in written}
             gone = ", ".join(sorted(shown - marks))
             must(not gone, f"{what}: what it wrote of another run is gone ({gone})")
             shown = marks
         hidden = first.name in shown and failed.name not in shown
         must(not hidden, "a run that failed is not shown")
-
-
-def _written(folder: Path) -> str:
-    """Names and texts of all files."""
-    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-    return "\n".join(f"{path}\n{path.read_text('utf-8', 'replace')}" for path in files)
 
 
 class Alone(InspectJob):

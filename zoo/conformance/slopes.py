@@ -75,10 +75,8 @@ def agrees(call: Callable[[], Tensor], leaves: Sequence[Tensor], what: str) -> N
             totals.append(float((call() * factors).sum()))
     expected = (totals[0] - totals[1]) / (2 * STEP)
     allowed = TOLERANCE * (1 + abs(expected))
-    must(
-        abs(slope - expected) <= allowed,
-        f"{what}: a slope of {slope:.6g}, by finite differences {expected:.6g}",
-    )
+    what = f"{what}: a slope of {slope:.6g}, by finite differences {expected:.6g}"
+    must(abs(slope - expected) <= allowed, what)
 
 
 def _differences(part: Part) -> None:

@@ -12,7 +12,7 @@ import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -343,8 +343,7 @@ def surroundings(part: Part) -> None:
         return
     for other in resized(part, (*OTHER_SIZES, *drawn_sizes(part))):
         rows = replace(AS_HEADS, order=[n % 3 for n in range(other.heads)]), RIGHT
-        # One bias for all heads, which content would make one for each.
-        other = other.but(encoding=partial(other.encoding, without="content-bias", heads=1))
+        other = other.but(one_bias=True)
         for way in other.shown_ways[-3:]:
             with hinting(f"at width {other.dim} with {other.heads} heads"):
                 lengths = max(3, other.heads), other.dim // other.heads, 1

@@ -220,11 +220,10 @@ def _long(part: Part) -> None:
         expected = part.run(module, call)
         with autocast():
             actual = part.run(module, call)
-    hint = "subtract positions as integers, and keep running sums in float32"
     for rows in (slice(256, LONG), slice(-LONG, None)):
         begin, end, _ = rows.indices(length)
         what = f"under autocast tokens {begin} to {end - 1}"
-        with hinting(hint):
+        with hinting("subtract positions as integers, and keep running sums in float32"):
             _near(actual[:, rows], expected[:, rows], what, SELECTING)
     for way, last in itertools.product(part.shown_ways, ROWS):
         if way.cross or not (way.causal or part.pads):
