@@ -15,7 +15,7 @@ def _isolated(tmp_path_factory) -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="package", autouse=True)
+@pytest.fixture(scope="module", autouse=True)  # that of a package lasts until other rooms, too
 def drawing() -> Iterator[Callable[..., None]]:
     """How matplotlib saves a plot. Nothing is drawn where nobody looks: it is half of a run."""
     from matplotlib.figure import Figure
