@@ -15,7 +15,15 @@ from zoo.conformance.declares import parameters_act
 from zoo.conformance.elsewhere import same_elsewhere
 from zoo.conformance.outcomes import CheckSkipped
 from zoo.conformance.parts import Part, is_a
-from zoo.data.sources.corpus import IGNORED, Corpus, Pairs, TaggedCorpus, Texts, check_text
+from zoo.data.sources.corpus import (
+    IGNORED,
+    Corpus,
+    Pairs,
+    TaggedCorpus,
+    Texts,
+    check_text,
+    whole_text,
+)
 from zoo.errors import ZooError
 from zoo.registry import Choice
 
@@ -188,7 +196,8 @@ def _apart(loaded: Any) -> None:
     twice = loaded.duplicates if isinstance(loaded, Pairs) else 0
     must(not twice, f"{twice} sources of test are also in train")
     counter = HashingVectorizer(analyzer=_windows, binary=True, norm=None, alternate_sign=False)
-    words = {name: list(map(_plain, split.texts)) for name, split in loaded.splits.items()}
+    plain = (lambda text: whole_text(text).split()) if loaded.word_level else _plain
+    words = {name: list(map(plain, split.texts)) for name, split in loaded.splits.items()}
     for base, name in itertools.combinations(words, 2):  # train, test, validation
         known = set(map(tuple, words[base]))
         trained = counter.transform(words[base][:MANY]).T.tocsr()
