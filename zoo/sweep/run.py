@@ -244,6 +244,10 @@ class Run:
         """Write one record, at once. config: further entries of its config."""
         prepared = self.prepared
         seconds = {"seconds": result.seconds} if result.seconds else {}
+        metrics, curve = {**result.metrics, **seconds}, [dict(entry) for entry in result.curve]
+        if training.evaluate_every:  # thousands of records, which are compared by examples alone
+            metrics.pop("errors", None)
+            curve = [{name: round(value, 5) for name, value in entry.items()} for entry in curve]
         record = Record(
             kind=kind,
             status=result.status,
@@ -258,9 +262,9 @@ class Run:
             seed=seed,
             key=key,
             config={**prepared.config, "training": training.model_dump(), **config},
-            metrics={**result.metrics, **seconds},
+            metrics=metrics,
             samples=dict(result.samples),
-            curve=[dict(entry) for entry in result.curve],
+            curve=curve,
             command=prepared.command(row.model, training, seed),
             plugins=dict(plugin_modules([*row.choices, *prepared.plan.scoring]).keys()),
             code=prepared.code(kind, row),
