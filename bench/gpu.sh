@@ -46,7 +46,8 @@ if [ "$dry" = 1 ]; then
     sizes=("${small[@]}" --epochs 1)
     few=(--seeds 1); costs=(--set blocks=1); lengths=8,16; together=2; wide=16
     parts=(--attention fused --pe sin --norm layer,rms --pool mean,cls); mixers=fused,split
-    tasks=(--data "majority,order" --set "dim=16,heads=2,ffn_dim=32,layers=1" --epochs 1)
+    tasks=(--data "majority(train=300, test=30),order(train=300, test=30)" --lr 0.003)
+    tasks+=(--set "dim=16,heads=2,ffn_dim=32,layers=1")
 else
     python -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' || {
         echo "bench/gpu.sh: torch finds no CUDA device here; --dry runs the steps on a CPU" >&2; exit 2; }
@@ -59,7 +60,7 @@ else
         parts+=("--${kind%=*}" "$(all "${kind%=*}" "${kind#*=}")")
     done
     mixers=fused,linear,performer,nystrom,linformer,gla,deltanet,gated-deltanet,mamba2,retention,aft
-    tasks=(--data "recall(pairs=64),noisy-recall(length=96)" --epochs 12)
+    tasks=(--data "recall(pairs=64),noisy-recall(pairs=8, length=96)" --lr 0.003)
     tasks+=(--set "dim=128,heads=4,ffn_dim=512,layers=2,dropout=0" --max-length 256)
 fi
 failed=0
