@@ -138,8 +138,8 @@ def test_the_label_of_every_text_is_the_answer_to_it(name):
 def test_the_tags_of_every_text_are_the_answers_to_it(name):
     corpus = build(f"{name}(train=100, test=60, {SHORTER[name]})")
     for texts, tags, _ in corpus.splits.values():
-        for tokens, its_tags in zip(texts, tags, strict=True):
-            names = ["" if tag == IGNORED else corpus.label_names[tag] for tag in its_tags]
+        for tokens, text_tags in zip(texts, tags, strict=True):
+            names = ["" if tag == IGNORED else corpus.label_names[tag] for tag in text_tags]
             assert names == TOKEN_SOLVERS[name](tokens), tokens
             assert any(names)
 
