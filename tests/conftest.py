@@ -22,6 +22,8 @@ TOGETHER = {
     "tests/conformance": "conformance",
     "tests/conformance/test_generic.py": "generic",
     "tests/inference": "inference",
+    "tests/sweep/test_against.py": "streamed",
+    "tests/sweep/test_streamed.py": "streamed",
     "tests/report/test_page.py": "pages",
     "tests/report/test_page_browser.py": "pages",
     "tests/report/test_plots.py": "pages",

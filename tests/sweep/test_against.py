@@ -4,7 +4,6 @@ import json
 import lzma
 
 import pytest
-from streamed_data import PLUGIN
 
 import zoo
 from zoo.errors import ZooError
@@ -34,35 +33,21 @@ class Notices(Progress):
 
 
 @pytest.fixture(scope="module")
-def plugin(tmp_path_factory):
-    file = tmp_path_factory.mktemp("plugin") / "streamed.py"
-    file.write_text(PLUGIN)
-    return file
-
-
-@pytest.fixture(scope="module")
-def bench(plugin):
+def bench(symbols):
     def run(out, **options):
         notices = Notices()
-        options = {"data": "first-symbol", "plugins": plugin, "on": "inline", **options}
+        options = {"data": "first-symbol", "plugins": symbols, "on": "inline", **options}
         return zoo.bench(out=out, progress=notices, **options), notices.said
 
     return run
 
 
-@pytest.fixture(scope="module")
-def both(bench, tmp_path_factory):
-    """A run with two rows."""
-    result, _ = bench(tmp_path_factory.mktemp("both") / "out", pe="rope,none")
-    return result
-
-
 @pytest.fixture
-def publish(both, tmp_path, monkeypatch):
+def publish(streamed, tmp_path, monkeypatch):
     """Have these records, by default the first row of the run, travel with the package."""
 
     def put(records=None):
-        records = read_run(both.directory) if records is None else records
+        records = read_run(streamed.directory) if records is None else records
         kept = [record for record in records if record.cell["pe"] == "rope"]
         lines = "".join(json.dumps(record.model_dump()) + "\n" for record in kept)
         file = tmp_path / "published.jsonl.xz"
@@ -73,22 +58,22 @@ def publish(both, tmp_path, monkeypatch):
     return put
 
 
-def test_the_table_is_that_of_one_run_with_both_rows(both, bench, publish, tmp_path):
+def test_the_table_is_that_of_one_run_with_both_rows(streamed, bench, publish, tmp_path):
     result, _ = bench(tmp_path / "out", pe="none", against="published")
-    assert result.details.lines == both.details.lines
-    assert result.details.table.texts == both.details.table.texts
+    assert result.details.lines == streamed.details.lines
+    assert result.details.table.texts == streamed.details.table.texts
     assert [r.cell["pe"] for r in read_run(result.directory)] == ["none"] * 4
 
 
-def test_a_run_is_another_source_and_the_records_stay_its_own(both, bench, tmp_path):
-    theirs = (both.directory / "records.jsonl").read_bytes()
+def test_a_run_is_another_source_and_the_records_stay_its_own(streamed, bench, tmp_path):
+    theirs = (streamed.directory / "records.jsonl").read_bytes()
     out = tmp_path / "out"
-    result, said = bench(out, pe="sin", seeds=1, against=both.directory)
+    result, said = bench(out, pe="sin", seeds=1, against=streamed.directory)
     assert [row.cell["pe"] for row in result.details.recorded_rows] == ["rope", "none", "sin"]
     assert "Not trained in this run: rope and none." in " ".join(result.details.notes)
-    assert (both.directory / "records.jsonl").read_bytes() == theirs
+    assert (streamed.directory / "records.jsonl").read_bytes() == theirs
     mine = (out / "records.jsonl").read_bytes()
-    again, said = bench(out, pe="sin", seeds=1, against=both.directory)
+    again, said = bench(out, pe="sin", seeds=1, against=streamed.directory)
     assert "train: 2 there already" in said
     assert (out / "records.jsonl").read_bytes() == mine
     assert again.details.lines == result.details.lines
@@ -104,20 +89,20 @@ def test_pairs_are_of_common_seeds_and_costs_of_this_machine(bench, publish, tmp
 
 
 def test_a_row_of_the_run_stands_for_one_of_its_name_and_says_whose_it_is(
-    bench, plugin, publish, both, tmp_path
+    bench, symbols, publish, streamed, tmp_path
 ):
     mine = tmp_path / "mine.py"
     mine.write_text(RENAMED)
     records = [
         r.model_copy(update={"cell": {**r.cell, "pe": "mine"}}) if r.cell["pe"] == "none" else r
-        for r in read_run(both.directory)
+        for r in read_run(streamed.directory)
     ]
     directory = tmp_path / "theirs"
     directory.mkdir()
     lines = "".join(json.dumps(r.model_dump()) + "\n" for r in records)
     directory.joinpath("records.jsonl").write_text(lines)
     out = tmp_path / "out"
-    result, said = bench(out, pe="mine", seeds=1, plugins=[plugin, mine], against=directory)
+    result, said = bench(out, pe="mine", seeds=1, plugins=[symbols, mine], against=directory)
     assert any(
         line.endswith("fused+mine+layer+gelu+pre+mean is of this run: mine.py") for line in said
     )
@@ -125,8 +110,8 @@ def test_a_row_of_the_run_stands_for_one_of_its_name_and_says_whose_it_is(
     assert (learning[MINE].runs, learning[ROPE].runs) == (1, 2)
 
 
-def test_rows_whose_code_differs_here_are_stale(bench, publish, both, tmp_path):
-    records = read_run(both.directory)
+def test_rows_whose_code_differs_here_are_stale(bench, publish, streamed, tmp_path):
+    records = read_run(streamed.directory)
     stale = [
         r.model_copy(update={"code": r.code | {"training/trainer.py": "0" * 8}}) for r in records
     ]
@@ -169,9 +154,9 @@ def test_what_cannot_be_compared_is_refused_before_anything_is_trained(
 
 
 def test_a_package_without_published_records_says_so(
-    plugin, tmp_path, monkeypatch, refused_command
+    symbols, tmp_path, monkeypatch, refused_command
 ):
     monkeypatch.setattr(against, "CARRIED", tmp_path / "none")
-    words = ("bench", "--plugin", plugin, "--data", "first-symbol", "--against", "published")
+    words = ("bench", "--plugin", symbols, "--data", "first-symbol", "--against", "published")
     for more in ((), ("--plan",)):
         assert "no records of streamed data" in refused_command(*words, *more)

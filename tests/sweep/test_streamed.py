@@ -5,7 +5,6 @@ import shlex
 
 import pytest
 import torch
-from streamed_data import PLUGIN
 
 import zoo
 from zoo.errors import ZooError
@@ -15,17 +14,8 @@ from zoo.training.trainer import Trainer
 
 
 @pytest.fixture(scope="module")
-def plugin(tmp_path_factory):
-    file = tmp_path_factory.mktemp("plugin") / "streamed.py"
-    file.write_text(PLUGIN)
-    return file
-
-
-@pytest.fixture(scope="module")
-def records(plugin, tmp_path_factory):
-    out = tmp_path_factory.mktemp("streamed") / "out"
-    zoo.bench(pe="rope,none", data="first-symbol", plugins=plugin, on="inline", out=out)
-    return read_run(out)
+def records(streamed):
+    return read_run(streamed.directory)
 
 
 def test_every_rate_and_seed_is_a_training_and_none_is_a_trial(records):
@@ -56,9 +46,9 @@ def test_without_positions_the_order_stays_unknown(records):
     assert not any(r.metrics["solved"] for r in records if r.cell["pe"] == "none")
 
 
-def test_what_is_asked_for_wins_over_the_recipe_and_the_recipe_over_the_task(plugin):
-    loaded = zoo.api._load(plugin)
-    options = {"data": "first-symbol", "plugins": (str(plugin),)}
+def test_what_is_asked_for_wins_over_the_recipe_and_the_recipe_over_the_task(symbols):
+    loaded = zoo.api._load(symbols)
+    options = {"data": "first-symbol", "plugins": (str(symbols),)}
     (request,) = zoo.api.build_requests(options, loaded.registry)
     assert (request.sizes.dim, request.sizes.ffn_dim, request.seeds) == (32, 64, (0, 1))
     assert request.training.label_smoothing == 0.0
@@ -67,7 +57,7 @@ def test_what_is_asked_for_wins_over_the_recipe_and_the_recipe_over_the_task(plu
     assert (request.sizes.dim, request.training.lr, request.tuned) == (8, 0.01, {})
 
 
-def test_the_command_of_a_record_gives_its_score_again(records, plugin, tmp_path):
+def test_the_command_of_a_record_gives_its_score_again(records, symbols, tmp_path):
     record = records[-1]
     _, _, *words = shlex.split(record.command)
     options = dict(zip(words[::2], words[1::2], strict=True))
@@ -76,21 +66,21 @@ def test_the_command_of_a_record_gives_its_score_again(records, plugin, tmp_path
     given = {name.removeprefix("--").replace("-", "_"): value for name, value in options.items()}
     given["seeds"], given["lr"] = (int(given.pop("seed")),), float(given["lr"])
     given["threads"] = int(given["threads"])
-    zoo.bench(**given, plugins=plugin, on="inline", out=tmp_path / "again")
+    zoo.bench(**given, plugins=symbols, on="inline", out=tmp_path / "again")
     (again,) = read_run(tmp_path / "again")
     volatile = {"seconds", "train_seconds", "evaluate_seconds"}
     same = {name: value for name, value in record.metrics.items() if name not in volatile}
     assert {n: v for n, v in again.metrics.items() if n not in volatile} == same
 
 
-def test_a_fixed_training_set_is_trained_to_the_end(plugin, tmp_path):
+def test_a_fixed_training_set_is_trained_to_the_end(symbols, tmp_path):
     zoo.bench(
         data="first-symbol(train=64)",
         evaluate_every=0,
         epochs=3,
         lr=0.003,
         seeds=1,
-        plugins=plugin,
+        plugins=symbols,
         on="inline",
         out=tmp_path / "out",
     )
@@ -99,7 +89,7 @@ def test_a_fixed_training_set_is_trained_to_the_end(plugin, tmp_path):
     assert len(record.curve) == 3
 
 
-def test_a_training_that_diverges_has_not_solved_the_task(plugin, tmp_path, monkeypatch):
+def test_a_training_that_diverges_has_not_solved_the_task(symbols, tmp_path, monkeypatch):
     train_step = Trainer.train_step
 
     def diverging(self, batch):
@@ -108,7 +98,7 @@ def test_a_training_that_diverges_has_not_solved_the_task(plugin, tmp_path, monk
 
     monkeypatch.setattr(train_job.Trainer, "train_step", diverging)
     zoo.bench(
-        data="first-symbol", lr=0.003, seeds=1, plugins=plugin, on="inline", out=tmp_path / "o"
+        data="first-symbol", lr=0.003, seeds=1, plugins=symbols, on="inline", out=tmp_path / "o"
     )
     (record,) = read_run(tmp_path / "o")
     assert record.status == "ok"
@@ -124,6 +114,6 @@ def test_a_training_that_diverges_has_not_solved_the_task(plugin, tmp_path, monk
         ({"data": "newswire(train=50, test=20)", "evaluate_every": 10}, "is solved"),
     ],
 )
-def test_what_cannot_end_when_it_is_solved_is_refused(plugin, options, message):
+def test_what_cannot_end_when_it_is_solved_is_refused(symbols, options, message):
     with pytest.raises(ZooError, match=message):
-        zoo.bench(**{"data": "first-symbol", "plugins": plugin, "on": "inline", **options})
+        zoo.bench(**{"data": "first-symbol", "plugins": symbols, "on": "inline", **options})
