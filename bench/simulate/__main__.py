@@ -2,8 +2,8 @@
 
     python -m bench.simulate [--runs N] [--out DIRECTORY] [PART ...]
 
-Writes ``lines.jsonl`` and, made from it, ``README.md``; takes a quarter of an hour on one core. Of
-parts that are not named the lines stay as they are. Exchanges that are there are not made again.
+Writes ``lines.jsonl`` of grids, ``exchanges.jsonl`` and, made from them, ``README.md``; takes a few
+minutes and half an hour on one core. Exchanges that are there are not made again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bench.simulate.blocks import lines_of_blocks
 from bench.simulate.exchanges import lines_of_exchanges
 from bench.simulate.grids import Scenario
 from bench.simulate.outcomes import simulate
-from bench.simulate.page import LINES, SIMULATIONS, page
+from bench.simulate.page import EXCHANGES_FILE, LINES, SIMULATIONS, page
 from zoo.report.write import write_file
 
 SEED = 14
@@ -71,38 +71,29 @@ def lines(runs: int) -> Iterator[dict[str, Any]]:
     yield from lines_of_blocks(runs, SEED)
 
 
-# Of each part, what its lines show, and how many runs of each scenario there are by default.
-PARTS = {
-    "grids": (("false", "power", "covered", "seen", "blocks"), 400),
-    "exchanges": (("exchange", "stages", "intervals"), 2000),
-}
+# Of each part the file, and how many runs of each scenario there are by default.
+PARTS = {"grids": (LINES, 400), "exchanges": (EXCHANGES_FILE, 2000)}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.simulate", description=__doc__)
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"by default {list(PARTS)}")
+    parser.add_argument("parts", nargs="*", default=[*PARTS], metavar="PART", choices=[*PARTS])
     parser.add_argument("--runs", type=int, help="simulated runs of each scenario")
     parser.add_argument("--out", type=Path, default=Path("results") / SIMULATIONS)
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    file = options.out / LINES
-    there = file.read_text("utf-8").splitlines() if file.exists() else []
-    known = [json.loads(text) for text in there]
-    texts = list[str]()
-    for part, (shows, runs) in PARTS.items():
-        of_part = [line for line in known if line["shows"] in shows]
-        if options.parts and part not in options.parts:
-            texts += map(json.dumps, of_part)
-            continue
-        runs = options.runs or runs
-        made = lines(runs) if part == "grids" else lines_of_exchanges(runs, SEED, of_part)
-        for line in made:
+    for part in options.parts:
+        file, runs = options.out / PARTS[part][0], options.runs or PARTS[part][1]
+        there = file.read_text("utf-8").splitlines() if file.exists() else []
+        known = [json.loads(text) for text in there]
+        texts = list[str]()
+        for line in lines(runs) if part == "grids" else lines_of_exchanges(runs, SEED, known):
             texts.append(json.dumps({"commit": code_commit()} | line))
             print(texts[-1], flush=True)
             if part == "exchanges":  # what an interruption leaves is gone on with
                 write_file(file, "\n".join(texts) + "\n")
-    write_file(file, "\n".join(texts) + "\n")
-    write_file(options.out / "README.md", page(file))
+        write_file(file, "\n".join(texts) + "\n")
+    write_file(options.out / "README.md", page(options.out / LINES))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from zoo.measure.turns import BETWEEN, LEAST_BLOCKS, MOST_BLOCKS, NARROW
 from zoo.report.stats.learning import STAGES
 from zoo.report.stats.ratios import UNDECIDED
 
-LINES = "lines.jsonl"
+LINES, EXCHANGES_FILE = "lines.jsonl", "exchanges.jsonl"
 SIMULATIONS = "simulations"  # their folder among the published results
 Line = Mapping[str, Any]
 
@@ -100,8 +100,9 @@ ALIKE = {
 
 
 def page(file: Path) -> str:
-    """The whole page."""
-    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    """The whole page, of these lines and those of exchanges beside them."""
+    files = [known for known in (file, file.with_name(EXCHANGES_FILE)) if known.exists()]
+    lines = [json.loads(line) for known in files for line in known.read_text().splitlines()]
     parts = [ABOUT]
     tables: tuple[tuple[str, str, Callable[[Line], dict[str, str]]], ...] = (
         ("false", FALSE, lambda line: {"false": _rate(line["false"], line["runs"])}),

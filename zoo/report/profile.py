@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -124,11 +124,6 @@ class DataSetReport:
         (row,) = (row for row in self.run.rows if row.name == learning.name)
         return self.run.short_name(row)
 
-    @property
-    def cells(self) -> list[Line]:
-        """The lines of the cells, without baselines."""
-        return [line for line in self.scores.values() if not line["baseline"]]
-
     def text(self, row: str) -> str:
         """``6/6 · 12k · 3 rates``, or a score with its mark; without one, why there is none.
 
@@ -142,14 +137,6 @@ class DataSetReport:
         if score is None:
             return str(line["status"])
         return f"{self.metric.format(score)}{' =' if line['best'] and 'mean' in line else ''}"
-
-    @property
-    def baseline_leads(self) -> bool:
-        """Whether the mean of a baseline is as high as that of every cell."""
-        cells, baselines = (self.run.by_score(baseline=baseline) for baseline in (False, True))
-        if not cells or not baselines or self.run.learning:
-            return False
-        return self.metric.better(baselines[0].mean) >= self.metric.better(cells[0].mean)
 
 
 class Profile:
@@ -225,31 +212,17 @@ class Profile:
     def answer(self) -> list[str]:
         """Sentences for a reader who wants to choose.
 
-        Of streamed diagnostics what the row of reference learns, and what is faster or slower;
-        where scores differ, which row is best most often; and where baselines lead.
+        Of streamed diagnostics what the row of reference learns, and what is faster or slower; of
+        each other data set what its own report says first.
         """
         answer = standings_of([data.run for data in self.data_sets], self.names)
         answer += self._learned() if self.streamed else []
-        data_sets = [data for data in self.data_sets if not data.run.learning]
-        ranked = [d for d in data_sets if any(line["best"] for line in d.scores.values())]
-        apart = [d for d in ranked if any(line["best"] is False for line in d.cells)]
-        if data_sets and not ranked:
-            enough = max(data.run.verdicts.enough for data in data_sets)
+        scored = [data for data in self.data_sets if not data.run.learning and data.run.answer]
+        answer += [f"{data.name}: {data.run.answer[0]}" for data in scored[:NAMED]]
+        if scored[NAMED:]:
             answer.append(
-                f"Too few seeds to say which rows differ: at least {enough} are needed "
-                f"(--seeds {enough})."
+                f"The reports of {counted(len(scored) - NAMED, 'more data set')} say more."
             )
-        elif data_sets and not apart:
-            answer.append(f"On none of the {len(ranked)} data sets can the cells be distinguished.")
-        elif data_sets:
-            names, count = self._most_often(apart, lambda line: bool(line["best"]))
-            answer += [
-                f"Cells differ on {len(apart)} of {counted(len(ranked), 'data set')}: "
-                f"{listed([data.name for data in apart], NAMED)}.",
-                f"Most often the best there, or tied with it: {listed(names, NAMED)} (on {count}).",
-            ]
-        if ahead := [data.name for data in data_sets if data.baseline_leads]:
-            answer.append(f"A baseline scores as high as every cell on {listed(ahead, NAMED)}.")
         return answer
 
     def _learned(self) -> list[str]:
@@ -279,17 +252,6 @@ class Profile:
         lines = {data.name: data.scores.get(name, {}) for data in self.streamed}
         return [data for data, line in lines.items() if line.get("versus_reference") == verdict]
 
-    def _most_often(
-        self, data_sets: Sequence[DataSetReport], holds: Callable[[Line], bool]
-    ) -> tuple[list[str], int]:
-        """The cells for which it holds on most data sets, and on how many; none for none."""
-        counts = {
-            short: sum(holds(line) for d in data_sets for line in d.cells if line["name"] == name)
-            for name, short in self.names.items()
-        }
-        most = max(counts.values(), default=0)
-        return [short for short, count in counts.items() if most and count == most], most
-
     @cached_property
     def notes(self) -> list[str]:
         """What the columns hold, what the marks mean, and which differences could have shown."""
@@ -307,13 +269,6 @@ class Profile:
             notes.append(f"Faster and slower: the exchange test on each data set. {FAMILY}")
         if any(line["best"] for data in scored for line in data.scores.values()):
             notes.append("=: no row (cell or baseline) is significantly better on this data.")
-        gaps = [(data, data.run.verdicts.visible()) for data in scored]
-        known = [f"{d.metric.format_size(gap)} on {d.name}" for d, gap in gaps if gap is not None]
-        if known:
-            notes.append(
-                "Smallest differences between two rows that would have shown in 4 of 5 such runs: "
-                f"{listed(known, NAMED)}."
-            )
         for data in self.data_sets:
             notes += [f"{data.name}: {line}" for line in data.run.standings]
         runs = [data.run for data in self.data_sets]

@@ -115,7 +115,7 @@ def _commits(file: Path) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("name", ["lines.jsonl", "checks.jsonl"])
+@pytest.mark.parametrize("name", ["lines.jsonl", "exchanges.jsonl", "checks.jsonl"])
 def test_one_commit_stands_behind_lines_that_are_no_records(name):
     """Records say by hashes what they depend on, and need not be of one commit."""
     commits = {path.parent.name: _commits(path) for path in RESULTS.rglob(name)}

@@ -7,7 +7,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from zoo.report.plots.plot import INK, MUTED, PAPER, RULE, SMALL, WIDTH, Plot, finish, styled
+from zoo.report.plots.plot import HUES, INK, MUTED, PAPER, RULE, SMALL, WIDTH, Plot, finish, styled
 from zoo.report.profile import Profile
 from zoo.report.tables.text import plain
 
@@ -49,7 +49,7 @@ def profile_plot(profile: Profile) -> Plot:
             axes.text(x + 0.5, y + 0.5, text, ha="center", va="center", color=ink, fontsize=SMALL)
             if dashes := FRAMES.get(lines[y][x].get("control", "")):
                 frame = Rectangle((x + 0.04, y + 0.08), 0.92, 0.84, fill=False, linestyle=dashes)
-                frame.set(edgecolor=INK, linewidth=1.3)
+                frame.set(edgecolor=HUES[1], linewidth=1.6)
                 axes.add_patch(frame)
         axes.set_xticks(np.arange(len(titles)) + 0.5, titles, rotation=40, ha="right")
         axes.set_yticks(np.arange(len(names)) + 0.5, names)
