@@ -154,15 +154,14 @@ class Profile:
         self.axes = list(varying_axes([row for data in data_sets for row in data.run.rows]))
         self.streamed = [data for data in data_sets if data.run.learning]
         self.reference = self.streamed[0].run.reference if self.streamed else ""
-
         beside = [data.run for data in data_sets if data.run.others]
         self.own = {record.name for run in beside for record in run.own}
 
         def order(name: str) -> tuple[bool, bool, bool, float]:
             lines = [data.scores[name] for data in data_sets if name in data.scores]
             levels = statistics.fmean(line["level"] or 0 for line in lines)
-            plain, own = name == self.reference, name in self.own
-            return bool(rows[name].baseline), not plain, not own, -levels
+            known = name != self.reference, name not in self.own
+            return bool(rows[name].baseline), *known, -levels
 
         self.names = {
             name: rows[name].baseline
@@ -227,12 +226,13 @@ class Profile:
 
     def _learned(self) -> list[str]:
         """What the row of reference learns, and which rows are faster and slower than it."""
-        plain, total = self.names[self.reference], counted(len(self.streamed), "skill")
+        total = counted(len(self.streamed), "skill")
         own = {data.name: data.run.learning.get(self.reference) for data in self.streamed}
         every = [name for name, of in own.items() if of and of.times_solved == of.runs]
         never = [name for name, of in own.items() if of and not of.solved.any()]
         rest = f", and never {listed(never, NAMED)}" if never else ""
-        answer = [f"{plain} learns {len(every)} of {total} with every seed{rest}."]
+        name = self.names[self.reference]
+        answer = [f"{name} learns {len(every)} of {total} with every seed{rest}."]
         parts = []
         for verdict, word in ((1, "faster"), (-1, "slower, or not at all")):
             counts = {short: self._where(name, verdict) for name, short in self.names.items()}
@@ -254,7 +254,7 @@ class Profile:
 
     @cached_property
     def notes(self) -> list[str]:
-        """What the columns hold, what the marks mean, and which differences could have shown."""
+        """What the columns hold, what the marks mean, and what was made where."""
         names: dict[str, list[str]] = {}
         scored = [data for data in self.data_sets if not data.run.learning]
         for data in scored:
