@@ -43,12 +43,12 @@ SCALES: dict[str, Callable[[Tensor], Tensor]] = {
     "100 times the first token everywhere": lambda x: 100 * x[..., :1, :].expand_as(x),
 }
 OVERFLOWS = "subtract the largest score before exp, or use softmax"
-SHORT, HUNDREDS = 5, 300  # tokens
+SHORT, HUNDREDS = 5, 270  # tokens
 # Widths and heads, with the lengths and the factors of the input that the formula is tried at.
 SIZES = (
     (DIM, HEADS, SHORT, (1.0,)),
     (24, 3, SHORT, (1.0, 30.0)),
-    (12, 1, HUNDREDS, (1.0, 4.0)),
+    (12, 1, HUNDREDS, (4.0,)),
     (40, 5, SHORT, (1.0, 30.0)),
 )
 # In bfloat16 the position after each of these is rounded to the same number as it.
