@@ -28,7 +28,7 @@ from zoo.registry.loading import load
 from zoo.sweep.plan import seed_trainings
 from zoo.sweep.prepare import open_executor, places_of
 from zoo.sweep.progress import Progress
-from zoo.sweep.records import FILE, REUSABLE, Record, RecordFile
+from zoo.sweep.records import FILE, REUSABLE, RecordFile
 from zoo.sweep.run import PreparedRun
 
 CLAIMS, WORK = Path("results/claims"), Path("build/claims")
@@ -75,9 +75,9 @@ def _times(file: Path) -> bool:
 
 def take_over(file: Path, out: Path, seeds: int) -> int:
     """Copy what is known of a claim's trainings to its directory; how many were new there."""
-    zoo = load()
+    zoo, taken = load(), 0
     requests = api.build_requests({"suite": file, "seeds": seeds}, zoo.registry)
-    if _times(file):
+    if _times(file) or any(request.chooses for request in requests):
         return 0
     known = {
         record.key: record
@@ -86,27 +86,19 @@ def take_over(file: Path, out: Path, seeds: int) -> int:
         for record in RecordFile(path.parent).read()
         if record.kind == "train" and record.status in REUSABLE
     }
-    taken = 0
     with open_executor(zoo, "inline") as executor:
         runs = [PreparedRun(request, zoo, executor, Progress()) for request in requests]
         _, places = places_of([run.config for run in runs], file.stem, out)
         for run, place in zip(runs, places, strict=True):
-            there = {record.key for record in RecordFile(place).read()}
-            for record in _wanted(run, known):
-                if record.key not in there:
-                    place.mkdir(parents=True, exist_ok=True)
-                    RecordFile(place).append(record)
-                    taken += 1
+            settings = dict.fromkeys((row.name for row in run.plan.runnable), run.request.training)
+            trainings = seed_trainings(run.request, run.plan, settings)
+            keys = {run.key("train", row, training, seed) for row, seed, training in trainings}
+            new = (keys & known.keys()) - {record.key for record in RecordFile(place).read()}
+            for key in new:
+                place.mkdir(parents=True, exist_ok=True)
+                RecordFile(place).append(known[key])
+            taken += len(new)
     return taken
-
-
-def _wanted(run: PreparedRun, known: dict[str, Record]) -> list[Record]:
-    """The known records of the trainings of a run."""
-    request, plan = run.request, run.plan
-    settings = dict.fromkeys((row.name for row in plan.runnable), request.training)
-    trainings = [] if request.chooses else seed_trainings(request, plan, settings)
-    keys = (run.key("train", row, training, seed) for row, seed, training in trainings)
-    return [known[key] for key in keys if key in known]
 
 
 if __name__ == "__main__":

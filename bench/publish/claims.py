@@ -31,7 +31,7 @@ def judged(source: Path) -> dict[str, Judgement]:
     for name, file in claim_files(load()).items():
         place = source / FOLDER / name
         if place.is_dir():
-            judgements[name] = judge(load_claim(file), list(read_result(place).data_sets.values()))
+            judgements[name] = judge(load_claim(file), read_result(place).data_sets.values())
     return judgements
 
 
@@ -46,23 +46,23 @@ def counts(judgements: dict[str, Judgement]) -> str:
 
 def claims_page(judgements: dict[str, Judgement]) -> str:
     """The page, with those that hold first."""
-    corrected = dict(zip(judgements, holm([j.p for j in judgements.values()]), strict=True))
+    p = dict(zip(judgements, holm([j.p for j in judgements.values()]), strict=True))
     order = {HOLDS: 0, REFUTED: 1}
-    names = sorted(judgements, key=lambda name: order.get(judgements[name].verdict, 2))
+    ordered = sorted(judgements.items(), key=lambda item: order.get(item[1].verdict, 2))
     rows = [
         {
-            "claim": line(judgements[name].claim.statement),
-            "source": line(judgements[name].claim.source),
-            "verdict": f"**{judgements[name].verdict}**",
-            "effect": line("; ".join(f.text for f in judgements[name].findings)),
-            "p": f"{corrected[name] or 0:.2g}",
-            "seeds": str(judgements[name].seeds or ""),
-            "minutes": f"{judgements[name].minutes:.0f}",
+            "claim": line(judgement.claim.statement),
+            "source": line(judgement.claim.source),
+            "verdict": f"**{judgement.verdict}**",
+            "effect": line("; ".join(finding.text for finding in judgement.findings)),
+            "p": f"{p[name] or 0:.2g}",
+            "seeds": str(judgement.seeds or ""),
+            "minutes": f"{judgement.minutes:.0f}",
             "command": code(f"zoo claim {name}"),
         }
-        for name in names
+        for name, judgement in ordered
     ]
-    unlike = [judgements[name].claim for name in names if judgements[name].verdict == REFUTED]
+    unlike = [judgement.claim for _, judgement in ordered if judgement.verdict == REFUTED]
     said = [f"{line(c.statement)} {line(c.conditions or c.pitfalls)}".strip() for c in unlike]
     last = [UNLIKE, bullets(said)] if said else []
     return "\n\n".join([ABOUT, counts(judgements), grid(rows), *last]) + "\n"

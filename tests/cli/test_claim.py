@@ -44,8 +44,8 @@ def test_a_claim_is_run_judged_listed_and_resumed(plugin, said):
     assert "not run" in next(line for line in listed.splitlines() if line.startswith("first "))
     words = "claim", "first", *of_plugin, "--on", "inline"
     *_, rope, none, _, verdict = said(*words).out.splitlines()
-    assert "yes  rope solves first-symbol: 4/4 [0.51, 1.00]" in rope
-    assert "yes  none solves first-symbol: 0/4 [0.00, 0.49]" in none
+    assert "yes  rope on first-symbol: solved 4/4 [0.51, 1.00]" in rope
+    assert "yes  none on first-symbol: solved 0/4 [0.00, 0.49]" in none
     assert verdict.startswith("holds here: 4 seeds, ")
     again = said(*words)
     assert "train: 8 there already" in again.err

@@ -27,7 +27,7 @@ def judged(records, *expects, seeds=8):
 
 
 def expect(kind, row="fused", **more):
-    return {"kind": kind, "row": row, **more}
+    return {kind: row, **more}
 
 
 @pytest.mark.parametrize(
@@ -51,8 +51,7 @@ def test_most_seeds_solve_or_fail(solved, solves, fails):
 def test_one_rate_is_judged_by_itself():
     records = learned(FUSED, *ALL)
     assert judged(records, expect("fails", lr=1e-3), expect("solves", lr=1e-2)).p < 0.01
-    with pytest.raises(ZooError, match=r"no rate 0\.1 in 0\.001 and 0\.01"):
-        judged(records, expect("solves", lr=0.1))
+    assert judged(records, expect("solves", lr=0.1)).verdict == "not finished (0 of 8 seeds)"
 
 
 @pytest.mark.parametrize(
@@ -199,12 +198,13 @@ by = 2
     ("old", "new", "said"),
     [
         ("paper =", "papers =", "has no key 'papers'; did you mean 'paper'?"),
-        ("by = 2", "bye = 2", "prediction 1 has no key 'bye'"),
-        ("by = 2", "by = -2", "prediction 1 by: Input should be greater than 0"),
-        ("by = 2", "within = 2", "prediction 1: 'within' has no effect with 'faster'"),
-        ('than = "linear"', "", "prediction 1: 'faster' needs 'than'"),
-        ("faster =", "quicker =", "prediction 1 needs one of solves, fails"),
-        ("by = 2", 'solves = "fused"', "prediction 1 needs one of solves, fails"),
+        ("by = 2", "bye = 2", "expects.1: 'bye' has no effect with 'faster'; did you mean 'by'?"),
+        ("by = 2", "by = -2", "expects.1.by: Input should be greater than 0"),
+        ("by = 2", "within = 2", "expects.1: 'within' has no effect with 'faster'"),
+        ('than = "linear"', "", "expects.1: 'faster' needs 'than'"),
+        ("faster =", "quicker =", "expects.1: needs one of solves, fails"),
+        ("by = 2", 'solves = "fused"', "expects.1: needs one of solves, fails"),
+        ("[[claim.expects]]", "expects = [1]\n[[x]]", "expects.1: needs one of solves, fails"),
         ("[[claim.expects]]", "[claim.expects]", "it needs a table [claim] and [[claim.expects]]"),
     ],
 )

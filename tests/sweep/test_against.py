@@ -11,15 +11,7 @@ from zoo.sweep import against
 from zoo.sweep.progress import Progress
 from zoo.sweep.records import read_run
 
-RENAMED = """
-from zoo import part
-from zoo.components.pe.rope import Rotary
-
-@part("pe", "mine")
-class Mine(Rotary):
-    \"\"\"The same, by another name.\"\"\"
-"""
-ROPE, NONE, MINE = (f"fused+{pe}+layer+gelu+pre+mean" for pe in ("rope", "none", "mine"))
+ROPE, NONE = (f"fused+{pe}+layer+gelu+pre+mean" for pe in ("rope", "none"))
 
 
 class Notices(Progress):
@@ -86,28 +78,6 @@ def test_pairs_are_of_common_seeds_and_costs_of_this_machine(bench, publish, tmp
     assert (speeds[ROPE], speeds[NONE]) == (False, True)
     assert [(n, row.runs) for n, row in result.details.learning.items()] == [(ROPE, 2), (NONE, 1)]
     assert "with 1 to 2 seeds" in " ".join(result.details.notes)
-
-
-def test_a_row_of_the_run_stands_for_one_of_its_name_and_says_whose_it_is(
-    bench, symbols, publish, streamed, tmp_path
-):
-    mine = tmp_path / "mine.py"
-    mine.write_text(RENAMED)
-    records = [
-        r.model_copy(update={"cell": {**r.cell, "pe": "mine"}}) if r.cell["pe"] == "none" else r
-        for r in read_run(streamed.directory)
-    ]
-    directory = tmp_path / "theirs"
-    directory.mkdir()
-    lines = "".join(json.dumps(r.model_dump()) + "\n" for r in records)
-    directory.joinpath("records.jsonl").write_text(lines)
-    out = tmp_path / "out"
-    result, said = bench(out, pe="mine", seeds=1, plugins=[symbols, mine], against=directory)
-    assert any(
-        line.endswith("fused+mine+layer+gelu+pre+mean is of this run: mine.py") for line in said
-    )
-    learning = result.details.learning
-    assert (learning[MINE].runs, learning[ROPE].runs) == (1, 2)
 
 
 def test_rows_whose_code_differs_here_are_stale(bench, publish, streamed, tmp_path):

@@ -11,7 +11,7 @@ import click
 from zoo.cli.options import load_zoo, plugin_option, print_table
 from zoo.cli.request_options import ON
 from zoo.config.claim import BUILT_IN_CLAIMS, Claim, Table, find_row, load_claim
-from zoo.errors import ZooError, nearest
+from zoo.errors import ZooError, counted, nearest
 from zoo.registry import KINDS
 from zoo.registry.component import file_of
 
@@ -53,7 +53,7 @@ def claims(plugins: tuple[str, ...], out: str) -> None:
         claim, verdict = load_claim(file), "not run"
         place = Path(out) / name
         if place.is_dir():
-            verdict = judge(claim, list(read_result(place).data_sets.values())).verdict
+            verdict = judge(claim, read_result(place).data_sets.values()).verdict
         rows.append((claim.minutes, name, verdict, claim.statement))
     print_table([row[1:] for row in sorted(rows)], ("CLAIM", "VERDICT", "STATEMENT"), cut=2)
 
@@ -89,12 +89,13 @@ def claim(name: str, plugins: tuple[str, ...], out: str | None, **options: Any) 
     options["seeds"] = options["seeds"] or asked.seeds
     out = out or f"{RUNS}/{file.stem}"
     result = api.bench(suite=file, plugins=plugins, out=out, progress=Shown(sys.stderr), **options)
-    judgement = judge(asked, list(result.data_sets.values()))
+    judgement = judge(asked, result.data_sets.values())
     click.echo(f"{asked.statement} ({asked.source})\n")
     marks = {True: "yes", False: "no", None: "open"}
     for finding in judgement.findings:
         click.echo(f"{marks[finding.holds]:>5}  {finding.text}")
-    click.echo(f"\n{judgement.summary}")
+    minutes = f"{judgement.minutes:.1f} minutes of a core"
+    click.echo(f"\n{judgement.verdict}: {counted(judgement.seeds or 0, 'seed')}, {minutes}")
     records = [record for run in result.data_sets.values() for record in run.records]
     # That a training diverges is a result: it does not solve the task.
     return 1 if any(r.status not in (*REUSABLE, "diverged") for r in records) else 0
@@ -105,12 +106,10 @@ def refuse_absent(claim: Claim, file: Path, registry: Registry) -> None:
     from zoo.api import build_requests
     from zoo.sweep.plan import make_plan
 
-    requests = build_requests({"suite": file}, registry)
-    able = [make_plan(request, registry).runnable for request in requests]
-    tables = [
-        Table(request.data or "", request.model_dump(), {r.name: r.cell_names for r in rows})
-        for request, rows in zip(requests, able, strict=True)
-    ]
+    requests, tables = build_requests({"suite": file}, registry), []
+    for request in requests:
+        cells = {row.name: row.cell_names for row in make_plan(request, registry).runnable}
+        tables.append(Table(request.data or "", request.model_dump(), cells))
     for expectation in claim.expects:
         for row in filter(None, (expectation.row, expectation.than)):
             place, _ = find_row(row, expectation.data, tables)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeVar
 
-from pydantic import BaseModel, Field, PositiveFloat, PositiveInt, ValidationError
+from pydantic import BaseModel, Field, PositiveFloat, PositiveInt, ValidationError, model_validator
 
 from zoo.config.request import CLAIM, PARTS, read_suite
 from zoo.config.row_names import find_cell
@@ -47,6 +47,21 @@ class Expectation(Options):
     group: str = ""
     lr: PositiveFloat | None = None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _with_its_kind(cls, table: Any) -> Any:
+        kinds = [kind for kind in KINDS if isinstance(table, dict) and kind in table]
+        if len(kinds) != 1:
+            raise ValueError(f"needs one of {listed(KINDS)}, and has {len(kinds)}")
+        kind, taken = kinds[0], {*kinds, *KINDS[kinds[0]], "data"}
+        if unused := sorted(table.keys() - taken):
+            raise ValueError(
+                f"'{unused[0]}' has no effect with '{kind}'{nearest(unused[0], taken)}"
+            )
+        if missing := sorted({"than", "within"} & taken - table.keys()):
+            raise ValueError(f"'{kind}' needs '{missing[0]}'")
+        return {"kind": kind, "row": table[kind], **{k: table[k] for k in table if k != kind}}
+
 
 class Claim(Options):
     """What a paper says, and what follows from it for a run.
@@ -73,27 +88,10 @@ class Claim(Options):
 
 def load_claim(file: Path) -> Claim:
     """The claim of a suite. Raises ZooError, in one line, where it has none or it is wrong."""
-    table, where = read_suite(file).get(CLAIM), f"claim {file}"
+    table = read_suite(file).get(CLAIM)
     if not isinstance(table, dict) or not isinstance(table.get("expects"), list):
         raise ZooError(f"suite {file} is no claim: it needs a table [claim] and [[claim.expects]]")
-    expects = [
-        _expectation(each, f"{where}: prediction {number}")
-        for number, each in enumerate(table["expects"], start=1)
-    ]
-    return read_table(Claim, {**table, "expects": expects}, where)
-
-
-def _expectation(table: Any, where: str) -> Expectation:
-    kinds = [kind for kind in KINDS if isinstance(table, dict) and kind in table]
-    if len(kinds) != 1:
-        raise ZooError(f"{where} needs one of {listed(KINDS)}, and has {len(kinds)}")
-    (kind,), rest = kinds, dict(table)
-    made = read_table(Expectation, {"kind": kind, "row": rest.pop(kind), **rest}, where)
-    if unused := sorted(rest.keys() - {*KINDS[kind], "data"}):
-        raise ZooError(f"{where}: '{unused[0]}' has no effect with '{kind}'")
-    if missing := sorted({"than", "within"} & {*KINDS[kind]} - rest.keys()):
-        raise ZooError(f"{where}: '{kind}' needs '{missing[0]}'")
-    return made
+    return read_table(Claim, table, f"claim {file}")
 
 
 def read_table(model: type[M], table: Any, where: str) -> M:
@@ -103,10 +101,10 @@ def read_table(model: type[M], table: Any, where: str) -> M:
     except ValidationError as error:
         # A misspelt key, before the one that is missing for it.
         first = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
-    key = ".".join(map(str, first["loc"]))
+    key = ".".join(f"{p + 1}" if isinstance(p, int) else p for p in first["loc"])
     if first["type"] == "extra_forbidden":
         raise ZooError(f"{where} has no key '{key}'{nearest(key, model.model_fields)}")
-    raise ZooError(f"{where} {key}: {first['msg']}")
+    raise ZooError(f"{where} {key}: {first['msg'].removeprefix('Value error, ')}")
 
 
 class Table(NamedTuple):
@@ -116,13 +114,13 @@ class Table(NamedTuple):
     config: Mapping[str, Any]
     cells: Mapping[str, Mapping[str, str]]
 
-    def is_of(self, data: str | Mapping[str, Any]) -> bool:
+    def fits(self, data: str | Mapping[str, Any]) -> bool:
         """Whether a prediction of these data, a name or options, may be of this one."""
-        wanted = {"name": data} if isinstance(data, str) else dict(data)
+        if isinstance(data, str):
+            return data in ("", self.data, self.data.partition("(")[0])
         parts = (self.config.get(part, {}) for part in (*PARTS, "task_options"))
         options = {option: value for part in parts for option, value in part.items()}
-        named = wanted.pop("name", "") in ("", self.data, self.data.partition("(")[0])
-        return named and wanted.items() <= options.items()
+        return data.items() <= options.items()
 
 
 def find_row(row: str, data: str | Mapping[str, Any], tables: Sequence[Table]) -> tuple[int, str]:
@@ -130,13 +128,12 @@ def find_row(row: str, data: str | Mapping[str, Any], tables: Sequence[Table]) -
 
     Raises ZooError where there is no such row, or several may be meant.
     """
-    fitting = [place for place, table in enumerate(tables) if table.is_of(data)]
+    fitting = {place: table.cells for place, table in enumerate(tables) if table.fits(data)}
     if not fitting:
         names = listed(dict.fromkeys(table.data for table in tables))
         raise ZooError(f"claim: no data set fits data = {data!r}; there is: {names}")
-    cells = {name: cell for place in fitting for name, cell in tables[place].cells.items()}
-    name = find_cell(cells, row, "claim:")
-    place, *others = (place for place in fitting if name in tables[place].cells)
+    name = find_cell({k: of[k] for of in fitting.values() for k in of}, row, "claim:")
+    place, *others = (place for place, cells in fitting.items() if name in cells)
     if others:
         raise ZooError(f"claim: {row} is in several data sets: say which with data")
     return place, name

@@ -10,19 +10,18 @@ undecided then; differences are tested at 3% each time, so that a false finding 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import special
 
 from zoo.config.claim import Claim, Expectation, Table, find_row
-from zoo.errors import ZooError, counted, listed
-from zoo.report.rows import ReportRow, make_rows
+from zoo.errors import ZooError, listed
+from zoo.report.rows import ReportRow
 from zoo.report.run_report import RunReport
 from zoo.report.stats.intervals import ALPHA, wilson
-from zoo.report.stats.learning import STAGES, Learning, exchanged
+from zoo.report.stats.learning import STAGES, exchanged
 from zoo.report.stats.verdicts import Verdicts
 from zoo.sweep.records import Record
 
@@ -77,16 +76,10 @@ class Judgement:
         if not undecided:
             return HOLDS
         needed = max(finding.needed for finding in undecided)
-        seeds = f"{needed:.0f}" if needed <= MOST_SEEDS else f"more than {MOST_SEEDS}"
-        costs = any(finding.seeds is None for finding in undecided)
-        more = "more --set blocks" if costs else f"{seeds} seeds"
+        more = f"{needed:.0f} seeds" if needed <= MOST_SEEDS else f"more than {MOST_SEEDS} seeds"
+        if any(finding.seeds is None for finding in undecided):
+            more = "more --set blocks"
         return f"undecided ({more} would decide it)"
-
-    @property
-    def summary(self) -> str:
-        """The verdict in a line, with the seeds and what they took."""
-        seeds = "" if self.seeds is None else f"{counted(self.seeds, 'seed')}, "
-        return f"{self.verdict}: {seeds}{self.minutes:.1f} minutes of a core"
 
     @property
     def p(self) -> float:
@@ -95,42 +88,41 @@ class Judgement:
         return min(refuted) if refuted else max(finding.p for finding in self.findings)
 
 
-def judge(claim: Claim, runs: Sequence[RunReport]) -> Judgement:
+def judge(claim: Claim, reports: Iterable[RunReport]) -> Judgement:
     """What the reports of a claim's data sets show.
 
     Raises ZooError where a prediction is of a row, a group or data that are not there.
     """
-    records = [record for run in runs for record in run.records]
-    minutes = sum(record.metrics.get("seconds", 0.0) for record in records) / 60
-    return Judgement(claim, [_finding(each, runs) for each in claim.expects], minutes)
+    runs, tables = list(reports), []
+    for run in runs:
+        cells = {row.name: row.cell for row in run.recorded_rows if not row.baseline}
+        tables.append(Table(run.typical.config["data"]["name"], run.typical.config, cells))
+    findings = [_finding(expectation, runs, tables) for expectation in claim.expects]
+    seconds = (record.metrics.get("seconds", 0.0) for run in runs for record in run.records)
+    return Judgement(claim, findings, sum(seconds) / 60)
 
 
-class _Side(NamedTuple):
-    """A row that a prediction is of, with its run. label: as the claim names it."""
-
-    run: RunReport
-    name: str
-    label: str
-
-    @property
-    def learning(self) -> Learning | None:
-        """Of streamed data."""
-        return self.run.learning.get(self.name)
-
-    def trained(self, group: str) -> ReportRow:
-        """The row with its trainings, at the best rate; with the scores of a group of test texts.
-
-        Raises ZooError where there is no such group.
-        """
-        records = [r for r in self.run.records if r.kind == "train" and r.name == self.name]
-        if self.learning:
-            records = [r for r in records if r.config["training"]["lr"] == self.learning.rate]
+def _finding(
+    expectation: Expectation, runs: Sequence[RunReport], tables: Sequence[Table]
+) -> Finding:
+    data, group, rows = expectation.data, expectation.group, []
+    names = [*filter(None, (expectation.row, expectation.than))]
+    for wanted in names:
+        place, name = find_row(wanted, data, tables)
+        row = next(row for row in runs[place].recorded_rows if row.name == name)
         if group:
-            records = [_of_group(record, group) for record in records if record.status == "ok"]
-        return make_rows(records, self.run.metric.name)[0]
+            trained = {seed: _of_group(record, group) for seed, record in row.trained.items()}
+            row = replace(row, trained=trained, learning=None)
+        rows.append(row)
+    options = [f"{name} {value}" for name, value in data.items()] if isinstance(data, dict) else []
+    where = ", ".join([tables[place].data, *options, *filter(None, [group])])
+    nothing = Finding("not measured", None, seeds=None if expectation.kind == "cheaper" else 0)
+    finding = _TESTS[expectation.kind](expectation, runs[place], *rows) or nothing
+    return replace(finding, text=f"{' against '.join(names)} on {where}: {finding.text}")
 
 
 def _of_group(record: Record, group: str) -> Record:
+    """The record with the scores of a group of test texts."""
     groups = record.metrics.get("groups", {})
     if group not in groups:
         raise ZooError(f"claim: no group '{group}'; there is: {listed(groups or ['none'])}")
@@ -138,115 +130,86 @@ def _of_group(record: Record, group: str) -> Record:
     return record.model_copy(update={"metrics": whole | groups[group]})
 
 
-def _finding(expectation: Expectation, runs: Sequence[RunReport]) -> Finding:
-    tables = []
-    for run in runs:
-        config = run.typical.config
-        cells = {row.name: row.cell for row in run.recorded_rows if not row.baseline}
-        tables.append(Table(config["data"]["name"], config, cells))
-    sides = []
-    for label in filter(None, (expectation.row, expectation.than)):
-        place, name = find_row(label, expectation.data, tables)
-        sides.append(_Side(runs[place], name, label))
-    known = [tables[place].data, *(f"{k} {v}" for k, v in _options(expectation.data))]
-    where = ", ".join([*known, *filter(None, [expectation.group])])
-    return _TESTS[expectation.kind](expectation, where, *sides)
-
-
-def _options(data: str | dict[str, Any]) -> list[tuple[str, Any]]:
-    return [] if isinstance(data, str) else [(k, v) for k, v in data.items() if k != "name"]
-
-
-def _share(expectation: Expectation, where: str, side: _Side) -> Finding:
+def _share(asked: Expectation, run: RunReport, row: ReportRow) -> Finding | None:
     """Of seeds that solve the task, against one half: the score test, which Wilson inverts."""
-    learning, lr = side.learning, expectation.lr
-    if learning is None or expectation.group:
-        values = list(side.trained(expectation.group).values.values())
-        solved, seeds = side.run.solved(values), len(values)
+    if learning := row.learning:
+        wanted = asked.lr or learning.rate
+        rates = [place for place, rate in enumerate(learning.rates) if rate == wanted]
+        solved = int(learning.solved[rates].sum())
+        seeds = int((~np.isnan(learning.examples[rates])).sum())
     else:
-        if lr is not None and lr not in learning.rates:
-            raise ZooError(f"claim: no rate {lr:g} in {listed(map(str, learning.rates))}")
-        rate = learning.best if lr is None else learning.rates.index(lr)
-        solved = int(learning.solved[rate].sum())
-        seeds = int((~np.isnan(learning.examples[rate])).sum())
+        seeds = len(row.values) if run.solved_at is not None else 0
+        solved = run.solved(row.values.values()) if seeds else 0
     if not seeds:
-        return Finding(f"{side.label}: not trained", None)
+        return None
     low, high = wilson(solved / seeds, seeds, Z)
     p = 2 * float(special.ndtr(-abs(solved / seeds - HALF) * math.sqrt(seeds) / HALF))
-    holds = None if p >= ALPHA else (solved > HALF * seeds) == (expectation.kind == "solves")
-    at = f" at {lr:g}" if lr else ""
-    text = f"{side.label} solves {where}{at}: {solved}/{seeds} [{low:.2f}, {high:.2f}]"
-    return Finding(text, holds, p, seeds)
+    holds = None if p >= ALPHA else (solved > HALF * seeds) == (asked.kind == "solves")
+    at = f" at {asked.lr:g}" if asked.lr else ""
+    return Finding(f"solved{at} {solved}/{seeds} [{low:.2f}, {high:.2f}]", holds, p, seeds)
 
 
-def _faster(expectation: Expectation, where: str, side: _Side, other: _Side) -> Finding:
-    first, second = side.learning, other.learning
+def _faster(asked: Expectation, _: RunReport, row: ReportRow, other: ReportRow) -> Finding | None:
+    first, second = row.learning, other.learning
     if first is None or second is None:
-        return Finding(f"{side.label}, {other.label}: not trained until solved", None)
+        return None
     effect = exchanged(second, first)
-    holds, p = _compared(effect.ratio, effect.high, effect.p, expectation.by)
+    holds, p = _ratio(effect.ratio, effect.high, effect.p, asked.by)
     if first.share.high is not None and first.share.high < HALF:
-        holds, p = False, min(p, ALPHA)
-    text = (
-        f"{other.label} needs {effect.ratio:.2g} times the examples of {side.label} on {where} "
-        f"[{effect.low:.2g}, {effect.high:.2g}]"
-    )
-    return Finding(text, holds, p, min(first.runs, second.runs))
+        holds, p = False, min(p, ALPHA)  # nothing is fast that never solves
+    ratio = f"{effect.ratio:.2g} times the examples [{effect.low:.2g}, {effect.high:.2g}]"
+    return Finding(f"{asked.than} needs {ratio}", holds, p, min(first.runs, second.runs))
 
 
-def _cheaper(expectation: Expectation, where: str, side: _Side, other: _Side) -> Finding:
-    ratio = side.run.speeds.ratio("train", side.name, other.name)
+def _cheaper(
+    asked: Expectation, run: RunReport, row: ReportRow, other: ReportRow
+) -> Finding | None:
+    ratio = run.speeds.ratio("train", row.name, other.name)
     if ratio is None or ratio.p is None or ratio.high is None:
-        return Finding(f"{side.label}, {other.label}: not measured", None, seeds=None)
+        return None
     # What is too close to 1 to matter, or was disturbed, is not told apart.
     p = 1.0 if ratio.verdict == 0 else ratio.p
-    holds, p = _compared(ratio.value, ratio.high, p, expectation.by)
-    text = (
-        f"{side.label} trains {ratio.value:.2f} times as fast as {other.label} on {where} "
-        f"[{ratio.low:.2f}, {ratio.high:.2f}]"
-    )
+    holds, p = _ratio(ratio.value, ratio.high, p, asked.by)
+    text = f"trains {ratio.value:.2f} times as fast [{ratio.low:.2f}, {ratio.high:.2f}]"
     return Finding(text, holds, p, None)
 
 
-def _compared(ratio: float, high: float, p: float, by: float | None) -> tuple[bool | None, float]:
-    """Whether a ratio that is predicted to be above 1, and at least ``by``, is; and the p of that.
-
-    high: the upper end of its interval. p: that it is 1.
-    """
-    if by is not None and high < by:
-        error = max(math.log(high / ratio), TINY) / Z
-        return False, 2 * float(special.ndtr(math.log(ratio / by) / error))
-    return (None if p >= LEVEL else ratio > 1), p
-
-
-def _scores(expectation: Expectation, where: str, side: _Side, other: _Side) -> Finding:
+def _scores(asked: Expectation, _: RunReport, row: ReportRow, other: ReportRow) -> Finding | None:
     """Of two rows by themselves: better, or equal."""
-    first, second = (each.trained(expectation.group) for each in (side, other))
-    difference = Verdicts([first, second]).pair(side.name, other.name)
+    difference = Verdicts([row, other]).pair(row.name, other.name)
     if difference is None or difference.p is None or difference.half is None:
-        return Finding(f"{side.label}, {other.label}: too few seeds", None)
-    metric, error = side.run.metric, max(difference.error, TINY)
-    gap, by = metric.better(difference.mean), (expectation.by or 0.0) / metric.scale
-    margin = expectation.within / metric.scale
-    if expectation.kind == "equal":
-        within, beyond = (
-            float(special.stdtr(difference.df, sign * (abs(gap) - margin) / error))
-            for sign in (1, -1)
-        )
-        holds = True if within < LEVEL else False if beyond < LEVEL else None
-        p = min(within, beyond)
-    elif by and gap + difference.half < by:
-        holds, p = False, 2 * float(special.stdtr(difference.df, (gap - by) / error))
+        return None
+    metric, gap = row.metric, row.metric.better(difference.mean)
+    df = difference.df or math.inf  # 0: equal with every seed
+    if asked.kind == "equal":
+        beyond = abs(gap) - asked.within / metric.scale
+        p = float(special.stdtr(df, -abs(beyond) / max(difference.error, TINY)))
+        holds = None if p >= LEVEL else beyond < 0
     else:
-        holds, p = (None if difference.p >= LEVEL else gap > 0), difference.p
-    text = (
-        f"{side.label} against {other.label} on {where}: "
-        f"{metric.format_difference(difference.mean, difference.half)} of {metric.label}"
-    )
+        by = asked.by and asked.by / metric.scale
+        holds, p = _above(gap, gap + difference.half, difference.p, by, df)
+    text = f"{metric.format_difference(difference.mean, difference.half)} of {metric.label}"
     return Finding(text, holds, p, difference.seeds)
 
 
-_TESTS: dict[str, Callable[..., Finding]] = {
+def _ratio(ratio: float, high: float, p: float, by: float | None) -> tuple[bool | None, float]:
+    return _above(math.log(ratio), math.log(high), p, by and math.log(by), math.inf)
+
+
+def _above(
+    effect: float, high: float, p: float, by: float | None, df: float
+) -> tuple[bool | None, float]:
+    """Whether an effect that is predicted to be positive, and at least ``by``, is; and the p.
+
+    high: the upper end of its interval, with so many degrees of freedom. p: that it is 0.
+    """
+    if by is not None and high < by:
+        error = max((high - effect) / special.stdtrit(df, 1 - ALPHA / 2), TINY)
+        return False, 2 * float(special.stdtr(df, (effect - by) / error))
+    return (None if p >= LEVEL else effect > 0), p
+
+
+_TESTS: dict[str, Callable[..., Finding | None]] = {
     "solves": _share,
     "fails": _share,
     "faster": _faster,

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from zoo.config.request import PUBLISHED, Request
 from zoo.errors import ZooError, listed
-from zoo.registry.code_hash import plugin_modules
-from zoo.registry.component import BUILT_IN
 from zoo.sweep.keys import stale_rows
 from zoo.sweep.records import Record, RecordFile, other_settings
 from zoo.sweep.run import SHARED, PreparedRun
@@ -53,7 +51,7 @@ def beside(records: Sequence[Record], runs: Sequence[PreparedRun]) -> list[list[
     What does not fit is said in a notice, and what is stale, as is in the reason of its records.
     Raises ZooError where nothing fits.
     """
-    fitting, misfits = list[list[Record]](), list[str]()
+    fitting, notices = list[list[Record]](), list[str]()
     for run in runs:
         data = run.config["data"]
         there = [r for r in records if r.config["data"]["fingerprint"] == data["fingerprint"]]
@@ -62,22 +60,19 @@ def beside(records: Sequence[Record], runs: Sequence[PreparedRun]) -> list[list[
         options = run.plan.task.options().model_dump()
         misfit = other_settings(there, run.config, parts, options) if there else "other texts"
         if misfit:
-            misfits.append(f"--against: {data['name']} stands alone: rows there have {misfit}")
+            notices.append(f"--against: {data['name']} stands alone: rows there have {misfit}")
         fitting.append([] if misfit else there)
     if not any(fitting):
-        raise ZooError("; ".join(misfits))
+        raise ZooError("; ".join(notices))
     used = [record for there in fitting for record in there]
-    own = {row.name: plugin_modules(row.choices) for run in runs for row in run.plan.runnable}
-    notices = [
-        f"{name} is of this run: {', '.join(owner for owner, _ in own[name]) or BUILT_IN}"
-        for name in dict.fromkeys(record.name for record in used if record.name in own)
-    ]
     stale = {name: f"stale: {listed(changes, NAMED)}" for name, changes in stale_rows(used)}
+    own = {row.name for run in runs for row in run.plan.runnable}  # its own record counts
     rows = defaultdict(list)
-    for name in stale.keys() - own.keys():
+    for name in stale.keys() - own:
         rows[stale[name]].append(name)
-    notices += [f"{listed(sorted(names), NAMED)} {reason}" for reason, names in rows.items()]
-    for notice in misfits + [f"--against: {notice}" for notice in notices]:
+    for reason, names in rows.items():
+        notices.append(f"--against: {listed(sorted(names), NAMED)} {reason}")
+    for notice in notices:
         runs[0].progress.notice(notice)
     return [
         [record.model_copy(update={"reason": stale.get(record.name, "")}) for record in there]
