@@ -72,7 +72,7 @@ def claim(name: str, plugins: tuple[str, ...], out: str | None, **options: Any) 
     on with the same command.
 
     \b
-    zoo claim copying --jobs 2
+    zoo claim copying-linear --jobs 2
     """
     from zoo import api
     from zoo.report.claims import judge
