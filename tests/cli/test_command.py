@@ -42,7 +42,7 @@ def test_what_answers_at_once_imports_nothing_that_is_slow():
     Nor does ``import zoo``, and its functions show their options without torch.
     """
     lists = [["--help"], ["list"], ["list", "pe"], ["info", "attention/fused"], ["plugins"]]
-    helps = [[command, "--help"] for command in ("bench", "train")]
+    helps = [[command, "--help"] for command in ("bench", "train", "claim", "claims")]
     plans = [["bench", "--task", t, "--pe", "all", "--plan"] for t in ("classify", "lm", "seq2seq")]
     program = (
         "import inspect, json, sys, zoo; from zoo.cli import main\n"

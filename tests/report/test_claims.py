@@ -83,7 +83,6 @@ BITS = [2.0, 2.1, 1.9, 2.05, 1.95, 2.02, 1.98, 2.0]
         ("better", 0.1, {"by": 0.3}, "does not hold here"),
         ("better", -0.1, {}, "does not hold here"),
         ("better", 0.0, {}, "undecided"),
-        ("equal", 0.0, {"within": 0.05}, "holds here"),
         ("equal", 0.02, {"within": 0.05}, "holds here"),
         ("equal", 0.2, {"within": 0.05}, "does not hold here"),
         ("equal", 0.05, {"within": 0.05}, "undecided"),
@@ -96,6 +95,13 @@ def test_scores_are_better_or_equal(kind, gap, more, verdict):
     judgement = judged(records, expect(kind, than="linear", **more))
     assert judgement.verdict.startswith(verdict)
     assert judgement.seeds == 8
+    with pytest.raises(ZooError, match="counts as solved"):
+        judged(records, expect("solves"))
+
+
+def test_rows_that_are_the_same_with_every_seed_are_equal():
+    records = lm(FUSED, BITS) + lm(LINEAR, BITS)
+    assert judged(records, expect("equal", than="linear", within=0.05)).verdict == "holds here"
 
 
 def test_an_equality_is_two_one_sided_tests():
@@ -201,6 +207,7 @@ by = 2
         ("by = 2", "bye = 2", "expects.1: 'bye' has no effect with 'faster'; did you mean 'by'?"),
         ("by = 2", "by = -2", "expects.1.by: Input should be greater than 0"),
         ("by = 2", "within = 2", "expects.1: 'within' has no effect with 'faster'"),
+        ("by = 2", 'group = "x"\nlr = 1', "expects.1: 'lr' has no effect with 'group'"),
         ('than = "linear"', "", "expects.1: 'faster' needs 'than'"),
         ("faster =", "quicker =", "expects.1: needs one of solves, fails"),
         ("by = 2", 'solves = "fused"', "expects.1: needs one of solves, fails"),

@@ -49,11 +49,13 @@ class Expectation(Options):
 
     @model_validator(mode="before")
     @classmethod
-    def _with_its_kind(cls, table: Any) -> Any:
+    def _with_kind(cls, table: Any) -> Any:
         kinds = [kind for kind in KINDS if isinstance(table, dict) and kind in table]
         if len(kinds) != 1:
             raise ValueError(f"needs one of {listed(KINDS)}, and has {len(kinds)}")
         kind, taken = kinds[0], {*kinds, *KINDS[kinds[0]], "data"}
+        if {"group", "lr"} <= table.keys():  # groups are scored at the best rate
+            raise ValueError("'lr' has no effect with 'group'")
         if unused := sorted(table.keys() - taken):
             raise ValueError(
                 f"'{unused[0]}' has no effect with '{kind}'{nearest(unused[0], taken)}"

@@ -137,9 +137,10 @@ def _share(asked: Expectation, run: RunReport, row: ReportRow) -> Finding | None
         rates = [place for place, rate in enumerate(learning.rates) if rate == wanted]
         solved = int(learning.solved[rates].sum())
         seeds = int((~np.isnan(learning.examples[rates])).sum())
+    elif run.solved_at is None:
+        raise ZooError(f"claim: no {row.metric.label} here counts as solved; 'better' compares it")
     else:
-        seeds = len(row.values) if run.solved_at is not None else 0
-        solved = run.solved(row.values.values()) if seeds else 0
+        seeds, solved = len(row.values), run.solved(row.values.values())
     if not seeds:
         return None
     low, high = wilson(solved / seeds, seeds, Z)
