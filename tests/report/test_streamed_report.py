@@ -77,6 +77,13 @@ def test_rows_that_never_solve_tie():
     assert set(run.table.frame["rank"]) == {1}
 
 
+def test_scores_are_of_the_metric_that_was_asked_for():
+    never = factory.streamed(ROPE, {0.003: [None] * 6})
+    records = [r.model_copy(update={"metrics": r.metrics | {"macro_f1": 0.31}}) for r in never]
+    run = RunReport(records, metric="macro_f1")
+    assert run.score_text(factory.name()) == "0/6 · .31"
+
+
 def test_every_run_is_kept_and_written(run, tmp_path):
     page = write_report(run, tmp_path)
     assert page.exists()

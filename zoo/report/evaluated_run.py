@@ -10,14 +10,11 @@ from functools import cached_property
 from zoo.config.metric_description import MetricDescription
 from zoo.report.rows import NO_METRIC, ReportRow, make_rows, varying_axes
 from zoo.report.stats.effects import Effect, Effects, find_effects
-from zoo.report.stats.exchange_verdicts import ExchangeVerdicts
 from zoo.report.stats.intervals import ENOUGH, ENOUGH_SOLVED, ROUNDING
 from zoo.report.stats.ratios import PHASES, Speeds, find_reference
-from zoo.report.stats.verdicts import Verdicts
+from zoo.report.stats.verdicts import ExchangeVerdicts, Verdicts
 from zoo.report.tables.text import plain
 from zoo.sweep.records import Record
-
-SOLVED = 0.9  # of the way from chance to the best possible score
 
 
 class EvaluatedRun:
@@ -67,7 +64,7 @@ class EvaluatedRun:
         if self.learning:
             return ExchangeVerdicts(self.recorded_rows)
         effects = self._comparable.main if self._comparable else []
-        enough = ENOUGH if self.solved_at is None else ENOUGH_SOLVED
+        enough = ENOUGH if self.chance is None else ENOUGH_SOLVED
         return Verdicts(self.recorded_rows, [effect.weights for effect in effects], enough)
 
     @cached_property
@@ -114,9 +111,8 @@ class EvaluatedRun:
         """The rows in the order of the table: the best first, those that failed last."""
 
         def order(row: ReportRow) -> tuple[bool, Sequence[float], float]:
-            score = [-self.metric.better(row.mean) if row.values else math.inf]
-            learned = [*row.learning.order] if row.learning else [math.inf, *score]
-            key = learned if self.learning else score
+            score = -self.metric.better(row.mean) if row.values else math.inf
+            key = row.learning.order if row.learning else (math.inf, score)
             return row.status != "ok", key, -(self.rate("train", row) or -math.inf)
 
         return sorted(self.recorded_rows, key=order)
@@ -152,23 +148,16 @@ class EvaluatedRun:
     @cached_property
     def chance(self) -> float | None:
         """The score of guessing; None where the data set does not know it."""
-        levels = (record.config["data"].get("chance") for record in self.records)
-        return next((float(level) for level in levels if level is not None), None)
-
-    @property
-    def best_possible(self) -> float | None:
-        """The best score that there can be; None where the metric has no such limit."""
-        return self.metric.highest if self.metric.higher_is_better else self.metric.lowest
+        return self._level("chance")
 
     @property
     def solved_at(self) -> float | None:
-        """The score with which the task is solved; None without a chance level or a best score."""
-        levels = (record.config["data"].get("solved_at") for record in self.records)
-        if (level := next((x for x in levels if x is not None), None)) is not None:
-            return float(level)
-        if self.chance is None or self.best_possible is None:
-            return None
-        return self.chance + SOLVED * (self.best_possible - self.chance)
+        """The score with which the task is solved; None where the data set does not know it."""
+        return self._level("solved_at")
+
+    def _level(self, name: str) -> float | None:
+        levels = (record.config["data"].get(name) for record in self.records)
+        return next((float(level) for level in levels if level is not None), None)
 
     def solved(self, values: Collection[float]) -> int:
         """How many of these scores solve the task; it must be known with which one that is."""

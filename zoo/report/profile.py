@@ -17,7 +17,6 @@ from zoo.config.row_names import find_cell
 from zoo.errors import ZooError, counted, listed, nearest
 from zoo.report.rows import varying_axes
 from zoo.report.run_report import RunReport
-from zoo.report.stats.learning import Learning
 from zoo.report.tables.learned import CELL, FAMILY
 from zoo.report.tables.notes import elsewhere, mixed
 from zoo.report.tables.standings import standings_of
@@ -71,10 +70,10 @@ class DataSetReport:
         level: where the mean lies between chance and the best possible score, or between the worst
         and the best row where these are unknown.
         """
-        run, key, better = self.run, self.metric.name, self.metric.better
-        ends = [run.chance, run.best_possible]
+        metric, key, better = self.metric, self.metric.name, self.metric.better
+        ends = [self.run.chance, metric.highest if metric.higher_is_better else metric.lowest]
         if None in ends:
-            ends = [of_row[f"{key}_mean"] for of_row in run.lines]
+            ends = [of_row[f"{key}_mean"] for of_row in self.run.lines]
         levels, level = [better(end) for end in ends if end is not None], None
         if (mean := line[f"{key}_mean"]) is not None:
             level = round(float(np.interp(better(mean), (min(levels), max(levels)), (0, 1))), 4)
@@ -111,18 +110,14 @@ class DataSetReport:
     @property
     def failed_controls(self) -> list[str]:
         """The controls that are not what they should be, in words."""
-        learned = {kind: self.run.learning.get(self.control(kind)) for kind in CONTROLS}
-        must, cannot = learned.values()
+        must, cannot = (self.run.learning.get(self.control(kind)) for kind in CONTROLS)
+        names = {row.name: self.run.short_name(row) for row in self.run.rows}
         failed = []
         if must and must.times_solved < must.runs:
-            failed.append(f"{self._short(must)} does not always solve {self.name}")
+            failed.append(f"{names[must.name]} does not always solve {self.name}")
         if cannot and cannot.solved.any():
-            failed.append(f"{self._short(cannot)} solves {self.name}")
+            failed.append(f"{names[cannot.name]} solves {self.name}")
         return failed
-
-    def _short(self, learning: Learning) -> str:
-        (row,) = (row for row in self.run.rows if row.name == learning.name)
-        return self.run.short_name(row)
 
     def text(self, row: str) -> str:
         """``6/6 · 12k · 3 rates``, or a score with its mark; without one, why there is none.
@@ -154,8 +149,7 @@ class Profile:
         self.axes = list(varying_axes([row for data in data_sets for row in data.run.rows]))
         self.streamed = [data for data in data_sets if data.run.learning]
         self.reference = self.streamed[0].run.reference if self.streamed else ""
-        beside = [data.run for data in data_sets if data.run.others]
-        self.own = {record.name for run in beside for record in run.own}
+        self.own = {r.name for data in data_sets if data.run.others for r in data.run.own}
 
         def order(name: str) -> tuple[bool, bool, bool, float]:
             lines = [data.scores[name] for data in data_sets if name in data.scores]
@@ -235,22 +229,20 @@ class Profile:
         answer = [f"{name} learns {len(every)} of {total} with every seed{rest}."]
         parts = []
         for verdict, word in ((1, "faster"), (-1, "slower, or not at all")):
-            counts = {short: self._where(name, verdict) for name, short in self.names.items()}
-            most = sorted((n for n in counts if counts[n]), key=lambda n: -len(counts[n]))
+            where: dict[str, list[str]] = {short: [] for short in self.names.values()}
+            for line in self.lines:
+                if line.get("versus_reference") == verdict:
+                    where[line["row"]].append(line["data"])
             rows = [
-                f"{name} ({listed(counts[name], 2) if verdict > 0 else len(counts[name])})"
-                for name in most
+                f"{row} ({listed(skills, 2) if verdict > 0 else len(skills)})"
+                for row, skills in sorted(where.items(), key=lambda item: -len(item[1]))
+                if skills
             ]
             parts += [f"{word}: {listed(rows, NAMED)}"] if rows else []
         answer.append(f"Told apart from it on single skills: {'; '.join(parts) or 'no row'}.")
         if failed := [words for data in self.streamed for words in data.failed_controls]:
             answer.append(f"Controls that are not what they should be: {listed(failed, NAMED)}.")
         return answer
-
-    def _where(self, name: str, verdict: int) -> list[str]:
-        """The streamed data sets on which a row has this verdict against the reference."""
-        lines = {data.name: data.scores.get(name, {}) for data in self.streamed}
-        return [data for data, line in lines.items() if line.get("versus_reference") == verdict]
 
     @cached_property
     def notes(self) -> list[str]:

@@ -155,7 +155,7 @@ def make_rows(records: Sequence[Record], metric: str = "") -> list[ReportRow]:
         raise ZooError(f"records of {' and '.join(tasks)}: a table has one task")
     described = (r.metric_descriptions for r in reversed(records) if r.metric_descriptions)
     metrics = ranked_by(next(described, (NO_METRIC,)), metric)
-    learned = learning_of(records)
+    learned = learning_of(records, metrics[0].name)
     latest: dict[tuple[str, int | None, float | None], Record] = {}
     rows: dict[str, ReportRow] = {}
     for record in records:

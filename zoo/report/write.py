@@ -66,11 +66,10 @@ class BenchResult:
         for data, run in self.data_sets.items():
             axes |= dict.fromkeys(run.axis_names)
             key = run.metric.name
-            ends = {"score": f"{key}_mean", "low": f"{key}_low", "high": f"{key}_high"}
+            score = f"{key}_median" if run.learning else f"{key}_mean"
+            ends = {"score": score, "low": f"{key}_low", "high": f"{key}_high"}
             for values in run.lines:
                 scores = {name: values.get(column) for name, column in ends.items()}
-                if run.learning:
-                    scores["score"] = values[f"{key}_median"]
                 lines.append({**values, **scores, "data": data, "metric": key})
         frame = pd.DataFrame(lines, columns=["name", *axes, *COLUMNS]).set_index("name")
         return frame.astype({name: "float" for name in frame if frame[name].isna().all()})
@@ -84,6 +83,7 @@ class BenchResult:
         """
         lines = []
         for data, run in self.data_sets.items():
+            learned = ("lr", "solved", "examples_seen") if run.learning else ()
             for row in run.rows:
                 trained = [*row.failed, *row.trained.values(), *row.other_rates]
                 records = {record.key: record for record in trained}
@@ -93,7 +93,7 @@ class BenchResult:
                         "row": row.name,
                         "seed": record.seed,
                         **{m.name: record.metrics.get(m.name) for m in run.metrics},
-                        **_learned(run, record),
+                        **{n: (record.config["training"] | record.metrics).get(n) for n in learned},
                         "seconds": record.metrics.get("train_seconds"),
                         "status": record.status,
                     }
@@ -128,14 +128,6 @@ class BenchResult:
 
     def __repr__(self) -> str:
         return f"{report_text(self.details)}\nReport: {self.report}"
-
-
-def _learned(run: RunReport, record: Record) -> dict[str, Any]:
-    """Of a training on a streamed diagnostic: its rate, and after how many examples it ended."""
-    if not run.learning:
-        return {}
-    names = ("solved", "examples_seen")
-    return {"lr": record.config["training"].get("lr"), **{n: record.metrics.get(n) for n in names}}
 
 
 def read_result(directory: Path, reference: str = "", metric: str = "") -> BenchResult:
@@ -236,6 +228,8 @@ def make_plots(report: Report) -> list[Plot]:
 
     if isinstance(report, Profile):
         return [profile_plot(report)]
+    if report.learning:  # solved or not is no point on a front, and curves end where it is solved
+        return []
     with styled():
         return [*front_plots(report), *epoch_plots(report)]
 

@@ -26,8 +26,6 @@ Curve = dict[str, NDArray[np.float64]]  # key to values (seeds, epochs)
 
 def epoch_plots(run: RunReport) -> list[Plot]:
     """One plot with a panel for each quantity in the curves; none where there are no curves."""
-    if run.learning:  # the curves of its runs end when they are solved
-        return []
     rows = sorted(run.rows, key=lambda row: row.name != run.reference)
     curves = [(row, curve) for row in rows if (curve := epochs_of(row))]
     shown = [key for key in SHOWN if any(key in curve for _, curve in curves[: plot.NAMED])]

@@ -17,8 +17,6 @@ FAR = 3.0  # largest over smallest value from which on a scale is logarithmic
 
 def front_plots(run: RunReport) -> list[Plot]:
     """The plot of the metric against training speed, if there are two cells to show."""
-    if run.learning:  # solved or not: what rows learn is no point on a front
-        return []
     metric, score = run.metric, f"{run.metric.name}_mean"
     cost, label = "train_tokens_per_s", "training speed, tokens/s"
     if run.reference_row and sum(line["train_ratio"] is not None for line in run.lines) > 1:

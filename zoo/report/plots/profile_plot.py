@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
@@ -40,8 +39,7 @@ def profile_plot(profile: Profile) -> Plot:
         levels = np.array([[line.get("level") for line in of_row] for of_row in lines], float)
         # From white to dark blue, or from dark blue to yellow: both survive grey print.
         cmap, edges = ("Blues", RULE) if learned else ("cividis", PAPER)
-        norm = Normalize(0, 1)
-        colours = axes.pcolormesh(levels, norm=norm, cmap=cmap, edgecolor=edges)
+        colours = axes.pcolormesh(levels, vmin=0, vmax=1, cmap=cmap, edgecolor=edges)
         for (y, x), level in np.ndenumerate(levels):
             text = " · ".join(data_sets[x].text(rows[y]).rstrip(" +-").split(" · ")[:2])
             ink = PAPER if (level > 1 - LIGHT if learned else level < LIGHT) else INK

@@ -108,10 +108,10 @@ class Learning:
         return float(np.nanmedian(self.examples[self.best]))
 
     @property
-    def score(self) -> float:
-        """Median score of the test split at the best rate; NaN where no run has one."""
+    def score(self) -> float | None:
+        """Median score of the test split at the best rate; None where no run has one."""
         scores = self.scores[self.best]
-        return float(np.nanmedian(scores)) if not np.isnan(scores).all() else math.nan
+        return None if np.isnan(scores).all() else float(np.nanmedian(scores))
 
     @property
     def window(self) -> tuple[float, ...]:
@@ -132,7 +132,7 @@ class Learning:
             return f"{solved} · {thousands(self.median)} · {counted(self.width, 'rate')}"
         if self.times_solved:
             return f"{solved} · >{thousands(self.budget)}"
-        if math.isnan(self.score):
+        if self.score is None:
             return solved
         return f"{solved} · {self.score:.2f}".replace(" 0.", " .").replace("1.00", "1.0")
 
@@ -145,10 +145,11 @@ def thousands(examples: float) -> str:
     return f"{rounded.removesuffix('.0')}k"
 
 
-def learning_of(records: Sequence[Record]) -> dict[str, Learning]:
+def learning_of(records: Sequence[Record], metric: str = "") -> dict[str, Learning]:
     """Row name to its runs, of the records of a run on a streamed diagnostic; else empty.
 
-    The latest record of a row, rate and seed counts. A row without any outcome is left out.
+    The latest record of a row, rate and seed counts. A row without any outcome is left out. metric:
+    of the scores; by default the first.
     """
     latest = {
         (record.name, float(record.config["training"]["lr"]), record.seed or 0): record
@@ -166,10 +167,9 @@ def learning_of(records: Sequence[Record]) -> dict[str, Learning]:
             if record := latest.get((name, rates[place[0]], seeds[place[1]])):
                 solved[place] = record.metrics["solved"]
                 examples[place] = record.metrics["examples_seen"] if solved[place] else budget
-                metric = record.metric_descriptions[0].name
-                scores[place] = record.metrics.get(metric, np.nan)
-        axes = tuple(rates), tuple(seeds)
-        rows[name] = Learning(name, examples, solved, scores, *axes, budget)
+                key = metric or record.metric_descriptions[0].name
+                scores[place] = record.metrics.get(key, np.nan)
+        rows[name] = Learning(name, examples, solved, scores, tuple(rates), tuple(seeds), budget)
     return rows
 
 
@@ -297,6 +297,4 @@ def _exchanges(pairs: int, draws: int) -> tuple[Array, bool]:
 
 def _means(values: Array, none: float) -> Array:
     """Over seeds, of those that are there; none: the mean of no value."""
-    there = ~np.isnan(values)
-    sums = np.nan_to_num(values).sum(axis=1)
-    return np.where(there.any(axis=1), sums / np.maximum(there.sum(axis=1), 1), none)
+    return np.asarray(np.ma.masked_invalid(values).mean(axis=1).filled(none))

@@ -19,10 +19,11 @@ from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
-from scipy import sparse
+from scipy import sparse, stats
 
 from zoo.report.rows import ReportRow
 from zoo.report.stats.intervals import ALPHA, ENOUGH, ROUNDING, Interval
+from zoo.report.stats.learning import Exchange, compared, exchanged
 from zoo.report.stats.paired import Difference, judged, tested, visible_difference
 from zoo.report.stats.scores import row_intervals, scores_of
 
@@ -30,6 +31,7 @@ Weights = Mapping[str, float]  # row name to its weight in a sum of rows
 Key = tuple[tuple[int, float], ...]
 EFFECTS = 0.5  # of the level, divided among the main effects at first
 MOST_RANKED = 200  # rows; of more, no pairs are tested
+MOST_EXCHANGED = 60  # rows of a streamed diagnostic, likewise
 MORE_SEEDS = (5, 8, 12, 20, 30, 50)  # that a report may suggest
 
 
@@ -237,3 +239,48 @@ class Verdicts:
     def _level(self, family: Mapping[Key, Difference]) -> float:
         """At which one difference of a family is tested in the first step of the correction."""
         return ALPHA * min(self._share[key] for key in family) / sum(self._share.values())
+
+
+class ExchangeVerdicts(Verdicts):
+    """What is known of every pair of rows: which of them learns faster over the rates.
+
+    The pairs of a run are an exploratory family: of those that are told apart, one in twenty is
+    wrong in the mean (Benjamini and Hochberg 1995, Controlling the False Discovery Rate). A claim
+    that was made before is tested by itself. Six seeds that differ at one rate alone give p = .03
+    at least, which no correction for any one error among a hundred pairs would leave. Rows all of
+    whose runs end alike, as of two that never solve, are equal, whatever is exchanged: they are not
+    in the family (Tarone 1990, A Modified Bonferroni Method for Discrete Data).
+    """
+
+    def __init__(self, rows: Sequence[ReportRow]) -> None:
+        super().__init__([])
+        self._learning = {row.name: row.learning for row in rows if row.learning}
+        self.limited = len(self._learning) > MOST_EXCHANGED
+        self.rows = [] if self.limited else [row for row in rows if row.learning]
+        tested = {
+            (a.name, b.name): known
+            for a, b in itertools.combinations([self._learning[row.name] for row in self.rows], 2)
+            if not np.array_equal(a.examples, b.examples, equal_nan=True)
+            if (known := compared(a, b))
+        }
+        self.tests = len(tested)
+        adjusted = stats.false_discovery_control([p for _, p in tested.values()])
+        self._sign = {
+            pair: int(np.sign(-ratio)) if p <= ALPHA else 0
+            for (pair, (ratio, _)), p in zip(tested.items(), adjusted, strict=True)
+        }
+
+    def verdict(self, name: str, other: str) -> int | None:
+        """1 where the first learns significantly faster, -1 slower, 0 for a tie; None: unknown."""
+        if not {name, other} <= {row.name for row in self.rows}:
+            return None
+        return self._sign.get((name, other), -self._sign.get((other, name), 0))
+
+    def exchange(self, name: str, other: str) -> Exchange:
+        """How many times the examples of the second the first needs."""
+        return exchanged(self._learning[name], self._learning[other])
+
+    def best_of(self, rows: Sequence[ReportRow]) -> ReportRow | None:
+        """The row that solves in the fewest examples; None where there is none."""
+        known = (row for row in rows if row.learning)
+        return min(known, key=lambda row: self._learning[row.name].order, default=None)

@@ -20,9 +20,8 @@ from zoo.config.metric_description import MetricDescription
 from zoo.errors import counted
 from zoo.report.evaluated_run import EvaluatedRun
 from zoo.report.rows import ReportRow
-from zoo.report.stats.learning import Learning
 from zoo.report.stats.ratios import PHASES, Ratio
-from zoo.report.tables.learned import median_score, window_text
+from zoo.report.tables.learned import window_text
 from zoo.report.tables.text import plain, ratio_text, tabulated
 
 Value: TypeAlias = Callable[[Any], Any]  # of a row of the table
@@ -212,8 +211,8 @@ def _learned(run: EvaluatedRun) -> list[Column]:
     def of(name: str) -> Value:
         return lambda row: attrgetter(name)(row.learning) if row.learning else None
 
-    def text(read: Callable[[Learning], str]) -> Callable[[Any], str]:
-        return lambda row: read(row.learning) if row.learning else ""
+    def text(row: ReportRow) -> str:
+        return run.score_text(row.name)
 
     solved = "In how many runs at the best rate it was solved, after how many examples (median)."
     window = "The rates at which more than half of the seeds solve it; in table.csv how many."
@@ -221,13 +220,13 @@ def _learned(run: EvaluatedRun) -> list[Column]:
     share = "end of Wilson's 95% interval of the share of runs that solve."
     key, direction, digits = f"{metric.name}_median", metric.direction, f"{{:.{metric.digits}f}}"
     return [
-        Column("solved", "solved", solved, 1, ALWAYS, of("times_solved"), text(Learning.text)),
+        Column("solved", "solved", solved, 1, ALWAYS, of("times_solved"), text),
         _hidden("runs", "How many runs there are at the best rate.", of("runs")),
         _hidden("low", f"The lower {share}", of("share.low")),
         _hidden("high", f"The upper {share}", of("share.high")),
         _hidden("median_examples", "Examples until solved.", of("median")),
-        Column(key, metric.label, score, direction, ALWAYS, median_score, digits),
-        Column("window", "rates", window, 1, 4, of("width"), text(window_text)),
+        Column(key, metric.label, score, direction, ALWAYS, of("score"), digits),
+        Column("window", "rates", window, 1, 4, of("width"), window_text),
         Column("best_lr", "best rate", "The best rate.", 0, 6, of("rate"), "{:g}"),
         _hidden("floor", "The score that needs no skill.", lambda row: run.chance),
         _hidden("solved_at", "The score that counts as solved.", lambda row: run.solved_at),

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from zoo.errors import counted, listed
 from zoo.report.evaluated_run import EvaluatedRun
 from zoo.report.rows import ReportRow
-from zoo.report.stats.exchange_verdicts import MOST_RANKED, ExchangeVerdicts
-from zoo.report.stats.learning import Exchange, Learning, thousands
+from zoo.report.stats.learning import Exchange, thousands
+from zoo.report.stats.verdicts import MOST_EXCHANGED, ExchangeVerdicts
 from zoo.report.tables.text import from_to
 
 NAMED = 3  # rows that a sentence names
@@ -34,10 +33,10 @@ def learned_answer(run: EvaluatedRun) -> list[str]:
     learning = run.learning[first.name]
     name = run.short_name(first)
     if not learning.times_solved:
-        score = run.metric.format(learning.score)
+        score = "" if learning.score is None else f" {run.metric.format(learning.score)}"
         floor = run.metric.format(run.chance) if run.chance is not None else ""
         needs = f", where {floor} needs no skill" if floor else ""
-        return [f"No row solves it in any run: {name} comes to {run.metric.label} {score}{needs}."]
+        return [f"No row solves it in any run: {name} comes to {run.metric.label}{score}{needs}."]
     solved = [row for row in ranked if run.learning[row.name].solved.any()]
     never = [row for row in ranked if row not in solved]
     after = "" if learning.median is None else f", after {thousands(learning.median)} examples"
@@ -54,13 +53,13 @@ def learned_answer(run: EvaluatedRun) -> list[str]:
         parts.append(f"{counted(len(slower) - NAMED, 'more row')} also more")
     alike = [row for row in solved if row not in (first, *slower)]
     if alike and not verdicts.limited:
-        parts.append(f"not told apart from it: {_names(run, alike)}")
+        parts.append(f"{'not' if parts else 'Not'} told apart from it: {names_of(run, alike)}")
     lines += [f"{'; '.join(parts)}."] if parts else []
-    lines += [f"Never solved by {_names(run, never)}."] if never else []
+    lines += [f"Never solved by {names_of(run, never)}."] if never else []
     if len(learning.seeds) < ENOUGH and set(verdicts.ranks().values()) == {1}:
         seeds = counted(len(learning.seeds), "seed")
         lines.append(f"No two rows are told apart by {seeds}; run with --seeds {ENOUGH}.")
-    return [line[:1].upper() + line[1:] if line.startswith("not ") else line for line in lines]
+    return lines
 
 
 def times(exchange: Exchange) -> str:
@@ -83,10 +82,10 @@ def learned_notes(run: EvaluatedRun) -> list[str]:
         f"Every row was trained at {counted(len(learning.rates), 'rate')} ({rates}) with "
         f"{seeds}, until two evaluations in a row on held-out texts ended{until}, or to the "
         f"budget of {learning.budget:,} examples. Nothing is tuned, and every run counts.",
-        f"{CELL}",
+        CELL,
     ]
     if run.verdicts.limited:
-        notes.append(f"Of more than {MOST_RANKED} rows none are ranked.")
+        notes.append(f"Of more than {MOST_EXCHANGED} rows none are ranked.")
     elif run.verdicts.ranks():
         notes.append(
             "Rank: 1 + the number of rows that learn significantly faster over these rates: the "
@@ -96,21 +95,15 @@ def learned_notes(run: EvaluatedRun) -> list[str]:
     return notes
 
 
-def median_score(row: ReportRow) -> float | None:
-    """Of the test split over the runs at the best rate."""
-    return statistics.median(row.values.values()) if row.values else None
-
-
-def window_text(learning: Learning) -> str:
+def window_text(row: ReportRow) -> str:
     """``0.001 to 0.01``; single rates where another one is between them."""
-    window, rates = learning.window, learning.rates
-    if not window:
+    if not row.learning or not (window := row.learning.window):
         return ""
-    first, last = rates.index(window[0]), rates.index(window[-1])
-    if last - first + 1 > len(window):
-        return ", ".join(f"{rate:g}" for rate in window)
-    return " to ".join(dict.fromkeys((f"{window[0]:g}", f"{window[-1]:g}")))
+    rates, texts = row.learning.rates, [f"{rate:g}" for rate in window]
+    whole = rates[rates.index(window[0]) :][: len(window)] == window
+    return f"{texts[0]} to {texts[-1]}" if whole and texts[1:] else ", ".join(texts)
 
 
-def _names(run: EvaluatedRun, rows: Sequence[ReportRow]) -> str:
+def names_of(run: EvaluatedRun, rows: Iterable[ReportRow]) -> str:
+    """The names of rows in a sentence, which has a few of them."""
     return listed([run.short_name(row) for row in rows], NAMED)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from zoo.config.metric_description import MetricDescription
@@ -15,11 +15,10 @@ from zoo.report.stats.intervals import ENOUGH, sampling_error
 from zoo.report.stats.paired import Difference
 from zoo.report.stats.ratios import CONTENDED, UNDECIDED
 from zoo.report.stats.verdicts import MORE_SEEDS, MOST_RANKED
-from zoo.report.tables.learned import learned_answer, learned_notes
+from zoo.report.tables.learned import NAMED, learned_answer, learned_notes, names_of
 from zoo.report.tables.text import ends, from_to, plain
 from zoo.sweep.records import Record, shared_part
 
-NAMED = 3  # rows of a list that are named, and lists
 WHOLE = "whole=True"  # in the name of a baseline that reads whole texts
 # Settings of the model that a note names.
 SHOWN = ("layers", "dim", "heads", "max_length", "epochs", "init")
@@ -37,10 +36,6 @@ def answer_of(run: EvaluatedRun) -> list[str]:
     return [plain(line) for line in lines if line]
 
 
-def _names(run: EvaluatedRun, rows: Iterable[ReportRow]) -> str:
-    return listed([run.short_name(row) for row in rows], NAMED)
-
-
 def _conclusion(run: EvaluatedRun, cells: Sequence[ReportRow]) -> str:
     """Which row to use, and what those have that it is held against."""
     best, baselines = run.best or cells[0], run.by_score(baseline=True)
@@ -48,7 +43,9 @@ def _conclusion(run: EvaluatedRun, cells: Sequence[ReportRow]) -> str:
     name, score = run.short_name(best), f"{run.metric.label} {run.score_text(best.name)}"
     if others and all(run.verdicts.verdict(best.name, row.name) == 1 for row in others):
         score += f", better than the {'other cell' if len(others) == 1 else 'other cells'}"
-    tied = f" Not told apart from {name}: {_names(run, ties)}." if ties and not run.crossed else ""
+    tied = (
+        f" Not told apart from {name}: {names_of(run, ties)}." if ties and not run.crossed else ""
+    )
     if not baselines:
         if not others:
             return f"{name} has {score}."
@@ -199,7 +196,7 @@ def _fastest(run: EvaluatedRun, cells: Sequence[ReportRow]) -> str:
         return ""
     second, ratio = slower[0]
     close = [row for row, ratio in ratios if not ratio or ratio.verdict != 1]
-    rest = f"; not told apart from it: {_names(run, close)}" if close else ""
+    rest = f"; not told apart from it: {names_of(run, close)}" if close else ""
     return (
         f"Of {'the cells that tie' if tied else 'all cells'}, {run.short_name(first)} trains "
         f"fastest: {ratio.value:.2f} times as fast as {run.short_name(second)} "
@@ -286,8 +283,8 @@ def _speed(run: EvaluatedRun) -> str:
     )
     if busy := [row for row in run.rows if speeds.contended(row.name)]:
         note += (
-            f" Other work had the cores while {_names(run, busy)} had turns, which took more than "
-            f"{MOST_CONTENTION} times their CPU time: there ~ reaches to {CONTENDED:.0%}."
+            f" Other work had the cores while {names_of(run, busy)} had turns, which took more "
+            f"than {MOST_CONTENTION} times their CPU time: there ~ reaches to {CONTENDED:.0%}."
         )
     return note
 
@@ -305,7 +302,7 @@ def _visible(run: EvaluatedRun) -> str:
 
 def _equal_rows(run: EvaluatedRun) -> str:
     """Rows with the same results, and attentions that compute the same."""
-    groups = [_names(run, rows) for rows in run.verdicts.equal_rows()]
+    groups = [names_of(run, rows) for rows in run.verdicts.equal_rows()]
     more = f"; and {counted(len(groups) - NAMED, 'more group')}" if groups[NAMED:] else ""
     same = "The same results with every seed, and so one row in every comparison: "
     note = f"{same}{'; '.join(groups[:NAMED])}{more}." if groups else ""
