@@ -29,7 +29,6 @@ HALF, MOST_SEEDS, TINY = 0.5, 100, 1e-12
 LEVEL = STAGES[0][1]
 Z, Z_LEVEL = (float(special.ndtri(1 - level / 2)) for level in (ALPHA, LEVEL))
 HOLDS, REFUTED = "holds here", "does not hold here"
-COUNTS = {"examples", "effective_examples", "errors"}  # of all test texts, not of a group
 
 
 @dataclass(frozen=True)
@@ -122,12 +121,11 @@ def _finding(
 
 
 def _of_group(record: Record, group: str) -> Record:
-    """The record with the scores of a group of test texts."""
+    """The record with the scores of a group of test texts alone."""
     groups = record.metrics.get("groups", {})
     if group not in groups:
         raise ZooError(f"claim: no group '{group}'; there is: {listed(groups or ['none'])}")
-    whole = {name: value for name, value in record.metrics.items() if name not in COUNTS}
-    return record.model_copy(update={"metrics": whole | groups[group]})
+    return record.model_copy(update={"metrics": groups[group]})
 
 
 def _share(asked: Expectation, run: RunReport, row: ReportRow) -> Finding | None:
