@@ -23,7 +23,7 @@ from scipy import sparse, stats
 
 from zoo.report.rows import ReportRow
 from zoo.report.stats.intervals import ALPHA, ENOUGH, ROUNDING, Interval
-from zoo.report.stats.learning import Exchange, compared, exchanged
+from zoo.report.stats.learning import compared
 from zoo.report.stats.paired import Difference, judged, tested, visible_difference
 from zoo.report.stats.scores import row_intervals, scores_of
 
@@ -276,11 +276,6 @@ class ExchangeVerdicts(Verdicts):
             return None
         return self._sign.get((name, other), -self._sign.get((other, name), 0))
 
-    def exchange(self, name: str, other: str) -> Exchange:
-        """How many times the examples of the second the first needs."""
-        return exchanged(self._learning[name], self._learning[other])
-
     def best_of(self, rows: Sequence[ReportRow]) -> ReportRow | None:
         """The row that solves in the fewest examples; None where there is none."""
-        known = (row for row in rows if row.learning)
-        return min(known, key=lambda row: self._learning[row.name].order, default=None)
+        return min(rows, key=lambda row: self._learning[row.name].order, default=None)

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from operator import attrgetter
 from typing import Any, TypeAlias
 
 import pandas as pd
@@ -206,24 +205,19 @@ def _scores(run: EvaluatedRun) -> list[Column]:
 
 def _learned(run: EvaluatedRun) -> list[Column]:
     """What rows learn of a streamed diagnostic, instead of a mean over seeds."""
-    metric = run.metric
-
-    def of(name: str) -> Value:
-        return lambda row: attrgetter(name)(row.learning) if row.learning else None
-
-    def text(row: ReportRow) -> str:
-        return run.score_text(row.name)
-
+    metric, of = run.metric, functools.partial(_of, run.learning)
+    texts = {name: learning.text() for name, learning in run.learning.items()}
+    shares = {name: learning.share for name, learning in run.learning.items()}
     solved = "In how many runs at the best rate it was solved, after how many examples (median)."
     window = "The rates at which more than half of the seeds solve it; in table.csv how many."
     score = "The median score of the test split over the runs at the best rate."
     share = "end of Wilson's 95% interval of the share of runs that solve."
     key, direction, digits = f"{metric.name}_median", metric.direction, f"{{:.{metric.digits}f}}"
     return [
-        Column("solved", "solved", solved, 1, ALWAYS, of("times_solved"), text),
+        Column("solved", "solved", solved, 1, ALWAYS, of("times_solved"), _text(texts)),
         _hidden("runs", "How many runs there are at the best rate.", of("runs")),
-        _hidden("low", f"The lower {share}", of("share.low")),
-        _hidden("high", f"The upper {share}", of("share.high")),
+        _hidden("low", f"The lower {share}", _of(shares, "low")),
+        _hidden("high", f"The upper {share}", _of(shares, "high")),
         _hidden("median_examples", "Examples until solved.", of("median")),
         Column(key, metric.label, score, direction, ALWAYS, of("score"), digits),
         Column("window", "rates", window, 1, 4, of("width"), window_text),

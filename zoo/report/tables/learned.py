@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from zoo.errors import counted, listed
 from zoo.report.evaluated_run import EvaluatedRun
 from zoo.report.rows import ReportRow
-from zoo.report.stats.learning import Exchange, thousands
-from zoo.report.stats.verdicts import MOST_EXCHANGED, ExchangeVerdicts
+from zoo.report.stats.learning import Exchange, exchanged, thousands
+from zoo.report.stats.verdicts import MOST_EXCHANGED
 from zoo.report.tables.text import from_to
 
 NAMED = 3  # rows that a sentence names
@@ -29,7 +29,6 @@ def learned_answer(run: EvaluatedRun) -> list[str]:
     """At most four lines: what learns first, what is slower, what never does, what is missing."""
     ranked = [row for row in run.by_score(baseline=False) if row.learning]
     first, verdicts = ranked[0], run.verdicts
-    assert isinstance(verdicts, ExchangeVerdicts)
     learning = run.learning[first.name]
     name = run.short_name(first)
     if not learning.times_solved:
@@ -45,9 +44,10 @@ def learned_answer(run: EvaluatedRun) -> list[str]:
         f"{counted(learning.runs, 'run')} at rate {learning.rate:g}{after}."
     ]
     slower = [row for row in solved if verdicts.verdict(row.name, first.name) == -1]
+    ratios = [exchanged(run.learning[row.name], learning) for row in slower[:NAMED]]
     parts = [
-        f"{run.short_name(row)} needs {times(verdicts.exchange(row.name, first.name))} its examples"
-        for row in slower[:NAMED]
+        f"{run.short_name(row)} needs {times(ratio)} its examples"
+        for row, ratio in zip(slower, ratios, strict=False)
     ]
     if slower[NAMED:]:
         parts.append(f"{counted(len(slower) - NAMED, 'more row')} also more")
