@@ -1,4 +1,4 @@
-"""The page about reports has the published rates of wrong verdicts."""
+"""The pages about reports and claims have the published rates of wrong verdicts."""
 
 import re
 
@@ -6,7 +6,7 @@ import pytest
 
 from bench.docs.place import RESULTS, SOURCES
 
-TEXT = (SOURCES / "reading-a-report.md").read_text("utf-8")
+TEXT = "".join((SOURCES / page).read_text("utf-8") for page in ("reading-a-report.md", "claims.md"))
 
 
 def test_the_measured_rates_are_the_published_ones():
