@@ -153,10 +153,10 @@ def baselines(part: Part) -> None:
         return
     with trying("what it learned"):
         LAWS[sort](part)
+    _again(part, sort)
     if sort.endswith("texts"):
         _alone(part, sort)
     _counted(*(_fitted(part, sort, data) for data in (SAMPLES[sort].training, SAMPLES[sort].more)))
-    _again(part, sort)
 
     def learned(other: Part) -> str:
         model = _fitted(other, sort)

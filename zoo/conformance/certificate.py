@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import platform
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,12 +26,12 @@ from zoo.registry.component import file_of
 LENGTHS = (64, 128)
 
 
-def certificate(choice: Choice, results: Iterable[CheckResult]) -> dict[str, Any]:
+def certificate(choice: Choice, results: Sequence[CheckResult]) -> dict[str, Any]:
     """Declared capabilities, the checks that it passed, its numbers, versions and source's hash.
 
-    The numbers are those of a part of a layer, in the first way in which it is called:
-    ``parameters``; ``receptive_field``, how many tokens before and after its own an output depends
-    on, of 64 tokens; ``causal``; ``state_per_token``, numbers that a cache keeps for each;
+    The numbers are those of a part of a layer that failed no check, in the first way in which it is
+    called: ``parameters``; ``receptive_field``, how many tokens before and after its own an output
+    depends on, of 64 tokens; ``causal``; ``state_per_token``, numbers that a cache keeps for each;
     ``flops_per_token`` at two lengths.
     """
     component = choice.component
@@ -48,8 +48,9 @@ def certificate(choice: Choice, results: Iterable[CheckResult]) -> dict[str, Any
             component.owner.distribution: component.owner.version,
         },
     }
-    with contextlib.suppress(CheckFailed, CheckSkipped, ZooError):
-        entry |= _numbers(choice)
+    if all(result.status != "failed" for result in results):
+        with contextlib.suppress(CheckFailed, CheckSkipped, ZooError):
+            entry |= _numbers(choice)
     return entry
 
 
