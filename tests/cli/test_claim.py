@@ -79,9 +79,8 @@ def test_a_claim_that_is_none_is_refused_with_the_nearest(plugin, refused_comman
     assert "no claim 'frist', and no such file; did you mean 'first'?" in line
 
 
+@pytest.mark.parts
 def test_every_claim_of_ours_can_be_run():
-    for plugin in ("zoo_efficient", "zoo_modern"):
-        pytest.importorskip(plugin)
     zoo = load(selection="zoo-efficient,zoo-modern")
     for name, file in claim_files(zoo).items():
         claim = load_claim(file)
