@@ -11,6 +11,7 @@ import click
 from zoo.cli.options import load_zoo, plugin_option, print_table
 from zoo.cli.request_options import ON
 from zoo.config.claim import BUILT_IN_CLAIMS, Claim, Table, find_row, load_claim
+from zoo.config.request import load_suite
 from zoo.errors import ZooError, counted, nearest
 from zoo.registry import KINDS
 from zoo.registry.component import file_of
@@ -79,7 +80,8 @@ def claim(name: str, plugins: tuple[str, ...], out: str | None, **options: Any) 
     from zoo.sweep.progress import Shown
     from zoo.sweep.records import REUSABLE
 
-    zoo = load_zoo(plugins)
+    of_file = load_suite(name).get("plugins", ()) if Path(name).is_file() else ()
+    zoo = load_zoo((*of_file, *plugins))
     files = claim_files(zoo)
     if name not in files and not Path(name).is_file():
         raise ZooError(f"no claim '{name}', and no such file{nearest(name, files)}")

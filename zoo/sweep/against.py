@@ -28,7 +28,7 @@ def read_against(source: str | Path, requests: Sequence[Request]) -> list[Record
         if not request.training.evaluate_every:
             data = request.data or f"the default data of --task {request.task}"
             raise ZooError(
-                f"--against: {data} is not streamed; 'zoo list data' says which diagnostics are"
+                f"--against: {data} is not streamed; 'zoo info data/NAME' says whether one is"
             )
     if str(source) == PUBLISHED:
         lines = lzma.decompress(CARRIED.read_bytes()).splitlines() if CARRIED.exists() else []
@@ -39,10 +39,12 @@ def read_against(source: str | Path, requests: Sequence[Request]) -> list[Record
         records = [record for place in places for record in RecordFile(place).read()]
     if streamed := [record for record in records if "solved" in record.metrics]:
         return streamed
-    raise ZooError(
-        f"--against {source}: no records of streamed data there; expected {PUBLISHED}, where they "
-        "came with the zoo, or the directory of a run"
-    )
+    if str(source) == PUBLISHED:
+        raise ZooError(
+            f"--against {source}: this version came without published records of streamed data; "
+            "expected the directory of a run"
+        )
+    raise ZooError(f"--against {source}: no records of streamed data there")
 
 
 def beside(records: Sequence[Record], runs: Sequence[PreparedRun]) -> list[list[Record]]:
