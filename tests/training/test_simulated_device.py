@@ -57,9 +57,10 @@ def test_products_are_in_bfloat16_but_where_they_are_meant_not_to_be(steps):
 
 @of_parts
 def test_parts_whose_products_are_in_float32_say_so(steps):
+    registry = load(selection="zoo-efficient,zoo-modern").registry
     for name in WIDE:
         if f"attention {name}" in steps:
-            text = load().registry.choose("attention", name).component.resolve().__doc__
+            text = registry.choose("attention", name).component.resolve().__doc__
             assert "float32" in text, f"{name} does not say that its products are"
 
 
