@@ -13,7 +13,12 @@ from zoo.report.stats.effects import sentence
 from zoo.sweep.records import read_run
 
 ROOT = Path(__file__).parents[2]
-PUBLISHED = sorted(path.parent for path in (ROOT / "results").rglob("records.jsonl"))
+# Claims are of streamed data, whose rows have no effects and no means.
+PUBLISHED = sorted(
+    path.parent
+    for path in (ROOT / "results").rglob("records.jsonl")
+    if ROOT / "results" / "claims" not in path.parents
+)
 GRID = {"attention": ["fused", "naive", "linear"], "pe": ["rope", "sin", "none"]}
 WORTH = {"rope": 3.0, "sin": 2.8, "none": 2.4}
 

@@ -24,7 +24,12 @@ ROOT = Path(__file__).parents[3]
 RESULTS, SUITES = ROOT / "results", ROOT / "bench" / "suites"
 # All else is made from these.
 MEASURED = {"records.jsonl", "lines.jsonl", "checks.jsonl"}
-RUNS = sorted(path.parent for path in RESULTS.rglob("records.jsonl"))
+# Of claims the records alone are published, and one page of all.
+RUNS = sorted(
+    path.parent
+    for path in RESULTS.rglob("records.jsonl")
+    if path.relative_to(RESULTS).parts[0] != "claims"
+)
 # Their bytes depend on the libraries that draw (SVG) and compress (PNG), and the page contains
 # plots: they are compared with the pinned versions. All other bytes depend on the records alone.
 CURRENCY = re.compile(rf"^({CURRENT}|{NOT_CURRENT}) .*\n\n".encode(), re.MULTILINE)
