@@ -19,7 +19,8 @@ ABOUT = """\
 # Published claims: what holds here
 
 Each line is a statement of a paper, with a prediction that was written before the run
-([how a verdict is made](../../docs/claims.md)). *Effect*: what was seen, with its 95% interval, of
+([how a verdict is made](../../docs/claims.md)). The sizes of some were changed after trials of one
+seed, and no prediction was. *Effect*: what was seen, with its 95% interval, of
 each prediction. *p*: of all predictions of the claim together, corrected by Holm's method for all
 claims on this page; above .05 the verdict stands for its claim alone. *Minutes*: of one core."""
 UNLIKE = "## Where a run contradicts its paper"

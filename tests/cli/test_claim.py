@@ -74,6 +74,17 @@ def test_a_prediction_of_what_the_suite_does_not_make_is_refused_first(
     assert not (plugin.parent / "runs").exists()
 
 
+def test_a_claim_that_cannot_be_read_hides_no_other(plugin, said):
+    (plugin.parent / "claims" / "broken.toml").write_text("[claim")
+    lines = said("claims", "--plugin", plugin).out.splitlines()
+    assert "cannot be read" in next(line for line in lines if line.startswith("broken "))
+    assert "not run" in next(line for line in lines if line.startswith("first "))
+
+
+def test_no_seeds_are_not_the_default(plugin, refused_command):
+    assert "--seeds 0" in refused_command("claim", "first", "--plugin", plugin, "--seeds", "0")
+
+
 def test_a_claim_that_is_none_is_refused_with_the_nearest(plugin, refused_command):
     line = refused_command("claim", "frist", "--plugin", plugin)
     assert "no claim 'frist', and no such file; did you mean 'first'?" in line

@@ -111,6 +111,7 @@ def test_a_training_that_diverges_has_not_solved_the_task(symbols, tmp_path, mon
     [
         ({"validation": 0.2}, "--validation"),
         ({"dropout": (0.0, 0.1)}, "only --lr takes several values"),
+        ({"evaluate_every": 2400}, "would be evaluated once"),
         ({"data": "newswire(train=50, test=20)", "evaluate_every": 10}, "is solved"),
     ],
 )

@@ -51,7 +51,11 @@ def claims(plugins: tuple[str, ...], out: str) -> None:
 
     rows = []
     for name, file in claim_files(load_zoo(plugins)).items():
-        claim, verdict = load_claim(file), "not run"
+        try:
+            claim, verdict = load_claim(file), "not run"
+        except ZooError as error:  # one that is broken hides no other
+            rows.append((0.0, name, "cannot be read", str(error)))
+            continue
         place = Path(out) / name
         if place.is_dir():
             verdict = judge(claim, read_result(place).data_sets.values()).verdict
@@ -88,7 +92,8 @@ def claim(name: str, plugins: tuple[str, ...], out: str | None, **options: Any) 
     file = files.get(name, Path(name))
     asked = load_claim(file)
     refuse_absent(asked, file, zoo.registry)
-    options["seeds"] = options["seeds"] or asked.seeds
+    if options["seeds"] is None:
+        options["seeds"] = asked.seeds
     out = out or f"{RUNS}/{file.stem}"
     result = api.bench(suite=file, plugins=plugins, out=out, progress=Shown(sys.stderr), **options)
     judgement = judge(asked, result.data_sets.values())

@@ -3,8 +3,9 @@
 ``docs/claims.md`` has them as a table. Shares of seeds are judged by Wilson's 95% interval,
 examples until solved by the exchange test, scores by the paired t-test, speeds by paired turns,
 equality by two one-sided tests (Schuirmann 1987). A claim has eight seeds, and twelve if it is
-undecided then; differences are tested at 3% each time, so that a false finding is rarer than 5%
-(``learning.STAGES``). It holds where all predictions do (an intersection-union test: Berger 1982).
+undecided then; differences are tested at 3% each time (``learning.STAGES``): of rows that learn
+alike at every rate some 5% are told apart by mistake, as ``results/simulations`` shows. It holds
+where all predictions do (an intersection-union test: Berger 1982).
 """
 
 from __future__ import annotations

@@ -38,7 +38,8 @@ DRAWS = 10_000  # exchanges at random, and most of all that there are
 SEED = 49  # of the random exchanges
 NEAR = 1e-9  # statistics that rounding alone tells apart
 # Seeds of a claim, and the level there: what is undecided at the first is tested once more at the
-# second. A false finding at either of them is rarer than 5% (``python -m bench.simulate``).
+# second. Of rows that learn alike at every rate some 5% are told apart at either of them (``python
+# -m bench.simulate``).
 STAGES = ((8, 0.03), (12, 0.03))
 HALVINGS = 12  # of the range that holds an end of an interval
 
