@@ -9,6 +9,7 @@ import torch
 import zoo
 from zoo.errors import ZooError
 from zoo.execution import train_job
+from zoo.sweep.progress import Progress
 from zoo.sweep.records import read_run
 from zoo.training.trainer import Trainer
 
@@ -111,10 +112,21 @@ def test_a_training_that_diverges_has_not_solved_the_task(symbols, tmp_path, mon
     [
         ({"validation": 0.2}, "--validation"),
         ({"dropout": (0.0, 0.1)}, "only --lr takes several values"),
-        ({"evaluate_every": 2400}, "would be evaluated once"),
         ({"data": "newswire(train=50, test=20)", "evaluate_every": 10}, "is solved"),
     ],
 )
 def test_what_cannot_end_when_it_is_solved_is_refused(symbols, options, message):
     with pytest.raises(ZooError, match=message):
         zoo.bench(**{"data": "first-symbol", "plugins": symbols, "on": "inline", **options})
+
+
+def test_that_a_single_evaluation_cannot_solve_it_is_said(symbols):
+    notices = []
+
+    class Heard(Progress):
+        def notice(self, text):
+            notices.append(text)
+
+    options = {"evaluate_every": 2400, "lr": 0.01, "seeds": 1, "progress": Heard()}
+    zoo.bench(data="first-symbol", plugins=symbols, on="inline", **options)
+    assert any("a training of 2400 examples is evaluated once" in text for text in notices)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config.request import Request
-from zoo.config.settings import HELD_OUT, flag, spelt
+from zoo.config.settings import HELD_OUT, flag
 from zoo.errors import StoppedError, ZooError
 from zoo.execution.base import Ended, Executor, InspectJob, JobSetup, Limits, Notice, Result
 from zoo.files import scratch_directory
@@ -59,20 +59,13 @@ def job_setup(request: Request, plan: Plan, zoo: Zoo, loaded: Loaded | None) -> 
 
     Raises ZooError where trainings are to end when the data are solved, and these do not say when.
     """
-    every, solved_at = request.training.evaluate_every, None
-    if loaded is not None:
-        about = loaded.description
-        solved_at = about.get("solved_at")
-        if every and solved_at is None:
-            raise ZooError(
-                f"{flag('evaluate_every')}: {about['name']} does not say from which score on it is "
-                "solved, as streamed data do ('zoo list data')"
-            )
-        if every and (examples := about["train"] * request.training.epochs) <= every:
-            raise ZooError(
-                f"{spelt('evaluate_every', every)}: a training of {examples} examples would be "
-                "evaluated once, and two evaluations in a row end it"
-            )
+    solved_at = None if loaded is None else loaded.description.get("solved_at")
+    if request.training.evaluate_every and loaded is not None and solved_at is None:
+        name = loaded.description["name"]
+        raise ZooError(
+            f"{flag('evaluate_every')}: {name} does not say from which score on it is solved, as "
+            "streamed data do ('zoo list data')"
+        )
     used = [*(choice for row in plan.runnable for choice in row.choices), *plan.scoring]
     files = [Path(file) for file in zoo.files]
     names = {file.name for file in files}

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from zoo.config.metric_description import MetricDescription, ranked_by
 from zoo.config.request import Request
-from zoo.config.settings import Training
+from zoo.config.settings import Training, spelt
 from zoo.errors import ZooError, counted
 from zoo.execution.base import Ended, Executor, Job, Limits, Result, TrainJob
 from zoo.registry.cell import ModelParts
@@ -71,6 +71,12 @@ class PreparedRun:
             remarks = loaded.description.get("remarks", [])  # the report says them
             if notices := [n for n in dict.fromkeys(loaded.notices) if n not in remarks]:
                 progress.notice("; ".join(notices))
+            every, epochs = request.training.evaluate_every, request.training.epochs
+            if every and (examples := loaded.description.get("train", 0) * epochs) <= every:
+                progress.notice(
+                    f"{spelt('evaluate_every', every)}: a training of {examples} examples is "
+                    "evaluated once, and counts as solved after two evaluations in a row alone"
+                )
             self.loaded, self.plan = loaded, plan.with_data(loaded.conditions)
             task_metrics = plan.task.metrics_from(zoo.registry, loaded.encoded.label_names)
             self.metrics = ranked_by([m.description for m in task_metrics], request.metric)
