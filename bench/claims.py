@@ -11,13 +11,13 @@ for those that are undecided at eight.
 from __future__ import annotations
 
 import argparse
-import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from bench.results import publish_records
 from zoo import api
 from zoo.cli.claim import claim_files
 from zoo.config.claim import load_claim
@@ -28,7 +28,7 @@ from zoo.registry.loading import load
 from zoo.sweep.plan import seed_trainings
 from zoo.sweep.prepare import open_executor, places_of
 from zoo.sweep.progress import Progress
-from zoo.sweep.records import FILE, REUSABLE, RecordFile
+from zoo.sweep.records import REUSABLE, RecordFile, directories_of
 from zoo.sweep.run import PreparedRun
 
 CLAIMS, WORK = Path("results/claims"), Path("build/claims")
@@ -59,10 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         words = ["claim", name, "--seeds", str(seeds), "--jobs", str(options.jobs)]
         run = [sys.executable, "-m", "zoo", *words, "--out", str(WORK / name)]
         status = subprocess.run(run, check=False).returncode
-        for file in (WORK / name).rglob(FILE) if status == 0 else ():
-            published = CLAIMS / file.relative_to(WORK)
-            published.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(file, published)
+        for place in directories_of(WORK / name) if status == 0 else ():
+            publish_records(place, CLAIMS / place.relative_to(WORK))
         failed += bool(status)
         minutes = (time.monotonic() - start) / 60
         print(f"{name}: {taken} taken over, {minutes:.1f} minutes, status {status}", flush=True)
@@ -82,8 +80,8 @@ def take_over(file: Path, out: Path, seeds: int) -> int:
     known = {
         record.key: record
         for folder in (*PROFILES, CLAIMS, WORK)
-        for path in sorted(folder.rglob(FILE))
-        for record in RecordFile(path.parent).read()
+        for place in directories_of(folder)
+        for record in RecordFile(place).read()
         if record.kind == "train" and record.status in REUSABLE
     }
     with open_executor(zoo, "inline") as executor:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import lzma
 import shutil
 import subprocess
 import sys
@@ -24,9 +25,10 @@ from zoo.config.request import load_suite, read_suite
 from zoo.errors import counted
 from zoo.execution.machine import own_cores
 from zoo.sweep.keys import changes
-from zoo.sweep.records import FILE, REUSABLE, Record, RecordFile
+from zoo.sweep.records import FILE, REUSABLE, Record, RecordFile, directories_of, packed_file
 
 ROOT = Path(__file__).parents[1]
+LARGE = 2**20  # bytes of records that are published as they are, at most
 
 
 def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
@@ -95,16 +97,28 @@ def _repeat(
         print(f"{place}: left as it is, for zoo {command[0]} ended with exit status {status}")
         return False
     for below in _read(work):
-        (home / below).mkdir(parents=True, exist_ok=True)
-        shutil.copy(work / below / FILE, home / below / FILE)
+        publish_records(work / below, home / below)
     shutil.rmtree(work)
     return True
 
 
 def _read(directory: Path) -> dict[Path, list[Record]]:
     """The records of every data set, by their directory below."""
-    files = sorted(directory.rglob(FILE))
-    return {file.parent.relative_to(directory): RecordFile(file.parent).read() for file in files}
+    places = directories_of(directory)
+    return {place.relative_to(directory): RecordFile(place).read() for place in places}
+
+
+def publish_records(source: Path, home: Path) -> None:
+    """Copy the records of a run to where they are published; more than a megabyte compressed."""
+    home.mkdir(parents=True, exist_ok=True)
+    content, file = (source / FILE).read_bytes(), home / FILE
+    packed = packed_file(file)
+    packed.unlink(missing_ok=True)
+    if len(content) > LARGE:
+        packed.write_bytes(lzma.compress(content))
+        file.unlink(missing_ok=True)
+    else:
+        file.write_bytes(content)
 
 
 if __name__ == "__main__":

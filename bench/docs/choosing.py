@@ -15,7 +15,7 @@ from zoo.report.page import run_text
 from zoo.report.profile import DataSetReport, read_profile
 from zoo.report.run_report import RunReport
 from zoo.report.tables.text import line
-from zoo.sweep.records import FILE, read_run
+from zoo.sweep.records import directories_of, read_run
 
 UP = "../results"  # from docs/
 
@@ -43,7 +43,7 @@ def on_text() -> str:
     """What each published run on one data set answers."""
     parts = []
     for place, published, directory in pages():
-        if (directory / FILE).exists():
+        if directories_of(directory, ""):
             report = RunReport(read_run(directory), published.reference, published.metric)
             title = link(line(published.title), f"{UP}/{place}/README.md")
             parts += [f"### {title}", line(" ".join(report.answer)), line(run_text(report))]

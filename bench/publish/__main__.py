@@ -22,7 +22,7 @@ from zoo.errors import WriteError, ZooError
 from zoo.report.profile import read_profile
 from zoo.report.run_report import RunReport
 from zoo.report.write import write_file, write_report
-from zoo.sweep.records import FILE, read_run
+from zoo.sweep.records import FILE, directories_of, read_run
 
 ROOT = Path(__file__).parents[2]
 
@@ -39,8 +39,7 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
         raise ZooError(f"{source}: no such directory")
     source = source.resolve()
     # Claims have one page for all.
-    files = (file for file in source.rglob(FILE) if source / claims.FOLDER not in file.parents)
-    homes = sorted(file.parent for file in files)
+    homes = [h for h in directories_of(source) if source / claims.FOLDER not in h.parents]
     if not homes:
         raise ZooError(f"{source}: no directory with {FILE} in it")
     pages = published_pages(suites) if suites is not None else {}

@@ -9,15 +9,15 @@ from pathlib import Path
 from bench.publish.questions import PROFILE
 from zoo.config.settings import MACHINE_FIELDS
 from zoo.sweep.against import CARRIED
-from zoo.sweep.records import FILE, Record, RecordFile
+from zoo.sweep.records import Record, RecordFile, directories_of
 
 SECONDS = "seconds"  # how the names of times end: costs are of the machine that shows the row
 
 
 def carried(source: Path) -> list[Record]:
     """The trainings of the profile in a published directory, without curves, times and commands."""
-    files = sorted(source.joinpath(PROFILE).glob(f"*/{FILE}"))
-    records = (record for file in files for record in RecordFile(file.parent).read())
+    places = directories_of(source / PROFILE, "*/")
+    records = (record for place in places for record in RecordFile(place).read())
     return [_stripped(record) for record in records if "solved" in record.metrics]
 
 

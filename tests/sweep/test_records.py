@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import lzma
 import os
 import subprocess
 import sys
@@ -14,7 +15,14 @@ from hypothesis import strategies as st
 from refused import refused
 
 from zoo.errors import WriteError, ZooError
-from zoo.sweep.records import Record, RecordFile, other_settings
+from zoo.sweep.records import (
+    FILE,
+    Record,
+    RecordFile,
+    directories_of,
+    other_settings,
+    packed_file,
+)
 
 PUBLISHED = Path(__file__).parents[2] / "results"
 
@@ -85,6 +93,22 @@ def test_an_unfinished_last_line_is_removed_and_reported(tmp_path):
             assert "removed an unfinished last line" in repaired
             repairing.append(record(2))
         assert [r.seed for r in repairing.read()] == [0, 2]
+
+
+def test_compressed_records_are_read_and_unpacked_by_who_adds_to_them(tmp_path):
+    file, home = RecordFile(tmp_path / "run"), tmp_path / "published"
+    with file.lock():
+        file.append(record(0))
+    packed = packed_file(home / FILE)
+    home.mkdir()
+    packed.write_bytes(lzma.compress(file.path.read_bytes()))
+    assert directories_of(tmp_path) == [home, file.directory]
+    published = RecordFile(home)
+    assert published.read() == [record(0)]
+    with published.lock():
+        published.append(record(1))
+    assert published.read() == [record(0), record(1)]
+    assert not packed.exists()
 
 
 def test_records_are_utf_8(tmp_path):

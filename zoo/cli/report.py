@@ -104,7 +104,7 @@ def stale(directories: tuple[Path, ...], plugins: tuple[str, ...], as_json: bool
     zoo stale results/bbc-news results/scale --json
     """
     from zoo.sweep.keys import stale_rows
-    from zoo.sweep.records import FILE, SCALE_FILE, RecordFile
+    from zoo.sweep.records import FILE, SCALE_FILE, RecordFile, directories_of
 
     single = {Path(plugin).name: Path(plugin) for plugin in plugins}
     for plugin in single.values():
@@ -114,13 +114,16 @@ def stale(directories: tuple[Path, ...], plugins: tuple[str, ...], as_json: bool
     for directory in directories:
         if not directory.is_dir():
             raise ZooError(f"{directory}: no such directory")
-        files = [file for name in (FILE, SCALE_FILE) for file in sorted(directory.rglob(name))]
+        names = FILE, SCALE_FILE
+        files = [
+            RecordFile(p, name) for name in names for p in directories_of(directory, name=name)
+        ]
         if not files:
             empty.append(f"{directory}: no {FILE} and no {SCALE_FILE} in it")
         for file in files:
-            rows = stale_rows(RecordFile(file.parent, file.name).read(), single)
+            rows = stale_rows(file.read(), single)
             listed += [
-                {"file": str(file), "row": row, "records": dict(kinds), "changes": changes}
+                {"file": str(file.path), "row": row, "records": dict(kinds), "changes": changes}
                 for (row, changes), kinds in sorted(rows.items(), key=lambda item: item[0][::-1])
             ]
     if len(empty) == len(directories):

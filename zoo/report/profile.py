@@ -21,7 +21,7 @@ from zoo.report.tables.learned import CELL, FAMILY
 from zoo.report.tables.notes import elsewhere, mixed
 from zoo.report.tables.standings import standings_of
 from zoo.report.tables.text import plain, tabulated
-from zoo.sweep.records import FILE, directory_names, read_run
+from zoo.sweep.records import directories_of, directory_names, read_run
 
 NAMED = 4  # rows or data sets that a sentence names
 CONTROLS = ("positive", "negative")
@@ -279,9 +279,9 @@ def read_profile(
     Raises ZooError where records are damaged, for a metric that no data set has, and for a folder
     of several runs.
     """
-    if (directory / FILE).exists() or not directory.is_dir():
+    if directories_of(directory, "") or not directory.is_dir():
         return None
-    places = [file.parent for file in sorted(directory.glob(f"*/{FILE}"))]
+    places = directories_of(directory, "*/")
     runs = {p: evaluated[p].own if p in evaluated else read_run(p) for p in places}
     if not runs:
         return None

@@ -20,7 +20,7 @@ from zoo.registry.loading import Zoo
 from zoo.sweep.keys import JOB_CODE, digest
 from zoo.sweep.plan import Plan
 from zoo.sweep.progress import Progress
-from zoo.sweep.records import FILE, directory_names, slug
+from zoo.sweep.records import FILE, directories_of, directory_names, slug
 from zoo.tasks.base import Loaded
 
 
@@ -125,8 +125,8 @@ def places_of(
     root = out or Path("runs") / f"{name}-{digest(configs if several else first)[:8]}"
     names = directory_names([config["data"]["name"] for config in configs])
     places = [root / each for each in names] if several else [root]
-    files = [root / FILE, *sorted(root.glob(f"*/{FILE}"))]
-    if others := [f for f in files if f.exists() and f.parent not in places]:
-        there = ", ".join(file.relative_to(root).as_posix() for file in others)
+    held = [*directories_of(root, ""), *directories_of(root, "*/")]
+    if others := [place for place in held if place not in places]:
+        there = ", ".join((place / FILE).relative_to(root).as_posix() for place in others)
         raise ZooError(f"--out {root} holds another run ({there}); choose another directory")
     return root, places

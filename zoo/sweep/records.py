@@ -9,6 +9,7 @@ import codecs
 import contextlib
 import itertools
 import json
+import lzma
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,6 +28,7 @@ from zoo.files import replacing, writing
 
 SCHEMA_VERSION: Final = 2
 FILE, SCALE_FILE = "records.jsonl", "scale.jsonl"  # the second: costs at several lengths
+PACKED = ".xz"  # the ending of such a file that is compressed, as large published ones are
 # Of a run beside its records; alone they are somebody's own.
 TABLES = ("table.csv", "table.md", "table.tex", "report.html", "scale.csv", "scale.md")
 
@@ -117,7 +119,7 @@ class RecordFile:
         Yields what was repaired, in words; None where nothing was.
         """
         own = [name for name in TABLES if (self.directory / name).exists()]
-        if own and not self.path.exists():
+        if own and not self.path.exists() and not packed_file(self.path).exists():
             raise ZooError(
                 f"{self.directory} has a {own[0]} and no {self.path.name}, so it is not of a run: "
                 "choose another --out"
@@ -142,9 +144,10 @@ class RecordFile:
 
         An unfinished last line is ignored.
         """
-        if not self.path.exists():
+        packed = packed_file(self.path)
+        if not self.path.exists() and not packed.exists():
             return []
-        with self.path.open("rb") as file:
+        with self.path.open("rb") if self.path.exists() else lzma.open(packed) as file:
             whole = enumerate((line for line in file if line.endswith(b"\n")), start=1)
             return [_parse(line, f"{self.path}:{n}") for n, line in whole]
 
@@ -167,7 +170,12 @@ class RecordFile:
                 raise
 
     def _repair(self) -> str | None:
-        """Remove a last line that a kill or a full disk left unfinished, and say so."""
+        """Unpack the file, and remove a last line that a kill left unfinished, and say so."""
+        packed = packed_file(self.path)
+        if packed.exists() and not self.path.exists():
+            with replacing(self.path) as unfinished:
+                unfinished.write_bytes(lzma.decompress(packed.read_bytes()))
+            packed.unlink()
         content = self.path.read_bytes() if self.path.exists() else b""
         whole = content.rfind(b"\n") + 1
         if whole == len(content):
@@ -193,6 +201,17 @@ class RecordFile:
                 file.writelines(last.values())
                 file.flush()
                 os.fsync(file.fileno())
+
+
+def packed_file(file: Path) -> Path:
+    """The compressed file of records that is read where the file itself is not there."""
+    return file.with_name(file.name + PACKED)
+
+
+def directories_of(root: Path, below: str = "**/", name: str = FILE) -> list[Path]:
+    """The directories below a root that hold records, compressed or not, in order."""
+    files = (file for ending in ("", PACKED) for file in root.glob(f"{below}{name}{ending}"))
+    return sorted({file.parent for file in files})
 
 
 def read_run(directory: Path) -> list[Record]:
