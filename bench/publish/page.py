@@ -24,8 +24,10 @@ PAGE = "README.md"
 CURRENT, NOT_CURRENT = "Current:", "Not current:"  # how a line on this begins
 SVG = "{http://www.w3.org/2000/svg}"
 # What readers open, where it was written.
-FILES = ("report.html", "table.md", "table.csv", "table.tex", "profile.csv")
-FILES += ("records.jsonl", "records.jsonl.xz")
+FILES = (
+    *("report.html", "table.md", "table.csv", "table.tex", "profile.csv"),
+    *("records.jsonl", "records.jsonl.xz"),
+)
 ABOUT = """\
 ## All results
 
