@@ -60,8 +60,12 @@ def test_a_claim_is_run_judged_listed_and_resumed(plugin, said):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('fails = "none"', 'fails = "sin"', "claim: sin: no such cell"),
-        ('solves = "rope"', 'solves = "rope"\nlr = 0.1', "claim: no rate 0.1 in 0.01"),
+        ('fails = "none"', 'fails = "sin"', "first.toml expects.2: sin: no such cell"),
+        (
+            'solves = "rope"',
+            'solves = "rope"\nlr = 0.1',
+            "first.toml expects.1: no rate 0.1 in 0.01",
+        ),
         ('solves = "rope"', 'solves = "rope"\ndata = "recall"', "no data set fits data = 'recall'"),
     ],
 )

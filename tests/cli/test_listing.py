@@ -44,6 +44,13 @@ def test_info_as_text(said):
         assert re.search(rf"^{name} +{value}", text, re.MULTILINE)
 
 
+def test_info_shows_what_streamed_data_bring(said):
+    lines = [line.split(maxsplit=1) for line in said("info", "data/even-pairs").out.splitlines()]
+    own = dict(line.split("=", 1) for kind, line in lines if kind == "recipe")
+    assert own["seeds"] == "6"
+    assert len(own["lr"].split(",")) == 4
+
+
 def test_info_takes_a_name_with_parameters(said):
     assert said("info", "pe/rope(base=500.0)") == said("info", "pe/rope")
 

@@ -4,7 +4,9 @@ import itertools
 import shlex
 
 import pytest
+import streamed_data
 import torch
+from refused import refused
 
 import zoo
 from zoo.errors import ZooError
@@ -56,6 +58,17 @@ def test_what_is_asked_for_wins_over_the_recipe_and_the_recipe_over_the_task(sym
     assert request.phases == ("train",)
     (request,) = zoo.api.build_requests(options | {"dim": 8, "lr": 0.01}, loaded.registry)
     assert (request.sizes.dim, request.training.lr, request.tuned) == (8, 0.01, {})
+
+
+def test_an_unknown_option_of_a_recipe_names_the_data(tmp_path):
+    file = tmp_path / "odd.py"
+    file.write_text(streamed_data.PLUGIN.replace('"ffn_dim": 64', '"ffn_dims": 64'))
+    loaded = zoo.api._load(file)
+    options = {"data": "first-symbol", "plugins": (str(file),)}
+    refused(
+        "recipe of data/first-symbol: .*ffn_dims",
+        lambda: zoo.api.build_requests(options, loaded.registry),
+    )
 
 
 def test_the_command_of_a_record_gives_its_score_again(records, symbols, tmp_path):

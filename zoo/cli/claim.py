@@ -42,6 +42,8 @@ def claim_files(zoo: Zoo) -> dict[str, Path]:
 def claims(plugins: tuple[str, ...], out: str) -> None:
     """List published claims, with the verdicts of those that were run.
 
+    MINUTES: of one core, about; the cheapest are first.
+
     \b
     zoo claims
     zoo claims --out results/claims
@@ -60,7 +62,8 @@ def claims(plugins: tuple[str, ...], out: str) -> None:
         if place.is_dir():
             verdict = judge(claim, read_result(place).data_sets.values()).verdict
         rows.append((claim.minutes, name, verdict, claim.statement))
-    print_table([row[1:] for row in sorted(rows)], ("CLAIM", "VERDICT", "STATEMENT"), cut=2)
+    lines = [(name, f"{minutes:.0f}", *more) for minutes, name, *more in sorted(rows)]
+    print_table(lines, ("CLAIM", "MINUTES", "VERDICT", "STATEMENT"), cut=3)
 
 
 @click.command()
@@ -117,9 +120,10 @@ def refuse_absent(claim: Claim, file: Path, registry: Registry) -> None:
     for request in requests:
         cells = {row.name: row.cell_names for row in make_plan(request, registry).runnable}
         tables.append(Table(request.data or "", request.model_dump(), cells))
-    for expectation in claim.expects:
+    for number, expectation in enumerate(claim.expects, start=1):
+        where = f"claim {file} expects.{number}:"
         for row in filter(None, (expectation.row, expectation.than)):
-            place, _ = find_row(row, expectation.data, tables)
+            place, _ = find_row(row, expectation.data, tables, where)
         rates = requests[place].tuned.get("lr", (requests[place].training.lr,))
         if expectation.lr not in (None, *rates):
-            raise ZooError(f"claim: no rate {expectation.lr:g} in {', '.join(map(str, rates))}")
+            raise ZooError(f"{where} no rate {expectation.lr:g} in {', '.join(map(str, rates))}")

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from zoo.cli.options import json_option, load_zoo, plugin_option, print_json, print_table
+from zoo.config.settings import STREAMED
 from zoo.errors import ZooError
 from zoo.registry import BUILT_IN, CAPABILITIES, KINDS, Component, Registry
 from zoo.registry.component import file_of
@@ -75,6 +76,7 @@ def info(component: str, plugins: tuple[str, ...], as_json: bool) -> None:
     rows += [("owner", str(chosen.owner))]
     for name, default in described["parameters"].items():
         rows.append(("parameter", f"{name}={default!r}"))
+    rows += [("recipe", f"{name}={value!r}") for name, value in described["recipe"].items()]
     for name, meaning in described["capabilities"].items():
         rows.append(("capability", f"{name}: {meaning}"))
     print_table(rows, (f"{chosen.kind}/{described['name']}", chosen.summary))
@@ -105,6 +107,7 @@ def plugins(plugins: tuple[str, ...], as_json: bool) -> None:
 def _described(registry: Registry, component: Component) -> dict[str, Any]:
     """A component as plain values, for JSON."""
     meanings, factory, owner = CAPABILITIES[component.kind], component.factory, component.owner
+    streamed = "streamed" in component.capabilities
     if not isinstance(factory, str):
         qualified = getattr(factory, "__qualname__", type(factory).__qualname__)
         factory = f"{factory.__module__}:{qualified}"
@@ -114,6 +117,7 @@ def _described(registry: Registry, component: Component) -> dict[str, Any]:
         "summary": component.summary,
         "source": component.source,
         "parameters": {**component.parameters, **component.harness_parameters},
+        "recipe": {**(STREAMED if streamed else {}), **component.recipe},
         "capabilities": {n: meanings[n] for n in meanings if n in component.capabilities},
         "owner": {"distribution": owner.distribution, "version": owner.version},
         "factory": factory,

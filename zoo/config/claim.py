@@ -125,17 +125,19 @@ class Table(NamedTuple):
         return data.items() <= options.items()
 
 
-def find_row(row: str, data: str | Mapping[str, Any], tables: Sequence[Table]) -> tuple[int, str]:
+def find_row(
+    row: str, data: str | Mapping[str, Any], tables: Sequence[Table], where: str = "claim:"
+) -> tuple[int, str]:
     """The place of the table that a row of a prediction is in, and the row's whole name.
 
-    Raises ZooError where there is no such row, or several may be meant.
+    Raises ZooError, which begins with ``where``, if there is no such row, or several may be meant.
     """
     fitting = {place: table.cells for place, table in enumerate(tables) if table.fits(data)}
     if not fitting:
         names = listed(dict.fromkeys(table.data for table in tables))
-        raise ZooError(f"claim: no data set fits data = {data!r}; there is: {names}")
-    name = find_cell({k: of[k] for of in fitting.values() for k in of}, row, "claim:")
+        raise ZooError(f"{where} no data set fits data = {data!r}; there is: {names}")
+    name = find_cell({k: of[k] for of in fitting.values() for k in of}, row, where)
     place, *others = (place for place, cells in fitting.items() if name in cells)
     if others:
-        raise ZooError(f"claim: {row} is in several data sets: say which with data")
+        raise ZooError(f"{where} {row} is in several data sets: say which with data")
     return place, name

@@ -121,7 +121,11 @@ def make_request(
             elif name in task.options.model_fields:
                 own[name] = value
             elif name not in fields:
-                wrong.append(_unknown(name, task_name, task, registry))
+                problem = _unknown(name, task_name, task, registry)
+                own_recipe = name not in asked and name in recipe
+                wrong.append(
+                    f"recipe of data/{asked['data']}: {problem}" if own_recipe else problem
+                )
             elif fields[name] is Request:
                 request[name] = _plain(name, value)
             elif name == "max_length":

@@ -52,7 +52,7 @@ def test_a_row_that_solves_as_little_as_the_reference_has_no_ratio():
     never = {**EXAMPLES, "plain": [None] * 6}
     others = factory.streamed(factory.cell(attention="plain"), dict.fromkeys(RATES, never["plain"]))
     (line,) = RunReport(rows("never"), others=others).standings
-    assert "It is solved in no run, nor is plain." in line
+    assert "It solves nothing in any run, and neither does plain." in line
 
 
 def test_the_reference_trained_in_the_run_itself_stands_for_that_from_elsewhere():

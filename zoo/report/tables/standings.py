@@ -27,7 +27,7 @@ def standings_of(runs: Sequence[EvaluatedRun], shown: Mapping[str, str]) -> list
             of, exchange = shown[reference], exchanged_over(pairs)
             needs = f"needs {times(exchange)} the examples of {of} (p = {exchange.p:.2g})"
         else:
-            needs = f"is solved in no run, nor is {shown[reference]}"
+            needs = f"solves nothing in any run, and neither does {shown[reference]}"
         if len(runs) > 1:
             sentences.append(f"Over {counted(len(there), 'data set')} {shown[name]} {needs}.")
             continue
