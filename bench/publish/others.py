@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench import inventory, recipe
+from bench import inventory
 from bench.commit import commit_sentence
 from bench.components.timings import FILE, Timing, read
 from bench.peers.table import as_markdown, summary
@@ -39,6 +39,7 @@ is [simulated](../../simulations/README.md). The numbers: {link(PEERS_FILE, PEER
 PARTS = f"Every part, and which other libraries have it: [by name]({INVENTORY}/{PAGE})."
 # Studies made once, whose pages stay as they are, by folder: heading, and what is said there.
 STUDIES = {
+    "recipe": ("The default recipe", "What the default settings were chosen by"),
     "costs": ("Equal models", "How equal the costs of equal models are"),
 }
 
@@ -60,10 +61,6 @@ def write_others(source: Path, out: Path) -> list[str]:
     if (source / INVENTORY / inventory.FILE).exists():
         inventory.publish(source / INVENTORY, out / INVENTORY)
         said += ["## Inventory", PARTS]
-    if (file := source / recipe.FOLDER / recipe.LINES).exists():
-        _write(out / recipe.FOLDER / PAGE, recipe.page(file))
-        to = link("table", f"{recipe.FOLDER}/{PAGE}")
-        said += ["## The default recipe", f"What the default settings were chosen by: {to}."]
     if judgements := claims.judged(source):
         _write(out / claims.FOLDER / PAGE, claims.claims_page(judgements))
         to = link("each with its figures", f"{claims.FOLDER}/{PAGE}")
