@@ -14,7 +14,7 @@ import torch
 
 import bench.peers
 from bench.peers import encoders, ragged
-from bench.peers.comparison import Comparison, Output, joined, skipped
+from bench.peers.comparison import Comparison, add, joined, skipped
 from bench.peers.steps import Options
 from zoo.config.places import refuse_unwritable
 from zoo.config.settings import Execution
@@ -48,9 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--blocks", type=int, default=0, help=f"of every comparison (default: {until})"
     )
     parser.add_argument("--quick", action="store_true", help="tiny sizes, one block, one process")
-    parser.add_argument(
-        "--out", type=Path, help="also write the lines to this file, in place of earlier ones"
-    )
+    parser.add_argument("--out", type=Path, help="also add the lines to this file")
     parser.add_argument("--data", type=Path, help="a directory with BBC news")
     parser.add_argument("--threads", type=int, default=1, help="torch's (default: 1)")
     parser.add_argument("--device", default="cpu", choices=("auto", "cpu", "cuda", "mps"))
@@ -75,17 +73,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(" ".join(str(error).split()))
     options = Options(runtime, 1 if parsed.quick else parsed.blocks, parsed.quick, parsed.data)
     torch.set_num_threads(parsed.threads)
-    output = Output(parsed.out)
     status = 0
     for name in parsed.work or WORKS:
         try:
             for comparison in _compared(name, options, parsed.threads):
-                output.add(comparison)
+                add(comparison, parsed.out)
                 if comparison.skipped.startswith(encoders.UNEQUAL):
                     print(f"python -m bench.peers: {name}: {comparison.skipped}", file=sys.stderr)
                     status = 1
         except (ZooError, RuntimeError, OSError) as error:  # out of memory is a RuntimeError
-            output.add(skipped(name, "all", f"failed: {one_line(error)}", runtime))
+            add(skipped(name, "all", f"failed: {one_line(error)}", runtime), parsed.out)
             status = 1
     return status
 

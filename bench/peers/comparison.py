@@ -12,7 +12,6 @@ import torch
 from pydantic import BaseModel, ConfigDict
 
 from bench.commit import code_commit
-from zoo.files import replacing
 from zoo.measure.turns import CONTENDED, Logs
 from zoo.report.stats.ratios import Ratio, Session, combined
 from zoo.training.device import Runtime, describe
@@ -118,28 +117,17 @@ def _machine(runtime: Runtime) -> dict[str, Any]:
     }
 
 
-class Output:
-    """Prints comparisons as they come and, where a file is given, writes them to it."""
-
-    def __init__(self, file: Path | None) -> None:
-        self.file = file
-
-    def add(self, comparison: Comparison) -> None:
-        """Print one comparison; in the file it replaces an earlier one of the same."""
-        print(_line(comparison), flush=True)
-        if self.file is not None:
-            kept = {line.identity: line for line in read(self.file)} if self.file.exists() else {}
-            kept[comparison.identity] = comparison
-            text = "".join(f"{_line(line)}\n" for line in kept.values())
-            with replacing(self.file) as unfinished:
-                unfinished.write_text(text, encoding="utf-8")
-
-
-def _line(comparison: Comparison) -> str:
-    return json.dumps(comparison.model_dump(exclude_none=True), ensure_ascii=False)
+def add(comparison: Comparison, file: Path | None) -> None:
+    """Print one comparison and, where a file is given, add it there."""
+    line = json.dumps(comparison.model_dump(exclude_none=True), ensure_ascii=False)
+    print(line, flush=True)
+    if file is not None:
+        with file.open("a", encoding="utf-8") as stream:
+            print(line, file=stream)
 
 
 def read(file: Path) -> list[Comparison]:
-    """The comparisons in a file."""
+    """The comparisons in a file, of several of the same the last one."""
     lines = filter(None, file.read_text(encoding="utf-8").splitlines())
-    return [Comparison.model_validate_json(line) for line in lines]
+    comparisons = map(Comparison.model_validate_json, lines)
+    return list({comparison.identity: comparison for comparison in comparisons}.values())

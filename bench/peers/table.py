@@ -24,41 +24,26 @@ def as_markdown(file: Path) -> str:
     return f"{grid([_row(c) for c in shown])}\n\n{notes}\n"
 
 
-def summary(file: Path) -> str:
-    """What the comparisons say, in a sentence for training and one for inference.
-
-    Then machine and commit, and whether a GPU was among the machines.
-    """
+def verdict_sentence(file: Path) -> str:
+    """In how many comparisons the zoo is faster, slower or not told apart; empty without any."""
     if not (shown := _shown(file)):
         return ""
-    sentences = []
-    for work in dict.fromkeys(c.work.partition(" ")[0] for c in shown):
-        of_work = [c for c in shown if c.work.startswith(work)]
-        ratios = [c.estimate.value for c in of_work]
-        counts = ", ".join(f"{words} in {n}" for words, n in _counts(of_work).items())
-        sentences.append(
-            f"Doing the same work, the others take {min(ratios):.2f} to {max(ratios):.2f} times as "
-            f"long as the zoo in {work}; of {counted(len(of_work), 'comparison')} the zoo is "
-            f"{counts}, and the whole interval is at 1 or above in "
-            f"{sum((c.low or 0) >= 1 for c in of_work)}."
-        )
-    sentences += _made_on(shown)
-    sentences += [] if any(c.device == "cuda" for c in shown) else [NO_GPU]
-    return "\n".join([*sentences, ""])
+    names = [_verdict(c) for c in shown]
+    counts = [f"{words} in {n}" for words in VERDICTS.values() if (n := names.count(words))]
+    many = counted(len(shown), "comparison")
+    return f"Of {many} of equal work the zoo is {', '.join(counts)}."
 
 
-def verdict_counts(file: Path) -> dict[str, int]:
-    """What the zoo is in these comparisons, and in how many: ``faster``, and so on."""
-    return _counts(_shown(file))
+def summary(file: Path) -> str:
+    """The verdicts, machine and commit, and whether a GPU was among the machines."""
+    if not (shown := _shown(file)):
+        return ""
+    no_gpu = [] if any(c.device == "cuda" for c in shown) else [NO_GPU]
+    return "\n".join([verdict_sentence(file), *_made_on(shown), *no_gpu, ""])
 
 
 def _verdict(comparison: Comparison) -> str:
     return VERDICTS[comparison.estimate.verdict or 0]
-
-
-def _counts(comparisons: Iterable[Comparison]) -> dict[str, int]:
-    verdicts = [_verdict(c) for c in comparisons]
-    return {words: n for words in VERDICTS.values() if (n := verdicts.count(words))}
 
 
 def _shown(file: Path) -> list[Comparison]:

@@ -89,7 +89,7 @@ def comparisons(file: Path) -> str:
 
 
 def components_page(directory: Path) -> str:
-    """The timings of one machine. Raises ZooError where the file is not one of timings."""
+    """The timings of one machine."""
     environment, timings = read(directory)
     sizes = "; ".join(f"*{name}*: {shape}" for name, shape in environment.sizes.items())
     parts = [

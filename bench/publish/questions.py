@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bench.peers.table import verdict_counts
+from bench.peers.table import verdict_sentence
 from bench.publish.markdown import code, link
 from zoo.errors import counted, listed
 from zoo.report.profile import DataSetReport, Profile
@@ -210,11 +210,7 @@ def beats_baselines(run: RunReport) -> str:
 
 
 def beside_others(directory: Path) -> str:
-    counts = verdict_counts(directory / "lines.jsonl")
-    if not any(counts.values()):
-        return UNMEASURED
-    said = ", ".join(f"{words} in {count}" for words, count in counts.items())
-    return f"Of {counted(sum(counts.values()), 'comparison')} of equal work the zoo is {said}."
+    return verdict_sentence(directory / "lines.jsonl") or UNMEASURED
 
 
 PROFILE, LENGTHS = "diagnostics/cpu/profile", "diagnostics/cpu/lengths"
