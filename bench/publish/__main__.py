@@ -2,7 +2,8 @@
 
     python -m bench.publish [DIRECTORY]
 
-A suite's ``[published]`` table says which directory it made, and what is written on its page.
+Suites are in ``bench/suites`` beside the directory. A suite's ``[published]`` table says which
+directory it made, and what is written on its page.
 """
 
 from __future__ import annotations
@@ -75,17 +76,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run it and return the exit status: 1 if a file cannot be written, 2 for bad input."""
     parser = argparse.ArgumentParser(prog="python -m bench.publish", description=__doc__)
     parser.add_argument("directory", nargs="?", type=Path, default=Path("results"))
-    parser.add_argument(
-        "--suites",
-        type=Path,
-        help="the suites that made the results (default: bench/suites in the same folder)",
-    )
     parser.add_argument("--out", type=Path, help="write there instead of into the directory")
     options = parser.parse_args(arguments)
-    default = options.directory.resolve().parent / "bench" / "suites"
-    suites = options.suites or (default if default.is_dir() else None)
+    suites = options.directory.resolve().parent / "bench" / "suites"
     try:
-        runs = publish(options.directory, suites, options.out)
+        runs = publish(options.directory, suites if suites.is_dir() else None, options.out)
         if options.out is None and options.directory.resolve() == ROOT / "results":
             write_carried(options.directory)
     except ZooError as error:

@@ -101,17 +101,13 @@ def test_a_wrong_table_is_refused_by_name(tmp_path, table, message):
 
 def test_bad_input_is_a_line_and_exit_2(place, tmp_path, refused_command):
     (tmp_path / "empty").mkdir()
-    twice = tmp_path / "twice"
-    twice.mkdir()
-    for file in ("a.toml", "b.toml"):
-        (twice / file).write_text(SUITE)
-    for arguments, message in (
-        ([tmp_path / "gone"], "gone: no such directory"),
-        ([tmp_path / "empty"], "empty: no directory with records.jsonl in it"),
-        ([place, "--suites", tmp_path / "gone"], "gone: no such directory"),
-        ([place, "--suites", twice], "words/cpu is published by"),
+    (place.parent / "bench" / "suites" / "twice.toml").write_text(SUITE)
+    for directory, message in (
+        (tmp_path / "gone", "gone: no such directory"),
+        (tmp_path / "empty", "empty: no directory with records.jsonl in it"),
+        (place, "words/cpu is published by"),
     ):
-        assert message in refused_command(*arguments, command=main)
+        assert message in refused_command(directory, command=main)
 
 
 def test_a_suites_directory_without_records_is_a_notice(tmp_path, capsys):
