@@ -61,9 +61,8 @@ def bench(
 
     data: what ``--data`` takes; a pandas DataFrame or a ``datasets.Dataset``, with a column of
     texts and one of labels; a DatasetDict, or a dict of splits (``train``, ``test``); a list of
-    dicts or of tuples ``(text, label)``; a pair of lists ``(texts, labels)``. Several names, or
-    tables with a ``name`` and options for that data set alone, give one line for each row on each
-    data set.
+    dicts; a pair of lists ``(texts, labels)``. Several names, or tables with a ``name`` and options
+    for that data set alone, give one line for each row on each data set.
 
     suite: a file of options, or one of the zoo's own; those given here win. seeds: how many, or
     which. on: a registered executor with its parameters, such as

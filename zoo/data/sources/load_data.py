@@ -10,8 +10,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import math
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -42,7 +40,7 @@ if TYPE_CHECKING:
 DEFAULT, FALLBACK, DEFAULT_PAIRS = "bbc-news", "newswire", f"{SHORT}reverse"
 HUB = "hub:"
 TENTH = 10
-ROWS = "pairs (text, label) or dicts; or give a pair of lists (texts, labels)"
+ROWS = "a list of dicts, or a pair of lists (texts, labels)"
 LABELLED_TEXTS = LabelledTexts()
 D = TypeVar("D", bound=DataSet)
 
@@ -194,28 +192,20 @@ def no_such_data(registry: Registry, spec: str, *, pairs: bool = False) -> ZooEr
 def stored(data: Any, options: Mapping[str, Any]) -> Any:
     """What ``--data`` takes in place of data that Python holds; anything else as it is.
 
-    data: a DataFrame, or whatever pandas can make one of (of polars, a ``datasets.Dataset``, a
-    ``pyarrow.Table``); a list of dicts, or of pairs ``(text, label)``; a pair of lists ``(texts,
-    labels)``; or a mapping of these by split, such as a DatasetDict. A list of data sets may hold
-    them too. options: of the task, among them the names of columns. Raises ZooError for data of
-    another form.
+    data: a DataFrame, or what has ``to_pandas`` (of polars, a ``datasets.Dataset``, a
+    ``pyarrow.Table``); a list of dicts; a pair of lists ``(texts, labels)``; or a mapping of these
+    by split, such as a DatasetDict. A list of data sets may hold them too. options: of the task,
+    among them the names of columns. Raises ZooError for data of another form.
     """
     if data is None or isinstance(data, str | Path):
         return data
-    if isinstance(data, list | tuple) and not data:
-        raise ZooError("data is an empty list: name a data set, or leave it out for the task's own")
-    if isinstance(data, list | tuple) and _rows(data, options) is None:
-        if odd := [each for each in data if not _is_data(each, options)]:
-            row = next((each for each in odd if not _is_pair(each)), odd[0])
-            raise ZooError(f"data has the row {row!r:.40}: rows must be {ROWS}")
-        return [stored(each, options) for each in data]
     if isinstance(data, Mapping) and isinstance(data.get("name"), str):
         return data  # a table of a suite
+    if isinstance(data, list) and not all(map(_is_row, data)):
+        if row := next((e for e in data if isinstance(e, list) and not all(map(_is_row, e))), None):
+            raise ZooError(f"data has the row {row!r:.40}: rows must be {ROWS}")
+        return [stored(each, options) for each in data]
     parts = dict(data) if isinstance(data, Mapping) else {TRAIN: data}
-    columns = [*parts.values()] if len(parts) > 1 and not parts.keys() & {*SPLITS} else []
-    if columns and all(map(_is_column, columns)) and len({*map(len, columns)}) == 1:
-        rows = zip(*columns, strict=True)
-        parts = {TRAIN: [dict(zip(parts, row, strict=True)) for row in rows]}
     if TRAIN not in parts or not set(parts) <= {*SPLITS, "unsupervised"}:
         raise ZooError(
             f"data has the splits {', '.join(map(str, parts)):.60}: there must be train, and there "
@@ -235,18 +225,16 @@ def stored(data: Any, options: Mapping[str, Any]) -> Any:
     return str(entry(f"{kind}-{sum(map(len, frames.values()))}-rows-{digest}", build))
 
 
-def _rows(data: Any, options: Mapping[str, Any]) -> list[dict[str, Any]] | None:
-    """The rows of a list of dicts or of pairs, or of a pair of lists; None for other lists."""
-    if all(isinstance(row, Mapping) and not {"name", TRAIN} & row.keys() for row in data):
-        return list(data)
-    forms, are_two, are_pairs = {*map(type, data)}, len(data) == 2, all(map(_is_pair, data))
-    if are_pairs and are_two and forms == {type(data)}:
-        raise ZooError(f"data are two {type(data).__name__}s of two: rows must be {ROWS}")
-    if are_pairs and not (are_two and isinstance(data, tuple)):
-        data = tuple(zip(*data, strict=True))
-    elif not are_two or (type(data), forms) == (list, {tuple}) or not all(map(_is_column, data)):
-        return None
-    texts, labels = map(list, data)
+def _is_row(each: Any) -> bool:
+    """Whether an item of a list is a row, and no data set."""
+    return isinstance(each, Mapping) and not {"name", TRAIN} & each.keys()
+
+
+def _paired(pair: tuple[Any, ...], options: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rows of a pair of lists (texts, labels), or (tokens, tags)."""
+    if len(pair) != 2 or not all(map(_is_column, pair)):
+        raise ZooError(f"data has {pair!r:.40}: rows must be {ROWS}")
+    texts, labels = map(list, pair)
     if len(texts) != len(labels):
         raise ZooError(f"data has {len(texts)} texts but {len(labels)} labels")
     tagged = bool(texts) and not isinstance(texts[0], str) and hasattr(texts[0], "__len__")
@@ -255,24 +243,8 @@ def _rows(data: Any, options: Mapping[str, Any]) -> list[dict[str, Any]] | None:
     return [dict(zip(columns, row, strict=True)) for row in zip(texts, labels, strict=True)]
 
 
-def _is_pair(row: Any) -> bool:
-    """Whether it is a text and a label."""
-    is_two = isinstance(row, tuple | list) and len(row) == 2
-    return is_two and isinstance(row[0], str) and not isinstance(row[1], tuple | list)
-
-
-def _is_data(each: Any, options: Mapping[str, Any]) -> bool:
-    """Whether an item of a list can be a data set; a text of several words is none."""
-    if isinstance(each, str):
-        name = each.partition("(")[0].strip()
-        return not re.search(r"\s", name) or Path(each).expanduser().exists()
-    if isinstance(each, tuple | list):
-        return bool(each) and _rows(each, options) is not None
-    return not (each is None or isinstance(each, int | float | bytes))
-
-
 def _is_column(values: Any) -> bool:
-    """Whether it is a list of texts or of labels, and no data set."""
+    """Whether it is a list of texts or of labels."""
     is_frame = hasattr(values, "columns") or hasattr(values, "column_names")
     return hasattr(values, "__len__") and not is_frame and not isinstance(values, str | Mapping)
 
@@ -281,8 +253,9 @@ def _frame(data: Any, options: Mapping[str, Any]) -> pd.DataFrame:
     """The rows of a frame, a data set or a list; columns are named by text."""
     import pandas as pd
 
-    if isinstance(data, list | tuple) and (rows := _rows(data, options)) is not None:
-        return pd.DataFrame(rows, dtype=object)
+    if isinstance(data, list | tuple):
+        rows = _paired(data, options) if isinstance(data, tuple) else data
+        return pd.DataFrame(rows, dtype=object).rename(columns=str)
     if hasattr(data, "column_names") and hasattr(data, "features"):
         from zoo.data.sources.hub import named_rows
 
@@ -290,12 +263,10 @@ def _frame(data: Any, options: Mapping[str, Any]) -> pd.DataFrame:
         return pd.DataFrame(rows, columns=None if rows else data.column_names, dtype=object)
     if hasattr(data, "to_pandas"):
         data = data.to_pandas()
-    elif hasattr(data, "__dataframe__") and not isinstance(data, pd.DataFrame):
-        data = pd.api.interchange.from_dataframe(data)
     if not isinstance(data, pd.DataFrame):
         raise ZooError(
             f"data is a {type(data).__name__}: give a name, a path, a DataFrame, a datasets."
-            f"Dataset, a pyarrow.Table, a dict of splits, or a list, whose rows are {ROWS}"
+            f"Dataset, a pyarrow.Table, a dict of splits, or rows, which are {ROWS}"
         )
     return data.rename(columns=str)
 
@@ -303,17 +274,15 @@ def _frame(data: Any, options: Mapping[str, Any]) -> pd.DataFrame:
 def _json(frame: pd.DataFrame) -> str:
     """A frame as a JSON array of its rows; missing values are null."""
     refuse_twins("data", list(frame.columns))
-    if held := next((v for v in frame.to_numpy().ravel() if isinstance(v, bytes)), None):
-        raise ZooError(f"data holds bytes, {held[:20]!r}: decode them to text")
-    how: Any = {"orient": "records", "date_format": "iso", "default_handler": str}
+    rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
     try:
-        text = str(frame.to_json(force_ascii=False, **how))
-    except (ValueError, OverflowError) as error:  # half a character, or values that hold themselves
+        return json.dumps(rows, default=_plain_value)
+    except (ValueError, RecursionError) as error:  # of values that hold themselves
         raise ZooError(f"data cannot be stored: {one_line(error)}") from error
-    # pandas cuts fractions to ten digits; what it wrote in full stays, with the name of its entry.
-    rows, is_cut = json.loads(text), False
-    for key, (_, values) in zip(rows[0] if rows else (), frame.items(), strict=False):
-        for row, value in zip(rows, values, strict=True):
-            if isinstance(value, float) and math.isfinite(value) and row[key] != value:
-                row[key], is_cut = float(value), True
-    return json.dumps(rows, ensure_ascii=False) if is_cut else text
+
+
+def _plain_value(value: Any) -> Any:
+    """An array as a list, and any other value that JSON lacks as text; ZooError for bytes."""
+    if isinstance(value, bytes):
+        raise ZooError(f"data holds bytes, {value[:20]!r}: decode them to text")
+    return value.tolist() if hasattr(value, "tolist") else str(value)
