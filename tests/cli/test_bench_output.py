@@ -1,4 +1,4 @@
-"""What ``zoo bench`` prints of a run: the table, JSON, or the answer alone."""
+"""What ``zoo bench`` prints of a run: the table, or JSON."""
 
 import json
 import shutil
@@ -21,7 +21,7 @@ def place(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("output")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        assert main([*ONE_SEED, "--quiet"]) == 0
+        assert main(ONE_SEED) == 0
     return folder
 
 
@@ -48,19 +48,6 @@ def test_a_plan_as_json_says_what_runs_and_why_the_rest_does_not(printed):
     assert plans["torch", "rope"].startswith("skipped: ")
     assert "rotate" in plans["torch", "rope"]
     assert plans["fused", "rope"] == plans["torch", "sin"] == "run"
-
-
-def test_quiet_prints_the_answer_and_the_page_alone(place, printed):
-    out, err = printed("--quiet")
-    assert err == ""
-    lines = out.splitlines()
-    assert lines[-1] == f"Report: {PAGE}"
-    assert "<title>rope and sin on order" in (place / PAGE).read_text()
-    whole, err = printed()
-    assert "there already" in err
-    assert set(lines) < set(whole.splitlines())
-    assert "params" in whole
-    assert "params" not in out
 
 
 def test_scores_are_shown_before_their_costs_are_measured(place, tmp_path, printed):

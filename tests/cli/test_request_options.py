@@ -114,19 +114,6 @@ def test_a_task_from_a_plug_in_file_has_options_and_a_broken_one_a_warning(folde
     assert "--unit-column" in text
 
 
-@pytest.mark.parametrize("command", REQUESTS)
-def test_shells_complete_generated_options(command, monkeypatch, said):
-    def completed(words: str) -> set[str]:
-        monkeypatch.setenv("_ZOO_COMPLETE", "bash_complete")
-        monkeypatch.setenv("COMP_WORDS", f"zoo {command} {words}")
-        monkeypatch.setenv("COMP_CWORD", str(1 + len(words.split())))
-        return {line.partition(",")[2] for line in said().out.splitlines()}
-
-    assert completed("--max") == {"--max-length"}
-    assert completed("--set") == {"--set"}
-    assert completed("--no-head") == {"--no-header"}
-
-
 SUITES = {
     "typo.toml": "epoch = 3\n",
     "usual.toml": "num_layers = 0.1\n",

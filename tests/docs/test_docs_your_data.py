@@ -18,7 +18,7 @@ COMMANDS = [
 ]
 OF_COMMANDS = (
     *("on", "out", "track", "plan_only", "seed"),
-    *("save", "from_", "row", "all_data", "wide", "as_json", "quiet"),
+    *("save", "from_", "row", "all_data", "as_json"),
 )
 
 ARTICLES = "text,label,title,body,section,year\n" + "".join(

@@ -92,9 +92,9 @@ def test_a_full_disk_stops_the_run_at_once_and_the_same_command_goes_on(
 ):
     """No later job trains up to its first checkpoint, and none is recorded as crashed."""
     options = {**small, "pe": "sin,rope", "dim": 64, "phases": "train", "out": small_disk}
-    words = ["bench", *flags({"seeds": 1, **options}), "--on", on, "--quiet"]
+    words = ["bench", *flags({"seeds": 1, **options}), "--on", on]
     assert main(words) == 1
-    (said,) = capsys.readouterr().err.splitlines()
+    *_, said = capsys.readouterr().err.splitlines()
     expected = (
         r"error: cannot write .*checkpoint\.pt: No space left on device; "
         r".*; the same command goes on from there"
@@ -117,6 +117,6 @@ def test_ctrl_c_while_the_disk_is_waited_for_leaves_a_table_of_that_record_too(
 
     monkeypatch.setattr("os.fsync", fsync)
     words = ["bench", *flags({"seeds": 1, **small, "pe": "sin", "out": tmp_path})]
-    assert main([*words, "--on", "inline", "--quiet"]) == 130
+    assert main([*words, "--on", "inline"]) == 130
     assert len(RecordFile(tmp_path).read()) == 1
     assert len(pd.read_csv(tmp_path / "table.csv")) == 1

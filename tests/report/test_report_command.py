@@ -27,7 +27,7 @@ def zoo_report(*arguments):
 
 def test_the_answer_under_the_table_has_at_most_four_lines(directory):
     """And below them stands where the report is, which has the rest."""
-    _, table, said = zoo_report(directory, "--tables", "--wide").stdout.partition("attention ")
+    _, table, said = zoo_report(directory, "--tables").stdout.partition("attention ")
     *lines, last = (table + said).split("\n\n")[-1].splitlines()
     report = RunReport(run())
     assert 0 < len(lines) <= 4

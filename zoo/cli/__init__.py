@@ -62,7 +62,7 @@ class RegisteredCommands(click.Group):
         return list(load().registry.commands)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """A command's name and summary, for the help text and the completion of shells."""
+        """A command's name and summary, for the help text."""
         entry = _registered(cmd_name)
         return click.Command(cmd_name, short_help=entry.summary) if entry else None
 
@@ -132,7 +132,8 @@ def run(command: click.Command, arguments: list[str]) -> int:
             os.fsencode("\n".join(arguments)).decode()  # whatever the locale made of them
         except UnicodeError:
             raise ZooError("an argument is not UTF-8; if it is a file, rename it") from None
-        result = _invoke(command, arguments)
+        with command.make_context("zoo", arguments) as opened:
+            result = command.invoke(opened)
         sys.stdout.flush()  # so that a closed pipe raises here and not at shutdown
         return result if isinstance(result, int) else 0
     except click.exceptions.Exit as exit_:
@@ -164,16 +165,6 @@ def run(command: click.Command, arguments: list[str]) -> int:
     first, *others = (" ".join(problem.split()) for problem in problems)
     click.echo("\n  also: ".join([f"{name}: error: {first}", *others]), err=True)
     return status
-
-
-def _invoke(command: click.Command, arguments: list[str]) -> object:
-    """Run the command, or the shell completion that the environment asks for."""
-    if instruction := os.environ.get("_ZOO_COMPLETE"):
-        from click.shell_completion import shell_complete
-
-        return shell_complete(command, {}, "zoo", "_ZOO_COMPLETE", instruction)
-    with command.make_context("zoo", arguments) as context:
-        return command.invoke(context)
 
 
 def _worded(error: click.ClickException, arguments: Sequence[str]) -> str:

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from zoo.cli.options import SEED, load_zoo, plugin_option, print_json, terminal_width
+from zoo.cli.options import (
+    SEED,
+    json_option,
+    load_zoo,
+    plugin_option,
+    print_json,
+    terminal_width,
+)
 from zoo.cli.request_options import ON, SUITE, TRACK, RequestCommand
 from zoo.config.request import COMPARING
 from zoo.errors import ZooError
@@ -52,18 +59,14 @@ if TYPE_CHECKING:
 )
 @TRACK
 @click.option("--plan", "plan_only", is_flag=True, help="Print what would run, and stop.")
-@click.option("--wide", is_flag=True, help="Print all columns.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--quiet", is_flag=True, help="Print only the answer.")
+@json_option
 def bench(
     on: str,
     out: str | None,
     against: str | None,
     track: str | None,
     plan_only: bool,
-    wide: bool,
     as_json: bool,
-    quiet: bool,
     seed: tuple[int, ...],
     **options: Any,
 ) -> int:
@@ -77,9 +80,9 @@ def bench(
     zoo bench --task lm --data book.txt
     """
     from zoo import api
-    from zoo.report.write import answer_text, report_data, report_text
+    from zoo.report.write import report_data, report_text
     from zoo.sweep.against import read_against
-    from zoo.sweep.progress import Progress, Shown
+    from zoo.sweep.progress import Shown
     from zoo.sweep.records import REUSABLE
     from zoo.tracking import trackers_named
 
@@ -96,19 +99,16 @@ def bench(
         _print_plans(requests, zoo, as_json=as_json)
         return 0
     if requests[0].lengths:
-        if against or track or quiet or wide or len(requests) > 1:
-            alone = "--against, --track, --quiet or --wide"
-            raise ZooError(f"several --max-length: one task, and no {alone}")
+        if against or track or len(requests) > 1:
+            raise ZooError("several --max-length: one task, and no --against or --track")
         return _measure_lengths(requests[0], zoo, on, Path(out or "runs/lengths"), as_json)
-    progress = Progress() if quiet else Shown(sys.stderr)
+    progress = Shown(sys.stderr)
     result = api.bench(**options, on=on, out=out, against=against, track=track, progress=progress)
     report = result.details
     if as_json:
         print_json(report_data(report, result.directory))
-    elif quiet:
-        click.echo(answer_text(report))
     else:
-        click.echo(report_text(report, None if wide else terminal_width()))
+        click.echo(report_text(report, terminal_width()))
     records = [record for run in result.data_sets.values() for record in run.records]
     failed = [record for record in records if record.status not in REUSABLE]
     _print_tracebacks(failed)

@@ -23,11 +23,8 @@ from zoo.errors import ZooError, counted
 @click.option("--reference", metavar="ROW", default="", help="Compare rows with this: fused+sin.")
 @metric_option
 @click.option("--tables", is_flag=True, help="Write only the tables: no plots, no page.")
-@click.option("--wide", is_flag=True, help="Print all columns.")
 @json_option
-def report(
-    directory: Path, reference: str, metric: str, tables: bool, wide: bool, as_json: bool
-) -> None:
+def report(directory: Path, reference: str, metric: str, tables: bool, as_json: bool) -> None:
     """Make tables, plots and a page from the records in DIR, and print the table.
 
     Written into DIR: report.html, one page that needs no network; plots/ as PNG and SVG; and
@@ -47,7 +44,7 @@ def report(
     if as_json:
         print_json(write.report_data(run, directory))
         return
-    click.echo(write.report_text(run, None if wide else terminal_width()))
+    click.echo(write.report_text(run, terminal_width()))
     click.echo(f"Report: {written}")
 
 
@@ -110,7 +107,7 @@ def stale(directories: tuple[Path, ...], plugins: tuple[str, ...], as_json: bool
     for plugin in single.values():
         if not plugin.is_file():
             raise ZooError(f"--plugin {plugin}: no such file")
-    listed, empty = list[dict[str, Any]](), list[str]()
+    listed = list[dict[str, Any]]()
     for directory in directories:
         if not directory.is_dir():
             raise ZooError(f"{directory}: no such directory")
@@ -119,17 +116,13 @@ def stale(directories: tuple[Path, ...], plugins: tuple[str, ...], as_json: bool
             RecordFile(p, name) for name in names for p in directories_of(directory, name=name)
         ]
         if not files:
-            empty.append(f"{directory}: no {FILE} and no {SCALE_FILE} in it")
+            raise ZooError(f"{directory}: no {FILE} and no {SCALE_FILE} in it")
         for file in files:
             rows = stale_rows(file.read(), single)
             listed += [
                 {"file": str(file.path), "row": row, "records": dict(kinds), "changes": changes}
                 for (row, changes), kinds in sorted(rows.items(), key=lambda item: item[0][::-1])
             ]
-    if len(empty) == len(directories):
-        raise ZooError("; ".join(empty))
-    for note in empty:
-        click.echo(f"note: {note}", err=True)
     if as_json:
         print_json(listed)
         return 1 if listed else 0

@@ -114,7 +114,7 @@ class RequestCommand(click.Command):
         import zoo.registry.loading
 
         if PARAMS not in ctx.meta:
-            if LOADED not in ctx.meta:  # a shell asks for completions
+            if LOADED not in ctx.meta:  # its page in the documentation is made
                 ctx.meta[LOADED] = zoo.registry.loading.load()
             made = [*super().get_params(ctx), *self._request_options(ctx.meta[LOADED].registry)]
             ctx.meta[PARAMS] = sorted(made, key=lambda param: SECTIONS.index(section(param)))
