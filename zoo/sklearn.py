@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +17,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from zoo.data.sources.corpus import is_blank
 from zoo.data.sources.load_data import stored
-from zoo.data.sources.row_reader import plain_label
 from zoo.errors import ZooError, listed
 from zoo.files import scratch_directory
 from zoo.inference.train import train
@@ -89,9 +87,7 @@ class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if y is None:
             raise InputError("ZooClassifier requires y to be passed, but the target y is None")
         # Before NumPy makes the text "nan" of one among texts.
-        classes = np.asarray(y, dtype=object).ravel()
-        blank = [isinstance(each, str) and is_blank(each) for each in classes]
-        missing = pd.isna(pd.Series(classes, dtype=object)) | np.array(blank, dtype=bool)
+        missing = pd.isna(np.asarray(y, dtype=object).ravel())
         if missing.any():
             raise InputError(f"Input y contains NaN: class {missing.argmax() + 1} is missing")
         y = column_or_1d(y, warn=True)
@@ -105,10 +101,6 @@ class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             warnings.warn(f"left out of X, for it is empty: text {names}", stacklevel=2)
             texts, y = [text for text in texts if not is_blank(text)], y[~empty]
         self.classes_, codes = np.unique(y, return_inverse=True)
-        plain = [plain_label(str(each)) for each in self.classes_]
-        if alike := [each for each in self.classes_ if plain.count(plain_label(str(each))) > 1]:
-            names = listed(map(repr, alike), 4)
-            raise InputError(f"classes {names} are one in plain form: make them one")
         if len(self.classes_) < 2:
             of = f"of one class, {self.classes_[0]}" if len(texts) else "empty"
             raise InputError(f"every text is {of}: a classifier needs two classes")
@@ -147,19 +139,6 @@ class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         likeliest = self.predict_proba(X).argmax(axis=1)
         classes: np.ndarray = self.classes_[likeliest]
         return classes
-
-    def __getstate__(self) -> dict[str, Any]:
-        """The model as bytes: its plug-in files must be loaded before its classes are known."""
-        state: dict[str, Any] = super().__getstate__()
-        if "model_" in state:
-            state = {**state, "model_": pickle.dumps(state["model_"])}
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        if "model_" in state:
-            loading.load(state["plugins"])
-            state = {**state, "model_": pickle.loads(state["model_"])}
-        super().__setstate__(state)
 
     def save(self, directory: str | Path) -> None:
         """Write the fitted model as ``zoo train --save`` does: for ``zoo.load`` and ``zoo export``.

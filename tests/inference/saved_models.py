@@ -7,10 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from zoo.cli import main
+from zoo.inference.attention_map import AttentionMap
 from zoo.inference.saved_model import WEIGHTS, load
 from zoo.models.build import build_classifier
 from zoo.models.text_model import TextClassifier
@@ -80,6 +82,11 @@ def similar(directory: Path, registry: Registry, **changes: str) -> TextClassifi
     layers = range(1, card.sizes.layers + 1)
     untrained.layers_with_map = tuple(n for n in layers if cell.at("attention", n - 1).can("map"))
     return untrained.eval()
+
+
+def weights_of(shown: AttentionMap) -> np.ndarray:
+    """The weights (layers, H, L, L) of all layers, which have one number of heads."""
+    return np.stack(list(shown.by_layer.values()))
 
 
 def change_config(directory: Path, change: Callable[[dict[str, Any]], Any]) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from saved_models import similar
+from saved_models import similar, weights_of
 
 from zoo.inference.attention_map import attention_map
 from zoo.models.text_model import TextClassifier
@@ -40,7 +40,7 @@ def test_the_weights_are_the_softmax_computed_by_loops(trained, registry):
     bare = similar(trained, registry, pe="alibi", block="bare", norm="none", ffn="none")
     shown = attention_map(bare, TEXT)
     assert shown.tokens == bare.tokenizer.encode(TEXT).tokens
-    np.testing.assert_allclose(shown.weights[0], softmax_by_loops(bare, TEXT), atol=1e-5)
+    np.testing.assert_allclose(weights_of(shown)[0], softmax_by_loops(bare, TEXT), atol=1e-5)
 
 
 @pytest.mark.parametrize("attention", ["naive", "split", "packed", "torch", "single"])
@@ -50,20 +50,24 @@ def test_every_exact_attention_has_the_same_weights_at_every_position(attention,
     shown = attention_map(similar(trained, registry, attention=attention, **cell), TEXT)
     length = len(shown.tokens)
     heads = 1 if attention == "single" else 2
-    assert shown.weights.shape == (2, heads, length, length)
-    np.testing.assert_allclose(shown.weights.sum(axis=-1), 1, atol=1e-5)
+    assert weights_of(shown).shape == (2, heads, length, length)
+    np.testing.assert_allclose(weights_of(shown).sum(axis=-1), 1, atol=1e-5)
     if heads == 2:
         fused = similar(trained, registry, attention="fused", **cell)
         np.testing.assert_allclose(
-            shown.weights, attention_map(fused, TEXT).weights, atol=1e-5, rtol=1e-4
+            weights_of(shown), weights_of(attention_map(fused, TEXT)), atol=1e-5, rtol=1e-4
         )
 
 
 def test_json_has_each_head_and_its_prediction(trained, model, answer):
     shown, found = attention_map(model, TEXT), answer("attend", trained, TEXT)
     assert [m["layer"] for m in found["maps"]] == [1, 2]
-    np.testing.assert_array_equal(np.float32([m["heads"] for m in found["maps"]]), shown.weights)
-    np.testing.assert_allclose(shown.means[2], (shown.weights[1, 0] + shown.weights[1, 1]) / 2)
+    np.testing.assert_array_equal(
+        np.float32([m["heads"] for m in found["maps"]]), weights_of(shown)
+    )
+    np.testing.assert_allclose(
+        shown.means[2], (weights_of(shown)[1, 0] + weights_of(shown)[1, 1]) / 2
+    )
     (answered,) = model.predict([TEXT])
     assert found["predicted"] == f"{answered.label} ({answered.probability:.1%})"
 

@@ -49,7 +49,7 @@ def test_layers_without_a_map_are_left_out_and_named(hybrid, model, said):
     assert "note: the attention of layer 2 gives no map\n" in printed.err
     found = attention_map(model, TEXT)
     assert list(found.by_layer) == [1]
-    np.testing.assert_allclose(found.weights.sum(axis=-1), 1, atol=1e-5)
+    np.testing.assert_allclose(found.by_layer[1].sum(axis=-1), 1, atol=1e-5)
 
 
 def test_layers_may_have_different_numbers_of_heads(trained, registry):

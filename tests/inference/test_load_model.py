@@ -55,11 +55,11 @@ DAMAGE = {
     "a field too few": (with_config(lambda c: c.pop("labels")), "labels"),
     "no attention": (
         with_config(lambda c: c["parts"].pop("pe")),
-        "parts: Value error, it must name",
+        "cannot be built here",
     ),
     "an empty pattern": (
         with_config(lambda c: c["parts"].update(attention=[])),
-        "config.json does not describe a model: parts",
+        "cannot be built here",
     ),
     "weights cut short": (truncated("model.safetensors"), "model.safetensors is damaged"),
     "weights pickled": (pickled, "files do not match"),

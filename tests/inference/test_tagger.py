@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from refused import refused
-from saved_models import TINY, train
+from saved_models import TINY, train, weights_of
 from sklearn.metrics import classification_report
 
 from zoo.inference.attention_map import attention_map
@@ -180,8 +180,8 @@ def test_conll_columns_are_refused_by_a_classifier(trained, tmp_path, refused_co
 def test_its_attention_map_has_a_row_for_each_token(tagger):
     found = attention_map(tagger, "Anna left Rome")
     assert found.tokens == ["anna", "left", "rome"]
-    assert found.weights.shape == (2, 2, 3, 3)
-    assert found.weights.sum(axis=-1) == pytest.approx(1.0, abs=1e-5)
+    assert weights_of(found).shape == (2, 2, 3, 3)
+    assert weights_of(found).sum(axis=-1) == pytest.approx(1.0, abs=1e-5)
     assert (found.unknown, attention_map(tagger, "%").unknown) == (0, 1)
 
 

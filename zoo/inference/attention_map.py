@@ -47,11 +47,6 @@ class AttentionMap:
     unknown: int = 0
 
     @property
-    def weights(self) -> npt.NDArray[np.float32]:
-        """The weights (layers, H, L, L) of all of ``by_layer``, which have one number of heads."""
-        return np.stack(list(self.by_layer.values()))
-
-    @property
     def means(self) -> Weights:
         """The mean over heads (L, L) of each layer of ``by_layer``."""
         return {layer: weights.mean(axis=0) for layer, weights in self.by_layer.items()}

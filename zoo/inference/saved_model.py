@@ -21,7 +21,6 @@ from pydantic import (
     NonNegativeInt,
     PositiveInt,
     ValidationError,
-    field_validator,
 )
 
 from zoo import __version__
@@ -33,7 +32,7 @@ from zoo.data.cache import file_digest
 from zoo.data.tokenizer import CLS, MASK, PAD, UNK
 from zoo.errors import ZooError, one_line
 from zoo.files import draft_directory, scratch_directory, write_error
-from zoo.registry import AXES, Choice, Registry, loading
+from zoo.registry import Choice, Registry, loading
 from zoo.registry.cell import Cell
 from zoo.tasks.base import Task, TaskSetup, find_task
 
@@ -98,13 +97,6 @@ class Card(BaseModel):
         default_factory=lambda: datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     )
     files: dict[str, str] = {}
-
-    @field_validator("parts")
-    @classmethod
-    def _has_every_axis(cls, parts: dict[str, list[str]]) -> dict[str, list[str]]:
-        if {axis for axis, names in parts.items() if names} != {*AXES}:
-            raise ValueError(f"it must name parts for {', '.join(AXES)}")
-        return parts
 
     def find_task(self, registry: Registry) -> Task:
         """The task of the model; ZooError where it is missing."""
@@ -228,10 +220,7 @@ def read(directory: Path) -> Card:
         raise ZooError(f"no directory '{directory}'; 'zoo train --save' makes one")
     file = directory / CONFIG
     try:
-        value = json.loads(file.read_text(encoding="utf-8"))
-        if isinstance(value, dict) and "architectures" in value and "task" not in value:
-            raise ZooError(f"{directory} was saved by Transformers: load it there, with zoo_hf")
-        card = Card.model_validate(value)
+        card = Card.model_validate(json.loads(file.read_text(encoding="utf-8")))
     except OSError as error:
         raise ZooError(f"{directory} holds no model: {CONFIG}: {error.strerror}") from error
     except ValidationError as error:

@@ -406,7 +406,7 @@ def test_weights_that_are_not_those_of_the_card_are_refused(classifier: Path, tm
 def test_a_directory_of_transformers_is_none_of_the_zoos(classifier: Path, tmp_path: Path):
     AutoModelForSequenceClassification.from_pretrained(classifier).save_pretrained(tmp_path)
     assert json.loads((tmp_path / "config.json").read_text())["model_type"] == "encoder-zoo"
-    with pytest.raises(zoo.ZooError, match=r"saved by Transformers.*zoo_hf"):
+    with pytest.raises(zoo.ZooError, match="does not describe a model"):
         zoo.load(tmp_path)
 
 
