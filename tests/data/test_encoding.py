@@ -133,8 +133,7 @@ def test_sizes_too_small_are_refused(tiny, vocab_size, max_length):
     refused(r"too small|no room", encode_labelled, tiny, vocab_size, max_length)
 
 
-def test_a_text_is_blank_where_nobody_sees_it_or_the_tokenizer_leaves_nothing_of_it():
-    assert all(map(is_blank, "\u2800\u3164\u115f\u1160\uffa0\u2065\U000e01f0\U0001d159"))
+def test_a_text_is_blank_where_the_tokenizer_leaves_nothing_of_it():
     normalizer = normalizers.BertNormalizer(lowercase=True)
     characters = [*map(chr, range(0x700)), "\u200b", "\ufe0f", "\ufffd", "東", "🦉"]
     left = {c for c in characters if normalizer.normalize_str(c).split()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import unicodedata
 from abc import abstractmethod
@@ -38,23 +37,12 @@ from zoo.data.sources.corpus import (
 )
 from zoo.data.sources.diagnostics.drawing import Draw
 from zoo.data.sources.tables import SourceTable
-from zoo.errors import DataError, ZooError, counted, listed, nearest
+from zoo.errors import DataError, ZooError, listed, nearest
 from zoo.registry.catalog import split_list
 
 TEST_SHARE = 0.25
 EXAMPLES = 5  # rows with one problem, or labels, that a line names
-MOST_DROPPED = 0.05  # of the rows of a file, where dropping the bad ones is offered
 NAMES_COLUMN = "label_text"  # of the names of labels that are numbers
-FASTTEXT = "__label__"  # how a label begins in the first words of a text
-EXPONENT = re.compile(r"-?\d+(\.\d*)?e[-+]?\d+", re.IGNORECASE | re.ASCII)
-LIST = re.compile(r"\[\s*(['\"]).*\1\s*\]", re.DOTALL)  # as pandas writes one in a cell
-PUNCTUATION = ".,;:!?'\"\u2018\u2019\u201c\u201d\u00ab\u00bb"  # around a label: not of c#, c++
-# Letters of other alphabets that look like these ones, as they are or as capitals.
-LOOK_ALIKE = str.maketrans(
-    "\u0430\u0432\u0435\u043a\u043c\u043d\u043e\u0440\u0441\u0442\u0443\u0445\u0455\u0456\u0458"
-    "\u03b1\u03b2\u03b5\u03b6\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7",
-    "abekmhopctyxsijabezhikmnoptyx",
-)
 
 
 class RawData(NamedTuple):
@@ -141,14 +129,6 @@ class RowReader(Reading, Division):
         for split, paths in splits.items():
             called = f"{split} of {source}" if source and len(splits) > 1 else source
             tables[split] = [self.table(file, called) for file in paths]
-        used = [file for paths in splits.values() for file in paths]
-        if path.is_dir() and all(map(Path.is_file, used)):
-            others = sorted({*filter(Path.is_file, path.iterdir())}.difference(used))
-            others = [f for f in others if not formats or files.data_suffix(f) in formats]
-            if names := [f.name for f in others if not f.name.startswith(".")]:
-                first = next(iter(tables.values()))
-                line = f"{plain_name(path.name)}: left unread: {listed(names, EXAMPLES)}"
-                first[0] = first[0]._replace(notices=[*first[0].notices, line])
         return tables
 
     def examples(self, tables: Mapping[str, Sequence[SourceTable]]) -> tuple[Examples, list[str]]:
@@ -192,9 +172,8 @@ class RowReader(Reading, Division):
         if TRAIN not in tables:
             raise ZooError(f"{called} has no train split; there is: {', '.join(tables)}")
         parts = {split: self._checked(each, errors, reading) for split, each in tables.items()}
-        if self.kind in (Corpus, TaggedCorpus):  # tags may differ in case
-            labels = chain.from_iterable(map(_flat, parts.values()))
-            errors += spellings(called, labels, foreign_only=self.kind is TaggedCorpus)
+        if self.kind is Corpus:  # tags may differ in case
+            errors += spellings(called, chain.from_iterable(map(_flat, parts.values())))
         train = parts[TRAIN]
         if TEST not in parts and train:
             try:
@@ -209,11 +188,7 @@ class RowReader(Reading, Division):
             raise DataError(list(dict.fromkeys(errors)))
         notes = {"split": how, **({"reading": "; ".join(reading)} if reading else {}), **raw.notes}
         unlike = in_one_split(parts) if self.kind.labels else []
-        try:
-            made = self._made(raw.name, parts, notes)
-        except ZooError as error:
-            left_out = [line for line in reading if "left out" in line]
-            raise ZooError("; ".join([str(error), *left_out])) from error
+        made = self._made(raw.name, parts, notes)
         return made, [*unlike, *reading, *notices, *raw.notices]
 
     def _checked(
@@ -222,7 +197,7 @@ class RowReader(Reading, Division):
         """The rows of tables that can be used.
 
         What is wrong with the columns and with the other rows is added to the errors or, where
-        these rows are left out, to the notices; how labels were changed always to the notices.
+        these rows are left out, to the notices.
         """
         rows = list[Example]()
         for table in tables:
@@ -231,30 +206,15 @@ class RowReader(Reading, Division):
                 errors.append(f"{table.source} has no column {missing}")
                 continue
             bad: dict[str, list[str]] = {}
-            plain: list[str] = []
             for place, values in table.rows.items():
                 try:
                     if isinstance(values, ZooError):
                         raise values
                     row = self.row(values)._replace(group=self._group(values), place=place)
+                    rows.append(row)
                 except ZooError as error:
                     bad.setdefault(str(error), []).append(place)
-                    continue
-                rows.append(row)
-                written = values[getattr(self, self.target)] if self.target else row.label
-                for raw, label in zip(listed_label(written), listed_label(row.label), strict=True):
-                    if isinstance(raw, str) and label not in (raw.strip(), None):
-                        plain.append(f"{raw!a} ({place}) as '{label}'")
-            own = rows[len(rows) + sum(map(len, bad.values())) - len(table.rows) :]
-            if marked := sum(str(row.text).startswith(FASTTEXT) for row in own):
-                number = counted(marked, "text")
-                notices.append(
-                    f"{table.source}: {number} with {FASTTEXT} at the start: read as words"
-                )
             count, dropped = len(table.rows), sum(map(len, bad.values()))
-            if plain:
-                number = counted(len(plain), "label")
-                notices.append(f"{table.source}: {number} read in plain form, such as {plain[0]}")
             lines = [
                 f"{table.source}, {listed(places, EXAMPLES)}: {what}"
                 + (f" ({len(places)} of {count} rows)" if len(places) > 1 else "")
@@ -266,10 +226,8 @@ class RowReader(Reading, Division):
                 errors.append(f"{table.source}: no row can be used")
             elif self.drop_bad_rows:
                 notices += [f"{line}; left out" for line in lines]
-            else:
-                errors += lines
-                if 0 < dropped <= MOST_DROPPED * count:
-                    errors[-1] += "; --drop-bad-rows leaves such rows out"
+            elif lines:
+                errors += [*lines[:-1], f"{lines[-1]}; --drop-bad-rows leaves such rows out"]
         return rows
 
     def _group(self, values: Mapping[str, Any]) -> str:
@@ -450,25 +408,18 @@ def label_of(what: str, value: Any) -> str:
         raise ZooError(f"{what} is missing")
     if isinstance(value, int | float):
         value = str(value)
-    if not isinstance(value, str) or LIST.fullmatch(value.strip()):
-        several = ", and not several" if isinstance(value, list | dict | str) else ""
-        raise ZooError(f"{what} must be text or a number{several}, not {value!r:.40}")
-    check_string(what, value)
-    return plain_label(value)
+    if not isinstance(value, str):
+        raise ZooError(f"{what} must be one text or number, not {value!r:.40}")
+    return plain_label(check_string(what, value))
 
 
 @cache
 def plain_label(label: str) -> str:
-    """A label without differences that nobody sees, and as it is whatever the format of its file.
+    """A label in Unicode's form NFC, without outer spaces and without what nobody sees.
 
-    In Unicode's form NFKC, without outer spaces and without what nobody sees. ``1.0`` and ``1e0``
-    are ``1``, ``-0.0`` is ``0``, and ``True`` and ``TRUE`` are ``true``.
+    ``1.0`` is ``1``: where a number is missing in a column, pandas writes the others so.
     """
-    plain = re.sub(r"^(-?\d+)\.0+$", r"\1", seen(unicodedata.normalize("NFKC", label)))
-    if EXPONENT.fullmatch(plain) and math.isfinite(number := float(plain)):
-        plain = str(int(number) if number.is_integer() else number)
-    plain = "0" if plain == "-0" else plain
-    return plain.lower() if plain.lower() in ("true", "false") else plain
+    return re.sub(r"^(-?\d+)\.0+$", r"\1", seen(unicodedata.normalize("NFC", label)))
 
 
 def in_one_split(parts: Mapping[str, Iterable[Example]]) -> list[str]:
@@ -493,26 +444,14 @@ def _examples(rows: Sequence[Example], targets: list[Any]) -> Examples:
     return Examples([row.text for row in rows], targets, [row.group for row in rows if row.group])
 
 
-def spellings(name: str, labels: Iterable[str], *, foreign_only: bool = False) -> list[str]:
-    """An error for labels that look alike, with their numbers of texts or tokens.
-
-    They differ in case, in spaces, in outer punctuation, or in letters of other alphabets only;
-    such a letter is named. foreign_only: letters of other alphabets alone count.
-    """
+def spellings(name: str, labels: Iterable[str]) -> list[str]:
+    """An error for labels that differ in case or spaces only, with their numbers of texts."""
     counts, alike = Counter(labels), dict[str, list[str]]()
-    for label, _ in counts.most_common():
-        form = plain_words(label).replace(" ", "").translate(LOOK_ALIKE)
-        alike.setdefault(form.strip(PUNCTUATION) or form, []).append(label)
-    several = []
-    for group in (group for group in alike.values() if len(group) > 1):
-        letters = [set(label.casefold()) for label in group]
-        unlike = letters[0].union(*letters) - letters[0].intersection(*letters)
-        foreign = sorted(unicodedata.name(c) for c in unlike if ord(c) in LOOK_ALIKE)
-        words = " and ".join(f"'{label}' ({counts[label]})" for label in group)
-        if foreign or not foreign_only:
-            several.append(f"{words}, with {foreign[0]}" if foreign else words)
-    what = "labels that look alike"
-    return [f"{name}: {what}: {'; '.join(several)}"] if several else []
+    for label, count in counts.most_common():
+        form = plain_words(label).replace(" ", "")
+        alike.setdefault(form, []).append(f"'{label}' ({count})")
+    several = [" and ".join(group) for group in alike.values() if len(group) > 1]
+    return [f"{name}: labels that look alike: {'; '.join(several)}"] if several else []
 
 
 def stratified(labels: Sequence[Hashable], seed: int, *, share: float = TEST_SHARE) -> list[int]:

@@ -38,15 +38,14 @@ UNREADABLE = (
 UTF8 = "utf-8-sig"  # a byte order mark is no part of the text
 # The columns of files that name none.
 TEXT, LABEL, TOKENS, TAGS = "text", "label", "tokens", "tags"
-BINARY = (b"%PDF", b"PK\3\4", b"\xd0\xcf\x11\xe0", b"\x89PNG", b"\xff\xd8\xff", b"GIF8")
 # What files, folders and splits of the Hub are called.
 SPLIT_NAMES = {
     **{name: name for name in SPLITS},
     **dict.fromkeys(("valid", "val", "dev"), VALIDATION),
 }
-SHARD = r"(-\d+-of-(\d+))?"
+SHARD = re.compile(r"-\d+-of-(\d+)")
 # Also a name that ends in that of a split, as 20news-bydate-train does.
-OF_SPLIT = re.compile(rf"(?:.*[-_. ])?({'|'.join(SPLIT_NAMES)}){SHARD}", re.IGNORECASE)
+OF_SPLIT = re.compile(rf"(?:.*[-_. ])?({'|'.join(SPLIT_NAMES)})({SHARD.pattern})?", re.IGNORECASE)
 CONLLU = "ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC".split()
 CONLLU_ID = re.compile(r"\d+([-.]\d+)?")  # with a second number: words together, or an omitted one
 DOCUMENT, COMMENT = "-DOCSTART-", "# "
@@ -110,21 +109,17 @@ def decode(name: str, content: bytes, encoding: str = "") -> str:
     wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     used = encoding or ("utf-16" if wide else "utf-8")
     used = UTF8 if codecs.lookup(used).name == "utf-8" else used
+    if b"\0" in content and not (encoding or wide):
+        number = 1 + content.partition(b"\0")[0].count(b"\n")
+        raise ZooError(f"{name} holds a NUL byte in line {number}: it is damaged, or no text")
     try:
-        text = content.decode(used)
+        return content.decode(used)
     except UnicodeDecodeError as error:
-        if content.startswith(BINARY):
-            kind = "PDF, a picture or an office document"
-            raise ZooError(f"{name} is no text, but a {kind}") from error
         number = 1 + content.count(b"\n", 0, error.start)
         what = f"byte 0x{content[error.start]:02x} in line {number}"
         shown = "UTF-8" if used == UTF8 else used
         likely = "" if encoding else _likely_encoding(content)
         raise ZooError(f"{name} is not {shown}: {what}{likely}") from error
-    if "\0" in text and not encoding:
-        number = 1 + text.partition("\0")[0].count("\n")
-        raise ZooError(f"{name} holds a NUL byte in line {number}: it is damaged, or no text")
-    return text
 
 
 def _likely_encoding(content: bytes) -> str:
@@ -217,7 +212,6 @@ def delimited(
         escapechar="\\" if escape else None,
         strict=True,
     )
-    say_escape = "if a backslash escapes a quote in this file, say --escape"
     rows: dict[str, Any] = {}
     end = 0
     try:
@@ -227,13 +221,7 @@ def delimited(
             end = lines.line_num
     except csv.Error as error:
         problem = f"{source}, line {end + 1}: a quoted field is broken ({error})"
-        hint = "if quotes are plain characters in this file, say --no-quotes"
-        if escape:
-            hint = "if a backslash is a plain character in this file, leave --escape out"
-        escaped = sum('\\"' in line for line in text.split("\n"))
-        if escaped and not escape:
-            hint = f'{counted(escaped, "line")} of the file with \\": {say_escape}'
-        raise ZooError(f"{problem}; {hint}") from error
+        raise ZooError(f"{problem}; --no-quotes and --escape read other files") from error
     first, names = next(iter(rows.items()), ("", []))
     columns = [str(number) for number in range(1, len(names) + 1)]
     where = "its first line"
@@ -242,20 +230,12 @@ def delimited(
         where = "its header"
         columns = [seen(name) or column for name, column in zip(names, columns, strict=True)]
         refuse_twins(source, columns)
-    odd = [place for place, cells in rows.items() if any('\\"' in cell for cell in cells)]
-    notices = list[str]()
-    if odd and quotes and not escape:
-        places = listed(odd, 5)
-        notices = [f'{source}, {places}: \\" is a backslash and a quote; {say_escape}']
     for place, fields in rows.items():
         if any(cell.strip() for cell in fields[len(columns) :]):
-            is_escaped = not escape and any(cell.endswith("\\") for cell in fields)
-            hint = "; if a backslash escapes a delimiter, say --escape" if is_escaped else ""
-            what = f"{len(fields)} fields, where {where} has {len(columns)}{hint}"
-            rows[place] = ZooError(what)
+            rows[place] = ZooError(f"{len(fields)} fields, where {where} has {len(columns)}")
         else:
             rows[place] = dict(zip_longest(columns, fields[: len(columns)], fillvalue=""))
-    return SourceTable(source, rows, columns, notices)
+    return SourceTable(source, rows, columns)
 
 
 def _json_table(source: str, text: str) -> SourceTable:
@@ -362,21 +342,11 @@ def split_files(path: Path, formats: Sequence[str], *, folders: bool) -> dict[st
         splits = _by_split([folder for folder in inner if any(map(Path.is_dir, folder.iterdir()))])
         if not splits and len(inner) > 1:
             splits = {TRAIN: [path]}
-    folder_splits = _by_split([e for e in entries if e.is_dir()])
-    for split in folder_splits.keys() - splits.keys() if folders and TRAIN in splits else ():
-        inside = [file for folder in folder_splits[split] for file in sorted(folder.iterdir())]
-        if held := [file for file in inside if not formats or data_suffix(file) in formats]:
-            splits[split] = held
     for split, parts in splits.items():
-        numbers = [match for part in parts if (match := re.search(r"-\d+-of-(\d+)", part.name))]
-        if any(int(match[1]) != len(parts) for match in numbers):
-            there = f"{len(parts)} of the {numbers[0][1]} shards"
-            raise ZooError(
-                f"{path} has {there} of the {split} split: {listed(p.name for p in parts)}"
-            )
-        if len({re.sub(f"{SHARD}[.]", ".", part.name) for part in parts}) > 1:
-            names = " and ".join(part.name for part in parts)
-            raise ZooError(f"{path} has two files or folders for the {split} split: {names}")
+        shards = {m[0]: int(m[1]) for part in parts if (m := SHARD.search(part.name))}
+        if len(parts) != max([1, *shards.values()]) or len(shards) not in (0, len(parts)):
+            names = listed(part.name for part in parts)
+            raise ZooError(f"{path} has {names} for {split}: give one file, or every shard")
     if not splits:
         there = ", ".join(file.name for file in files[:8]) or "no data file"
         no_folder = " and no folder for every class" if folders else ""
