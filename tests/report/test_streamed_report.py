@@ -4,7 +4,6 @@ import factory
 import pandas as pd
 import pytest
 
-from zoo.report.compare import compare
 from zoo.report.run_report import RunReport
 from zoo.report.write import BenchResult, report_text, write_report
 
@@ -103,18 +102,3 @@ def test_a_crash_at_any_rate_is_a_failure_of_the_row():
     frame = RunReport([crashed, *others]).table.frame.set_index("pe")
     assert frame["status"]["none"] == "crashed"
     assert list(frame["status"]) == ["ok", "ok", "ok", "crashed"]
-
-
-def test_two_runs_are_compared_by_examples_until_solved(run):
-    faster = [
-        *factory.streamed(NONE, {0.001: [None] * 6, 0.003: [None] * 6, 0.01: [None] * 6}),
-        *factory.streamed(ROPE, dict.fromkeys((0.001, 0.003, 0.01), [4_000] * 6)),
-    ]
-    rows = {row.label: row for row in compare(run, RunReport(faster)).rows}
-    assert (rows["rope"].before, rows["rope"].after) == (
-        "6/6 · 8.4k · 3 rates",
-        "6/6 · 4k · 3 rates",
-    )
-    assert (rows["rope"].verdict, rows["rope"].why) == ("better", "examples until solved")
-    assert rows["rope"].changes["examples until solved"].value == pytest.approx(0.47, abs=0.01)
-    assert rows["none"].verdict == "tie"

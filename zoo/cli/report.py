@@ -52,19 +52,13 @@ def report(directory: Path, reference: str, metric: str, tables: bool, as_json: 
 @click.argument("before", metavar="A", type=click.Path(path_type=Path))
 @click.argument("after", metavar="B", type=click.Path(path_type=Path))
 @metric_option
-@click.option(
-    "--fail-on",
-    type=click.Choice(["worse"]),
-    help="Exit with 1 if a row got worse, failed, or is skipped now (rows missing from B and "
-    "differences found with too few seeds do not count); also if nothing could be compared.",
-)
 @json_option
-def compare(before: Path, after: Path, metric: str, fail_on: str | None, as_json: bool) -> int:
-    """Print what changed from the run in directory A to the one in B.
+def compare(before: Path, after: Path, metric: str, as_json: bool) -> None:
+    """Print how scores changed from the run in directory A to the one in B.
 
     \b
     zoo compare runs/monday runs/tuesday
-    zoo compare results/bbc-news/cpu/grid runs/mine --fail-on worse
+    zoo compare results/bbc-news/cpu/grid runs/mine
     zoo compare runs/by-length runs/random
     """
     from zoo.report import compare as comparing
@@ -76,11 +70,6 @@ def compare(before: Path, after: Path, metric: str, fail_on: str | None, as_json
     write = comparing.comparison_data if as_json else comparing.comparison_text
     written = write(comparison, str(before), str(after))
     print_json(written) if as_json else click.echo(written)
-    if not fail_on:
-        return 0
-    why = comparing.failure_reason(comparison)
-    click.echo(f"--fail-on {fail_on}: {f'failed ({why})' if why else 'passed'}", err=True)
-    return 1 if why else 0
 
 
 @click.command()

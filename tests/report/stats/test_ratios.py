@@ -9,7 +9,7 @@ from rates import at_least
 
 from zoo.measure.turns import BETWEEN, Z, centre_and_error
 from zoo.report.rows import make_rows
-from zoo.report.stats.ratios import Speeds, memory_verdict
+from zoo.report.stats.ratios import Speeds
 
 REFERENCE, SIN, NONE = name(), name(pe="sin"), name(pe="none")
 
@@ -169,7 +169,3 @@ def test_ratios_are_to_the_reference_of_the_latest_measurements(records, referen
     for row, expected in ratios.items():
         ratio = measured.ratio("train", row, reference or REFERENCE)
         assert (ratio and ratio.value) == (expected and pytest.approx(expected)), row
-
-
-def test_memory_within_the_tolerance_is_a_tie_and_beyond_it_is_not():
-    assert [memory_verdict(100, other) for other in (100, 109.9, 111, 90)] == [0, 0, 1, -1]

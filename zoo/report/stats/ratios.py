@@ -31,12 +31,6 @@ from zoo.measure.turns import (
 from zoo.report.rows import ReportRow
 from zoo.sweep.records import Record
 
-# Memory is measured once, so there is no interval: only how much a row differed when it was
-# measured again with the same settings on one machine. A cell had 284.2 and 273.5 MiB (a ratio of
-# 1.039); the same fit of tfidf-logreg(whole=True) has 62.0 to 67.2 MiB in six published runs (a
-# ratio of 1.084).
-MEMORY_TIE = 0.1
-
 # A ratio within this share of 1 is not told apart from it, and none within the second share where
 # other work had the cores.
 UNDECIDED, CONTENDED = 0.03, 0.1
@@ -75,13 +69,6 @@ class Ratio:
         return replace(self, value=1 / self.value, low=low, high=high)
 
 
-def memory_verdict(first: float, second: float) -> int:
-    """1 where the first needs less memory, -1 more, 0 for a tie (within MEMORY_TIE)."""
-    if abs(math.log(first / second)) <= math.log1p(MEMORY_TIE):
-        return 0
-    return 1 if first < second else -1
-
-
 @dataclass(frozen=True)
 class Session:
     """A product of speeds, from models that had their turns in the same blocks.
@@ -117,14 +104,7 @@ class Speeds:
 
     def contrast(self, phase: str, weights: Mapping[str, float]) -> Ratio | None:
         """The product of speeds raised to weights that sum to 0; None where a row has none."""
-        sessions = self.sessions(phase, weights)
-        return combined(sessions, self.contended(*weights)) if sessions else None
-
-    def sessions(self, phase: str, weights: Mapping[str, float]) -> list[Session]:
-        """That product, session by session; empty where a row has no speed.
-
-        Rows of one session are combined block by block, so that what a block does to all cancels.
-        """
+        # Rows of one session are combined block by block: what a block does to all cancels.
         sessions: dict[str, list[tuple[float, list[Logs]]]] = {}
         for name, weight in weights.items():
             if name == self.base:
@@ -132,9 +112,10 @@ class Speeds:
             samples = self.measured.get(name)
             logs = log_ratios(samples, samples["reference"], phase) if samples else []
             if samples is None or not any(map(len, logs)):
-                return []
+                return None
             sessions.setdefault(samples["session"], []).append((weight, logs))
-        return [_product(parts) for parts in sessions.values()]
+        products = [_product(parts) for parts in sessions.values()]
+        return combined(products, self.contended(*weights)) if products else None
 
     def rate(self, phase: str, name: str) -> float | None:
         """Real tokens/s of a row: its ratio to the base times the base's rate of the whole run."""
