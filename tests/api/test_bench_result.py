@@ -7,8 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from example import run
-from refused import refused
 from small_runs import CLASSIFY, QUICK, Notices
 
 import zoo
@@ -74,17 +72,11 @@ def test_its_runs_are_the_trainings_that_count(result):
     assert (result.runs.seconds > 0).all()
 
 
-def test_it_has_the_answer_the_page_and_the_front(result, tmp_path):
+def test_it_has_the_answer_and_the_page(result):
     details = RunReport(RecordFile(result.directory).read())
     assert result.answer.splitlines() == details.answer
     assert result.best == details.best.name
     assert "</html>" in result.report.read_text(encoding="utf-8")
-    refused("--phases train,cost", result.plot)
-    assert result.plot("epochs").svg.startswith("<svg")
-    refused("no plot 'front'.*There is: epochs", result.plot, "front")
-    front = BenchResult(RunReport(run(seeds=1)), tmp_path).plot()
-    assert front.name == "pareto-speed"
-    assert front._repr_svg_() == front.svg
 
 
 def test_it_is_printed_as_the_table_the_answer_and_the_place(result):

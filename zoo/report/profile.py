@@ -14,7 +14,7 @@ import numpy as np
 
 from zoo.config.metric_description import MetricDescription
 from zoo.config.row_names import find_cell
-from zoo.errors import ZooError, counted, listed, nearest
+from zoo.errors import ZooError, counted, listed
 from zoo.report.rows import varying_axes
 from zoo.report.run_report import RunReport
 from zoo.report.tables.learned import CELL, FAMILY
@@ -274,10 +274,10 @@ def read_profile(
 ) -> Profile | None:
     """The profile of a run on several data sets; None where the directory is not one of these.
 
-    metric: the one that ranks rows, on the data sets that have it; empty for each task's first.
-    evaluated: reports that there are already, by the data set's directory; the others are made.
-    Raises ZooError where records are damaged, for a metric that no data set has, and for a folder
-    of several runs.
+    metric: the one that ranks rows, which all must have; empty for each task's first. evaluated:
+    reports that there are already, by the data set's directory; the others are made. Raises
+    ZooError where records are damaged, for a metric that a data set lacks, and for a folder of
+    several runs.
     """
     if directories_of(directory, "") or not directory.is_dir():
         return None
@@ -293,17 +293,9 @@ def read_profile(
             f"{directory} is no run on several data sets, which has a directory named after each: "
             f"it holds {counted(len(places), 'run')}; name one or more, such as {places[0]}"
         )
-    known = {
-        p: {m.name for r in records for m in r.metric_descriptions} for p, records in runs.items()
-    }
-    if metric and not any(metric in there for there in known.values()):
-        every = set().union(*known.values())
-        raise ZooError(f"--metric {metric}: no such metric{nearest(metric, every)}")
     data_sets = []
     for name, place in zip(names, places, strict=True):
-        report = evaluated.get(place)
-        if report is None:
-            report = RunReport(runs[place], metric=metric if metric in known[place] else "")
+        report = evaluated.get(place) or RunReport(runs[place], metric=metric)
         unique = name if names.count(name) == 1 else place.name
         data_sets.append(DataSetReport(unique, place.name, report))
     return Profile(data_sets)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pandas as pd
 
-from zoo.errors import ZooError, nearest
+from zoo.errors import ZooError
 from zoo.files import replacing
 from zoo.report.profile import Profile, read_profile
 from zoo.report.run_report import RunReport
@@ -113,18 +113,6 @@ class BenchResult:
     def answer(self) -> str:
         """What the table says, in at most four lines."""
         return "\n".join(self.details.answer)
-
-    def plot(self, name: str = "") -> Plot:
-        """A picture, which a notebook shows: by default the front of score and speed.
-
-        name: of another one of the page. Raises ZooError for one that the records do not give.
-        """
-        plots = {plot.name: plot for plot in make_plots(self.details)}
-        wanted = name or ("profile" if isinstance(self.details, Profile) else NAMES[0])
-        if wanted not in plots:
-            why = "" if name else ": it needs scores and speeds of two rows (--phases train,cost)"
-            raise ZooError(f"no plot '{wanted}'{why}{nearest(wanted, plots) if plots else ''}")
-        return plots[wanted]
 
     def __repr__(self) -> str:
         return f"{report_text(self.details)}\nReport: {self.report}"

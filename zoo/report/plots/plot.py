@@ -75,10 +75,6 @@ class Plot:
     svg: str
     png: bytes
 
-    def _repr_svg_(self) -> str:
-        """What a notebook shows."""
-        return self.svg
-
 
 def add_legend(figure: Figure) -> None:
     """Name the lines of the first panel below the plot, which grows by as much as they need."""
