@@ -52,11 +52,11 @@ def test_rows_are_sorted_filtered_and_unfolded(browser):
     count = page.find_element("css selector", "#filter [role=status]").text
     assert count == f"{len(column(page, 'pe'))} of {len(everything)} rows"
     link = page.find_element("css selector", "#results tbody tr:not([hidden]) a")
-    details = page.find_element("id", link.get_attribute("href").partition("#")[2])
-    assert not details.is_displayed()
+    line = page.find_element("id", link.get_attribute("href").partition("#")[2])
+    assert not line.is_displayed()
     link.click()
-    assert details.is_displayed()
-    assert details.find_element("tag name", "code").text.startswith("zoo bench --attention ")
+    assert line.is_displayed()
+    assert line.find_element("tag name", "code").text.startswith("zoo bench --attention ")
 
 
 @pytest.mark.slow

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -43,7 +42,7 @@ def report_page(report: RunReport | Profile, plots: Sequence[Plot], name: str = 
             about=run_text(report),
             effects=[sentence(effect) for effect in report.effects.main] if report.effects else [],
             tints=[report.verdicts.verdict(row.name, best) for row in report.rows],
-            details=[details_of(report, row) for row in report.rows],
+            commands=[(report.short_name(row, 120), row_command(row)) for row in report.rows],
             environment=environment_of(report.records),
             **shared,
         )
@@ -78,28 +77,6 @@ def run_text(run: RunReport) -> str:
     days = sorted({record.started[:10] for record in run.records if record.started})
     when = f", {' to '.join(dict.fromkeys((days[0], days[-1])))}" if days else ""
     return f"{what}{when}. {made_on(run.typical, run.metric)}"
-
-
-def details_of(run: RunReport, row: ReportRow) -> dict[str, Any]:
-    """What unfolds of a row: its command, its scores by seed, and its failures.
-
-    failures: a reason once for all its seeds, ``seed 1, 2 oom: out of memory``.
-    """
-    seeds = {str(seed): run.metric.format(value) for seed, value in row.values.items()}
-    if row.deterministic:  # one model, whatever the seed
-        seeds = {"any": next(iter(seeds.values()))}
-    failures: dict[str, list[str]] = {}
-    for record in row.failures:
-        text = f"{'cost ' if record.kind == 'cost' else ''}{record.status}: {record.reason}"
-        failures.setdefault(text, []).extend([] if record.seed is None else [str(record.seed)])
-    return {
-        "name": run.short_name(row, 120),
-        "command": row_command(row),
-        "seeds": seeds,
-        "failures": [
-            f"seed {', '.join(of)}: {text}" if of else text for text, of in failures.items()
-        ],
-    }
 
 
 def row_command(row: ReportRow) -> str:

@@ -1,4 +1,4 @@
-"""Curves of training per epoch, and of costs by length."""
+"""Curves of the loss per epoch, and of costs by length."""
 
 from __future__ import annotations
 
@@ -17,33 +17,27 @@ from zoo.report.run_report import RunReport
 from zoo.report.tables.scaling_table import COSTS, LENGTH, scale_table
 from zoo.sweep.records import Record
 
-HEIGHT = 2.1  # inches of a panel
+HEIGHT = 2.4  # inches
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
-SHOWN = {"loss": "loss, nats", "accuracy": "accuracy, share right"}  # what may be in a curve
 TITLES = ("training step", "inference step", "training memory", "inference memory")
-Curve = dict[str, NDArray[np.float64]]  # key to values (seeds, epochs)
 
 
 def epoch_plots(run: RunReport) -> list[Plot]:
-    """One plot with a panel for each quantity in the curves; none where there are no curves."""
+    """The plot of the loss; none where no row has one of two epochs."""
     rows = sorted(run.rows, key=lambda row: row.name != run.reference)
-    curves = [(row, curve) for row in rows if (curve := epochs_of(row))]
-    shown = [key for key in SHOWN if any(key in curve for _, curve in curves[: plot.NAMED])]
-    if not shown or max(curve["number"].shape[1] for _, curve in curves) < 2:
+    curves = [(row, losses) for row in rows if (losses := losses_of(row)).shape[1] > 1]
+    if not curves:
         return []
-    figure = Figure(figsize=(plot.WIDTH, HEIGHT * len(shown) + 0.3), layout="constrained")
-    panels = figure.subplots(len(shown), squeeze=False, sharex=True)[:, 0]
-    for key, axes in zip(shown, panels, strict=True):
-        for (row, curve), hue, dashes in zip(curves[: plot.NAMED], plot.HUES, LINES, strict=False):
-            if key in curve:
-                epochs, values = curve["number"][0], curve[key]
-                look = {"linestyle": dashes, "label": run.short_name(row, plot.NAME)}
-                axes.plot(epochs, values.mean(axis=0), color=hue, **look)
-                ends = values.min(axis=0), values.max(axis=0)
-                axes.fill_between(epochs, *ends, color=hue, alpha=0.18, linewidth=0)
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.set_ylabel(SHOWN[key])
-    panels[-1].set_xlabel("epoch")
+    figure = Figure(figsize=(plot.WIDTH, HEIGHT), layout="constrained")
+    axes = figure.subplots()
+    for (row, losses), hue, dashes in zip(curves[: plot.NAMED], plot.HUES, LINES, strict=False):
+        epochs = np.arange(losses.shape[1]) + 1
+        label = run.short_name(row, plot.NAME)
+        axes.plot(epochs, losses.mean(axis=0), color=hue, linestyle=dashes, label=label)
+        ends = losses.min(axis=0), losses.max(axis=0)
+        axes.fill_between(epochs, *ends, color=hue, alpha=0.18, linewidth=0)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set(xlabel="epoch", ylabel="loss, nats")
     plot.add_legend(figure)
     about = (
         "Lines: mean over seeds on the training split, during training and so with dropout. The "
@@ -51,18 +45,14 @@ def epoch_plots(run: RunReport) -> list[Plot]:
     )
     if len(curves) > plot.NAMED:
         about += f" Shown are the reference and the best of {len(curves)} rows."
-    return [plot.finish("epochs", f"{' and '.join(shown).capitalize()} per epoch", about, figure)]
+    return [plot.finish("epochs", "Loss per epoch", about, figure)]
 
 
-def epochs_of(row: ReportRow) -> Curve:
-    """The curves of the epochs that all seeds have; empty where there are none."""
-    steps = [record.curve for record in row.trained.values() if record.curve]
-    epochs = min(map(len, steps), default=0)
-    if not epochs:
-        return {}
-    keys = [k for k in ("number", *SHOWN) if all(k in step for curve in steps for step in curve)]
-    values = {k: np.array([[s[k] for s in curve[:epochs]] for curve in steps]) for k in keys}
-    return values if "number" in values else {}
+def losses_of(row: ReportRow) -> NDArray[np.float64]:
+    """The loss (seeds, epochs), of the epochs that all seeds have."""
+    curves = [[step["loss"] for step in record.curve] for record in row.trained.values()]
+    epochs = min(map(len, curves), default=0)
+    return np.array([losses[:epochs] for losses in curves]).reshape(len(curves), epochs)
 
 
 def scale_plot(records: Sequence[Record]) -> Plot:

@@ -65,21 +65,8 @@ def front_plots(run: RunReport) -> list[Plot]:
     axes.set(xlabel=f"{label}\n(right is better)", ylabel=run.metric.label + worth)
     plot.add_legend(figure)
     about = "Filled and joined by the dashed line: the front of the means. Bars: 95% intervals."
-    if baselines := _baselines(run, axes):
-        about += f" Dotted, where they are near the cells: {', '.join(baselines)}."
     title = f"{metric.label} against training speed"
     return [plot.finish("pareto-speed", title[:1].upper() + title[1:], about, figure)]
-
-
-def _baselines(run: RunReport, axes: Any) -> list[str]:
-    """Draw a line at each baseline that is in the range of the axis; all with their scores."""
-    low, high = axes.get_ylim()
-    shown = []
-    for row in run.by_score(baseline=True):
-        shown.append(f"{run.short_name(row, plot.NAME)} {run.metric.format(row.mean)}")
-        if low <= row.mean <= high:
-            axes.axhline(row.mean, color=plot.MUTED, linewidth=0.9, linestyle=":", zorder=1)
-    return shown
 
 
 def _error(line: Mapping[str, Any], key: str, middle: float) -> list[list[float]] | None:

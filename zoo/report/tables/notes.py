@@ -32,7 +32,7 @@ def answer_of(run: EvaluatedRun) -> list[str]:
     if run.learning:
         return [plain(line) for line in learned_answer(run)]
     choices = " ".join(filter(None, [_conclusion(run, cells), _choices(run)]))
-    lines = choices, _undecided(run, cells), _faster(run) or _fastest(run, cells)
+    lines = choices, _undecided(run, cells), _faster(run)
     return [plain(line) for line in lines if line]
 
 
@@ -168,10 +168,10 @@ def _open(run: EvaluatedRun, cells: Sequence[ReportRow]) -> tuple[Sequence[str],
 
 
 def _faster(run: EvaluatedRun) -> str:
-    """Which choices of a grid train faster, of those that tie."""
-    if not run.effects or not run.crossed:
+    """Which choices train faster, of those that tie."""
+    if not run.effects:
         return ""
-    parts = []
+    found = []
     for effect in run.effects.main:
         ratio, names = effect.speed.get("train"), (effect.component, effect.against)
         if (effect.difference and effect.difference.real) or not ratio or not ratio.verdict:
@@ -179,29 +179,11 @@ def _faster(run: EvaluatedRun) -> str:
         fast, slow = names if ratio.value > 1 else names[::-1]
         ratio = ratio if ratio.value > 1 else ratio.inverse
         size = f"{ratio.value:.2f} times as fast as {slow} ({ends(ratio.low, ratio.high)})"
-        parts.append(f"{fast} trains {size}")
+        found.append((-ratio.value, f"{fast} trains {size}"))
+    parts = [text for _, text in sorted(found)]
     rest = f"; {counted(len(parts) - NAMED, 'more choice')} too" if parts[NAMED:] else ""
-    tie = "Of the parts that tie, " if run.verdicts.pairs else ""
-    return f"{tie}{'; '.join(parts[:NAMED])}{rest}." if parts else ""
-
-
-def _fastest(run: EvaluatedRun, cells: Sequence[ReportRow]) -> str:
-    """Which of the cells that tie trains fastest; of all cells where none is ranked."""
-    tied, speeds = run.tied_cells(), run.speeds
-    rates = {row.name: run.speeds.rate("train", row.name) or 0.0 for row in tied or cells}
-    first, *others = sorted(tied or cells, key=lambda row: -rates[row.name])
-    ratios = [(row, speeds.ratio("train", first.name, row.name)) for row in others]
-    slower = [(row, ratio) for row, ratio in ratios if ratio and ratio.verdict == 1]
-    if run.crossed or not slower:
-        return ""
-    second, ratio = slower[0]
-    close = [row for row, ratio in ratios if not ratio or ratio.verdict != 1]
-    rest = f"; not told apart from it: {names_of(run, close)}" if close else ""
-    return (
-        f"Of {'the cells that tie' if tied else 'all cells'}, {run.short_name(first)} trains "
-        f"fastest: {ratio.value:.2f} times as fast as {run.short_name(second)} "
-        f"({ends(ratio.low, ratio.high)}){rest}."
-    )
+    of = "Of the parts that tie" if run.verdicts.pairs else "Of the parts"
+    return f"{of}, {'; '.join(parts[:NAMED])}{rest}." if parts else ""
 
 
 def notes_of(run: EvaluatedRun) -> list[str]:
