@@ -63,7 +63,6 @@ ILLEGAL_NAMES = ("", "Mine", "my own", "my(own)", "my:own", "-mine", "my--own", 
     [
         ({"kind": "atention"}, "no kind 'atention'; did you mean 'attention'"),
         *(({"name": name}, "illegal attention name") for name in ILLEGAL_NAMES),
-        ({"factory": None}, "the factory of attention 'mine' must be callable or"),
         ({"capabilities": ["paddding"]}, "unknown capability 'paddding'; did you mean 'padding'"),
         ({"capabilities": ["gated"]}, "unknown capability 'gated'"),
         ({"capabilities": "exact"}, "unknown capability 'e'"),

@@ -129,4 +129,4 @@ def test_a_package_without_published_records_says_so(
     monkeypatch.setattr(against, "CARRIED", tmp_path / "none")
     words = ("bench", "--plugin", symbols, "--data", "first-symbol", "--against", "published")
     for more in ((), ("--plan",)):
-        assert "without published records of streamed data" in refused_command(*words, *more)
+        assert "no records of streamed data there" in refused_command(*words, *more)

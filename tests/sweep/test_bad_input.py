@@ -39,7 +39,7 @@ USAGE = [
     (["--set", "embedding_std=inf"], "--set embedding_std=inf"),
     (["--set", "timeout=inf"], "--set timeout=inf"),
     (["--set", "dropout=1"], "--set dropout=1"),
-    (["--set", "precision=fp8"], "--set precision='fp8'"),
+    (["--set", "precision=fp8"], "--set precision=fp8"),
     (["--data", "nowhere.csv"], "nowhere.csv"),
     (["--data", "newswires"], "did you mean 'newswire'?"),
     (["--reference", "naive+sin"], "--reference naive+sin"),

@@ -170,7 +170,8 @@ def test_a_result_that_failed_is_tried_again(tmp_path, small):
         + "\n"
     )
     assert bench(tmp_path, options).trained == 1
-    assert [r.status for r in RecordFile(tmp_path).read()] == ["ok"]  # one line for a job
+    assert [r.status for r in RecordFile(tmp_path).read()] == ["oom", "ok"]
+    assert bench(tmp_path, options).trained == 0
 
 
 def test_records_of_other_settings_data_or_task_are_not_mixed_in(
@@ -185,8 +186,8 @@ def test_records_of_other_settings_data_or_task_are_not_mixed_in(
         ({**options, "epochs": 3}, "epochs=2, not 3"),
         ({**options, "keep_duplicates": True}, "choose another directory"),
         ({**options, "head_hidden": 2}, "head_hidden=0, not 2"),
-        ({**options, "data": str(other)}, "holds records of data"),
-        (SEQ2SEQ, "holds records of task 'classify', not 'seq2seq'"),
+        ({**options, "data": str(other)}, "holds records of data="),
+        (SEQ2SEQ, "holds records of task='classify', not 'seq2seq'"),
     ):
         assert command(changed, finished) == 2
         assert says in capsys.readouterr().err

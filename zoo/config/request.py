@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import tomllib
 from collections.abc import Mapping
@@ -161,17 +160,9 @@ def validated(model: type[BaseModel], values: Mapping[str, Any]) -> Any:
             if each["type"] == "extra_forbidden":
                 problem = f"no option '{name}'{nearest(name, model.model_fields)}"
             else:
-                problem = f"{spelt(name, _shown(each['input']))}: {each['msg']}"
+                problem = f"{spelt(name, str(each['input'])[:80])}: {each['msg']}"
             wrong.setdefault(name, problem)
         raise ZooError("; ".join(wrong.values())) from None
-
-
-def _shown(value: Any) -> str:
-    """A wrong value: a number as it was written, anything else as Python has it."""
-    with contextlib.suppress(TypeError, ValueError):
-        float(value)
-        return str(value)
-    return repr(value)[:80]
 
 
 # Tables of a suite that are no options: for the page of published results, and of a claim.

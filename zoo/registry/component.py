@@ -213,9 +213,6 @@ class Register:
         what, known = f"{kind} '{name}'", CAPABILITIES.get(kind, {})
         if name == "all":
             raise ValueError(f"{what} is reserved: it means every {kind}")
-        if type(factory) is not str and not callable(factory):
-            expected = "callable or 'package.module:name'"
-            raise ValueError(f"the factory of {what} must be {expected}, not {factory!r}")
         for capability in capabilities:
             if capability not in known:
                 hint = nearest(str(capability), known)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
@@ -45,8 +44,11 @@ class Shown(Progress):
 
     def __init__(self, stream: TextIO | None = None, *, bars: bool | None = None) -> None:
         self.stream = stream or sys.stderr
-        has_bars = self.stream.isatty() if bars is None else bars
-        self.make: Any = _tqdm() if has_bars else None
+        self.make: Any = None
+        if self.stream.isatty() if bars is None else bars:
+            from tqdm.auto import tqdm
+
+            self.make = tqdm
         self.bar: Any = None
         self.name, self.total, self.ended = "", 0, 0
         self.shares: dict[str, float] = {}  # job name to the share of it that is done
@@ -97,16 +99,6 @@ class Shown(Progress):
         if self.bar is not None:
             self.bar.close()
         self.bar = None
-
-
-def _tqdm() -> Any:
-    """The bar that suits a notebook or a terminal."""
-    from tqdm import TqdmWarning
-
-    with warnings.catch_warnings():  # it says that ipywidgets would look better
-        warnings.simplefilter("ignore", TqdmWarning)
-        from tqdm.auto import tqdm
-    return tqdm
 
 
 def for_python(progress: bool | Progress | None) -> Progress:

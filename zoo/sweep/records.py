@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 import filelock
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from zoo.config.metric_description import MetricDescription
 from zoo.config.reading import Division, Reading
 from zoo.config.request import PARTS, Seed
-from zoo.errors import WriteError, ZooError
+from zoo.errors import ZooError
 from zoo.execution.base import Status
 from zoo.files import replacing, writing
 
@@ -35,7 +35,6 @@ TABLES = ("table.csv", "table.md", "table.tex", "report.html", "scale.csv", "sca
 Kind = Literal["train", "tune", "cost", "scale"]
 # Options that only decide which data are read: their fingerprint says what came of them.
 DATA_OPTIONS = frozenset({*Reading.model_fields, *Division.model_fields, "group_column"})
-CONFIG_TABLES = {*PARTS, "task_options", "data", "tuning", "base"}
 REUSABLE = ("ok", "skipped")  # work that ended otherwise is done again
 
 
@@ -82,15 +81,6 @@ class Record(BaseModel):
     started: str = ""
     traceback: str = ""
 
-    @field_validator("config")
-    @classmethod
-    def _has_tables(cls, config: dict[str, Any]) -> dict[str, Any]:
-        """The config, whose parts are tables."""
-        for part in CONFIG_TABLES & config.keys():
-            if not isinstance(config[part], dict):
-                raise ValueError(f"{part} is no table but {config[part]!r:.40}")
-        return config
-
     @property
     def task(self) -> str:
         """The name of the task."""
@@ -105,7 +95,7 @@ class Record(BaseModel):
 class RecordFile:
     """``records.jsonl`` of one output directory; one process at a time may write to it.
 
-    It has one line for each job: one that is done again, as after a failure, replaces the earlier.
+    A job that is done again, as after a failure, has one more line, and the last one counts.
     """
 
     def __init__(self, directory: Path, name: str = FILE) -> None:
@@ -113,11 +103,8 @@ class RecordFile:
         self.path = directory / name
 
     @contextlib.contextmanager
-    def lock(self) -> Iterator[str | None]:
-        """Keep other processes from writing; ZooError where one is writing already.
-
-        Yields what was repaired, in words; None where nothing was.
-        """
+    def lock(self) -> Iterator[None]:
+        """Keep other processes from writing; ZooError where one is writing already."""
         own = [name for name in TABLES if (self.directory / name).exists()]
         if own and not self.path.exists() and not packed_file(self.path).exists():
             raise ZooError(
@@ -134,8 +121,8 @@ class RecordFile:
                 f"another zoo is writing to {self.directory}; wait for it or choose another --out"
             ) from None
         try:
-            yield self._repair()
-            self._drop_replaced()
+            self._repair()
+            yield
         finally:
             lock_file.release()
 
@@ -169,38 +156,15 @@ class RecordFile:
                 file.truncate(size)
                 raise
 
-    def _repair(self) -> str | None:
-        """Unpack the file, and remove a last line that a kill left unfinished, and say so."""
+    def _repair(self) -> None:
+        """Unpack the file, and remove a last line that a kill left unfinished."""
         packed = packed_file(self.path)
         if packed.exists() and not self.path.exists():
             with replacing(self.path) as unfinished:
                 unfinished.write_bytes(lzma.decompress(packed.read_bytes()))
             packed.unlink()
-        content = self.path.read_bytes() if self.path.exists() else b""
-        whole = content.rfind(b"\n") + 1
-        if whole == len(content):
-            return None
-        os.truncate(self.path, whole)
-        return f"{self.path}: removed an unfinished last line ({len(content) - whole} bytes)"
-
-    def _drop_replaced(self) -> None:
-        """Leave the last line of each job, where its first one was.
-
-        A kill before that leaves both, of which reports take the last.
-        """
-        if not self.path.exists():
-            return
-        lines = self.path.read_bytes().splitlines(keepends=True)
-        last = {json.loads(line)["key"]: line for line in lines}
-        if len(last) < len(lines):
-            with (
-                contextlib.suppress(WriteError),
-                replacing(self.path) as unfinished,
-                unfinished.open("wb") as file,
-            ):
-                file.writelines(last.values())
-                file.flush()
-                os.fsync(file.fileno())
+        if self.path.exists():
+            os.truncate(self.path, self.path.read_bytes().rfind(b"\n") + 1)
 
 
 def packed_file(file: Path) -> Path:
@@ -217,39 +181,21 @@ def directories_of(root: Path, below: str = "**/", name: str = FILE) -> list[Pat
 def read_run(directory: Path) -> list[Record]:
     """The records of a run, of which there is at least one.
 
-    Raises ZooError where there are none, and as ``refuse_incomplete`` does.
+    Raises ZooError where there are none, and as ``refuse_mixed`` does.
     """
     records = RecordFile(directory).read()
     if not records:
         raise ZooError(f"{directory}: no {FILE} with records there")
-    refuse_incomplete(records, directory)
+    refuse_mixed(records, directory)
     return records
 
 
-def refuse_incomplete(records: Sequence[Record], directory: Path) -> None:
-    """Raise ZooError, naming the line, for the first record of a run that no report can read.
-
-    It lacks what a report needs, or is of other data than the first.
-    """
-    for number, record in enumerate(records, start=1):
-        if problem := _problem(record, records[0]):
-            raise ZooError(f"{directory / FILE}:{number}: incomplete record: {problem}")
-
-
-def _problem(record: Record, first: Record) -> str | None:
-    """What is wrong with a record; None where nothing is."""
-    data = record.config.get("data", {})
-    if not {"name", "fingerprint"} <= data.keys():
-        return "config.data: it lacks a name or a fingerprint"
-    if "task" not in record.config:
-        return "config.task: is missing"
-    if data["fingerprint"] != first.config["data"]["fingerprint"]:
-        return "config.data.fingerprint: of other data than line 1"
-    if record.status == "ok" and record.kind == "train":
-        for metric in record.metric_descriptions:
-            if not isinstance(record.metrics.get(metric.name), int | float):
-                return f"metrics.{metric.name}: is missing, or no number"
-    return None
+def refuse_mixed(records: Sequence[Record], directory: Path) -> None:
+    """Raise ZooError, naming the line, for the first record of other data than the first one's."""
+    fingerprints = [record.config["data"]["fingerprint"] for record in records]
+    for number, fingerprint in enumerate(fingerprints, start=1):
+        if fingerprint != fingerprints[0]:
+            raise ZooError(f"{directory / FILE}:{number}: of other data than line 1")
 
 
 def other_settings(
@@ -265,27 +211,24 @@ def other_settings(
     defaults = {"task_options": shared_part({"task_options": options}, "task_options")}
     for record, part in itertools.product(existing, parts):
         there, here = shared_part(record.config, part), shared_part(config, part)
-        what = f"{part} {there!r}, not {here!r}"
-        if isinstance(there, dict) and isinstance(here, dict):
-            there = {**defaults.get(part, {}), **there}
-            what = ", ".join(
-                f"{name}={there.get(name)!r}, not {here.get(name)!r}"
-                for name in {**here, **there}
-                if there.get(name) != here.get(name)
-            )
-        if there != here:
-            return what
+        there = {**defaults.get(part, {}), **there}
+        differing = [name for name in {**here, **there} if there.get(name) != here.get(name)]
+        if differing:
+            values = (f"{n}={there.get(n)!r}, not {here.get(n)!r}" for n in differing)
+            return ", ".join(values)
     return ""
 
 
-def shared_part(config: Mapping[str, Any], part: str) -> Any:
+def shared_part(config: Mapping[str, Any], part: str) -> dict[str, Any]:
     """A part of a record's config, without what is chosen for each row: see ``tuning``.
 
     Data are their name and their fingerprint, which says all of them.
     """
-    value = config.get(part, {})
+    value: dict[str, Any] = config.get(part, {})
     if part == "data":
-        return f"{value['name']} ({value['fingerprint'][:12]})"
+        return {"data": f"{value['name']} ({value['fingerprint'][:12]})"}
+    if part == "task":
+        return {"task": value}
     if part == "task_options":
         return {name: setting for name, setting in value.items() if name not in DATA_OPTIONS}
     if part in PARTS:

@@ -39,7 +39,7 @@ from zoo.sweep.records import (
     Record,
     RecordFile,
     other_settings,
-    refuse_incomplete,
+    refuse_mixed,
 )
 from zoo.tasks.base import Loaded
 
@@ -108,12 +108,10 @@ class PreparedRun:
         self.progress.begins(directory, self.config)
         at_lengths = bool(self.request.lengths)
         file = RecordFile(directory, SCALE_FILE if at_lengths else FILE)
-        with file.lock() as repaired:
-            if repaired is not None:
-                self.progress.notice(repaired)
+        with file.lock():
             existing = file.read()
             if not at_lengths:
-                refuse_incomplete(existing, directory)
+                refuse_mixed(existing, directory)
             shared, options = SCALE_SHARED if at_lengths else SHARED, self.plan.task.options()
             # A directory may hold more cells and seeds, but not other data or settings.
             if misfit := other_settings(existing, self.config, shared, options.model_dump()):
@@ -277,12 +275,8 @@ class Run:
             started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             metric_descriptions=prepared.metrics,
         )
-        self.records.append(record)  # first: Ctrl-C may come while the disk is waited for
-        try:
-            self.file.append(record)
-        except Exception:
-            self.records.pop()
-            raise
+        self.file.append(record)
+        self.records.append(record)
 
     def run_phase(
         self, name: str, jobs: Sequence[Job], limits: Limits, ended: Callable[[Job, Result], None]
