@@ -210,7 +210,8 @@ def other_settings(
     """
     defaults = {"task_options": shared_part({"task_options": options}, "task_options")}
     for record, part in itertools.product(existing, parts):
-        there, here = shared_part(record.config, part), shared_part(config, part)
+        both = (shared_part(each, part) for each in (record.config, config))
+        there, here = (value if isinstance(value, dict) else {part: value} for value in both)
         there = {**defaults.get(part, {}), **there}
         differing = [name for name in {**here, **there} if there.get(name) != here.get(name)]
         if differing:
@@ -219,16 +220,14 @@ def other_settings(
     return ""
 
 
-def shared_part(config: Mapping[str, Any], part: str) -> dict[str, Any]:
+def shared_part(config: Mapping[str, Any], part: str) -> Any:
     """A part of a record's config, without what is chosen for each row: see ``tuning``.
 
     Data are their name and their fingerprint, which says all of them.
     """
-    value: dict[str, Any] = config.get(part, {})
+    value = config.get(part, {})
     if part == "data":
-        return {"data": f"{value['name']} ({value['fingerprint'][:12]})"}
-    if part == "task":
-        return {"task": value}
+        return f"{value['name']} ({value['fingerprint'][:12]})"
     if part == "task_options":
         return {name: setting for name, setting in value.items() if name not in DATA_OPTIONS}
     if part in PARTS:
