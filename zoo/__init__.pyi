@@ -226,7 +226,7 @@ def bench(
     """
 
 def build(
-    cell: str | Mapping[str, str] = "fused+rope",
+    cell: Mapping[str, str] | None = None,
     sizes: Sizes | Mapping[str, int] | None = None,
     *,
     classes: int | None = None,
@@ -240,8 +240,7 @@ def build(
     where a token is real, to vectors (B, L, dim); with ``classes``, to logits (B, classes) by the
     cell's pool and a linear layer. Padding may stand anywhere.
 
-    cell: ``{"attention": "fused", "pe": "rope"}``, or the names in the order of the axes
-    (attention, pe, norm, ffn, block, pool) as ``"fused+rope"``; what is not named is the default.
+    cell: ``{"attention": "fused", "pe": "rope"}``; an axis that is not named has the default.
     sizes: ``{"dim": 64, "layers": 2, ...}``, by default those of ``zoo.config.sizes.Sizes``, of
     which a task may have others. seed: of the initial weights, which are those of ``zoo.bench`` for
     this cell, seed and sizes.

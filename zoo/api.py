@@ -227,7 +227,7 @@ def train(
 
 
 def build(
-    cell: str | Mapping[str, str] = "fused+rope",
+    cell: Mapping[str, str] | None = None,
     sizes: Sizes | Mapping[str, int] | None = None,
     *,
     classes: int | None = None,
@@ -241,8 +241,7 @@ def build(
     where a token is real, to vectors (B, L, dim); with ``classes``, to logits (B, classes) by the
     cell's pool and a linear layer. Padding may stand anywhere.
 
-    cell: ``{"attention": "fused", "pe": "rope"}``, or the names in the order of the axes
-    (attention, pe, norm, ffn, block, pool) as ``"fused+rope"``; what is not named is the default.
+    cell: ``{"attention": "fused", "pe": "rope"}``; an axis that is not named has the default.
     sizes: ``{"dim": 64, "layers": 2, ...}``, by default those of ``zoo.config.sizes.Sizes``, of
     which a task may have others. seed: of the initial weights, which are those of ``zoo.bench`` for
     this cell, seed and sizes.
@@ -253,15 +252,10 @@ def build(
     from zoo.models.build import PlainEncoder, StackOptions, build_classifier, build_stack
     from zoo.models.stack import Encoder
 
-    if isinstance(cell, str):
-        names = [name.strip() for name in cell.split("+")]
-        if len(names) > len(AXES):
-            raise ZooError(f"cell {cell}: {len(names)} names, and the axes are {', '.join(AXES)}")
-        cell = dict(zip(AXES, names, strict=False))
-    if unknown := [axis for axis in cell if axis not in AXES]:
+    if unknown := [axis for axis in cell or {} if axis not in AXES]:
         raise ZooError(f"no axis '{unknown[0]}'; there is {', '.join(AXES)}")
     default = {axis: Request.model_fields[axis].default for axis in AXES}
-    parts = Cell.parse(_load(plugins).registry, {**default, **cell})
+    parts = Cell.parse(_load(plugins).registry, {**default, **(cell or {})})
     known = sizes if isinstance(sizes, Sizes) else validated(Sizes, sizes or {})
     if obstacle := parts.refusal(known, {"attention": {"padding"}}):
         raise ZooError(f"{parts} cannot be built: {obstacle}")

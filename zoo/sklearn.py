@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -10,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -79,7 +78,7 @@ class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.__dict__.update({n: v for n, v in locals().items() if n not in ("self", "__class__")})
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Train on texts and their classes; empty texts are left out, with a warning.
+        """Train on texts and their classes.
 
         Raises InputError for what are no texts or classes, ZooError for parameters that do not fit,
         and ``TrainingFailedError`` where the training diverges or fails.
@@ -93,17 +92,13 @@ class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
         texts = _texts(X)
-        if len(texts) != len(y):
-            raise InputError(f"X has {len(texts)} texts, and y {len(y)} classes")
-        empty = np.array([is_blank(text) for text in texts])
-        if empty.any():
-            names = listed(map(str, np.flatnonzero(empty) + 1), 5)
-            warnings.warn(f"left out of X, for it is empty: text {names}", stacklevel=2)
-            texts, y = [text for text in texts if not is_blank(text)], y[~empty]
+        check_consistent_length(texts, y)
+        if empty := [str(n) for n, text in enumerate(texts, start=1) if is_blank(text)]:
+            raise InputError(f"X is empty in text {listed(empty, 5)}")
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
-            of = f"of one class, {self.classes_[0]}" if len(texts) else "empty"
-            raise InputError(f"every text is {of}: a classifier needs two classes")
+            one = self.classes_[0]
+            raise InputError(f"every text is of one class, {one}: a classifier needs two classes")
         options = self.get_params(deep=False)
         plugins, seed = options.pop("plugins"), options.pop("random_state")
         if not isinstance(seed, int | np.integer):
@@ -166,8 +161,6 @@ def _texts(X: Any) -> list[str]:
         if len(shape) != 2 or shape[1] != 1 or not hasattr(X, "__array__"):
             raise InputError(f"X has the shape {tuple(shape)}: give one column of texts")
         X = np.asarray(X)[:, 0]
-    if not hasattr(X, "__len__"):
-        raise InputError(f"X is a {type(X).__name__}: give a list of texts")
     texts = list(X)
     if not texts:
         raise InputError("X has no texts (0 samples): a minimum of 1 is required")

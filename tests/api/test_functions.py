@@ -123,7 +123,7 @@ def test_build_gives_the_encoder_that_a_bench_begins_with():
 
 def test_a_built_encoder_ignores_padding_and_learns():
     torch.manual_seed(0)
-    model = zoo.build("naive+sin", SIZES, seed=0).eval()
+    model = zoo.build({"attention": "naive", "pe": "sin"}, SIZES, seed=0).eval()
     ids = torch.randint(1, 50, (2, 7))
     mask = torch.tensor([[1] * 7, [1] * 4 + [0] * 3])
     vectors = model(ids, mask)
@@ -132,7 +132,7 @@ def test_a_built_encoder_ignores_padding_and_learns():
     changed[1, 4:] = 9
     torch.testing.assert_close(model(changed, mask)[1, :4], vectors[1, :4])
     torch.testing.assert_close(model(ids[1:, :4])[0], vectors[1, :4])
-    classifier = zoo.build("fused+rope", SIZES, classes=3)
+    classifier = zoo.build(sizes=SIZES, classes=3)
     loss = nn.functional.cross_entropy(classifier(ids, mask), torch.tensor([0, 2]))
     loss.backward()
     assert all(weight.grad is not None for weight in classifier.parameters())
@@ -153,13 +153,13 @@ def test_padding_may_stand_anywhere(pe, pool):
 @pytest.mark.parametrize(
     ("cell", "sizes", "says"),
     [
-        ("fusd", {}, "did you mean 'fused'"),
-        ("torch+rope", {}, "torch cannot rotate"),
+        ({"attention": "fusd"}, {}, "did you mean 'fused'"),
+        ({"attention": "torch", "pe": "rope"}, {}, "torch cannot rotate"),
+        ("fused", {}, "no axis 'f'"),
         ({"attenton": "fused"}, {}, "no axis 'attenton'"),
-        ("fused", {"dim": 0}, "--set dim=0"),
-        ("fused", {"dims": 3}, "no option 'dims'; did you mean 'dim'"),
-        ("naive+sin", {"dimm": 3}, "no option 'dimm'; did you mean 'dim'.* There is: dim, layers"),
-        ("fused", {"dim": 10, "heads": 4}, "not divisible"),
+        ({}, {"dim": 0}, "--set dim=0"),
+        ({}, {"dimm": 3}, "no option 'dimm'; did you mean 'dim'.* There is: dim, layers"),
+        ({}, {"dim": 10, "heads": 4}, "not divisible"),
     ],
 )
 def test_what_cannot_be_built_is_one_line(cell, sizes, says):
