@@ -88,18 +88,10 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
         return None
     import pytest
 
-    class CheckItem(pytest.Item):
-        check: ComponentCheck
-
-        def runtest(self) -> None:
-            self.check()
-
     class PartFile(pytest.File):
         def collect(self) -> Iterator[pytest.Item]:
             for check in component_checks(plugin=self.path):
-                item = CheckItem.from_parent(self, name=str(check))
-                item.check = check
-                yield item
+                yield pytest.Function.from_parent(self, name=str(check), callobj=check)
 
     collector: pytest.Collector = PartFile.from_parent(parent, path=file_path)
     return collector

@@ -149,7 +149,8 @@ def run(command: click.Command, arguments: list[str]) -> int:
         click.echo(f"{name}: interrupted{f': {error}' if str(error) else ''}", err=True)
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001 - an unexpected error is a bug
-        if isinstance(error, BrokenPipeError) and _stdout_is_closed():
+        if isinstance(error, BrokenPipeError):  # the reader of stdout has closed it
+            _discard_stdout()
             return CLOSED_PIPE
         trace = traceback.format_exc()
         if full := full_disk(error):
@@ -188,19 +189,6 @@ def _worded(error: click.ClickException, arguments: Sequence[str]) -> str:
             hint = f"did you mean {known[close]}?" if close else "--help lists them"
             wrong.append(f"no option '{word}'; {hint}")
     return "; ".join(wrong)
-
-
-def _stdout_is_closed() -> bool:
-    """Whether stdout's reader has closed it; if so, the rest is discarded.
-
-    The broken pipe may also be one to a worker, which is a real error.
-    """
-    try:
-        os.write(sys.stdout.fileno(), b"\n")
-    except BrokenPipeError:
-        _discard_stdout()
-        return True
-    return False
 
 
 def _discard_stdout() -> None:

@@ -13,7 +13,6 @@ from typing import Any
 import click
 
 from zoo.cli.options import json_option, load_zoo, plugin_option, print_json, print_table
-from zoo.config.settings import STREAMED
 from zoo.errors import ZooError
 from zoo.registry import BUILT_IN, CAPABILITIES, KINDS, Component, Registry
 from zoo.registry.component import file_of
@@ -72,7 +71,7 @@ def info(component: str, plugins: tuple[str, ...], as_json: bool) -> None:
     if as_json:
         print_json(described, **LENIENT)
         return
-    rows = [(name, str(described[name] or "-")) for name in ("source", "file", "factory")]
+    rows = [(name, str(described[name] or "-")) for name in ("source", "file")]
     rows += [("owner", str(chosen.owner))]
     for name, default in described["parameters"].items():
         rows.append(("parameter", f"{name}={default!r}"))
@@ -106,21 +105,21 @@ def plugins(plugins: tuple[str, ...], as_json: bool) -> None:
 
 def _described(registry: Registry, component: Component) -> dict[str, Any]:
     """A component as plain values, for JSON."""
-    meanings, factory, owner = CAPABILITIES[component.kind], component.factory, component.owner
-    streamed = "streamed" in component.capabilities
-    if not isinstance(factory, str):
-        qualified = getattr(factory, "__qualname__", type(factory).__qualname__)
-        factory = f"{factory.__module__}:{qualified}"
+    meanings, owner = CAPABILITIES[component.kind], component.owner
+    recipe = dict(component.recipe)
+    if "streamed" in component.capabilities:
+        from zoo.config.settings import STREAMED  # takes a while
+
+        recipe = {**STREAMED, **recipe}
     return {
         "kind": component.kind,
         "name": registry.label(component),
         "summary": component.summary,
         "source": component.source,
         "parameters": {**component.parameters, **component.harness_parameters},
-        "recipe": {**(STREAMED if streamed else {}), **component.recipe},
+        "recipe": recipe,
         "capabilities": {n: meanings[n] for n in meanings if n in component.capabilities},
         "owner": {"distribution": owner.distribution, "version": owner.version},
-        "factory": factory,
         "file": str(file) if (file := file_of(component.module)) else None,
     }
 

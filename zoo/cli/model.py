@@ -41,10 +41,8 @@ class SavedModel:
             raise ZooError(f"{self.directory}: {error}") from error
         if command not in task.commands:
             offered = ", ".join(f"zoo {name}" for name in task.commands) or "Transformers (zoo-hf)"
-            raise ZooError(
-                f"{self.directory} holds {task.model_name}, which zoo {command} does not take; "
-                f"it is for {offered}"
-            )
+            what = f"{self.directory} holds {task.model_name}, which zoo {command} does not take"
+            raise ZooError(f"{what}; it is for {offered}")
 
         from zoo.training.device import resolve
 
@@ -103,12 +101,7 @@ def source_options(what: str) -> Callable[[Any], Any]:
 
 
 def read_texts(
-    what: str,
-    texts: Sequence[str],
-    source: str | None,
-    options: Mapping[str, Any],
-    *,
-    may_be_empty: bool = False,
+    what: str, texts: Sequence[str], source: str | None, options: Mapping[str, Any]
 ) -> list[Any]:
     """The texts on the command line, or those of a file, or of stdin where it is a pipe.
 
@@ -120,7 +113,7 @@ def read_texts(
     from zoo.data.sources.tables import PIPE
 
     reading = {name: value for name, value in options.items() if value is not None}
-    reader = validated(UnlabelledTexts, {**reading, "empty_texts": may_be_empty})
+    reader = validated(UnlabelledTexts, reading)
     if texts and (source is not None or reading):
         raise ZooError(
             f"{what}s on the command line and --input, or how it is read: use one of the two"

@@ -40,7 +40,7 @@ def predict(
     and a text may be empty: notes say so. For a tagger a file that ends in .conll holds a token in
     the first column of every line (in .conllu the second), and a blank line between two texts.
     """
-    wanted = read_texts("text", texts, source, options, may_be_empty=True)
+    wanted = read_texts("text", texts, source, options)
     model = saved.open("predict")
 
     from zoo.models.text_model import TextTagger

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,9 +24,8 @@ from zoo.models.stack import Encoder
 from zoo.models.text_model import TaggedText, TextClassifier, TextTagger
 
 Weights = dict[int, npt.NDArray[np.float32]]  # layer, counted from 1, to weights (..., L, L)
-# Of a picture, in inches: a token, a whole map at least and at most, and from label to label.
-CELL, LEAST, MOST, LABEL = 0.3, 2.5, 20.0, 0.17
-COLUMNS = 4
+CELL, LEAST, MOST = 0.3, 4.0, 20.0  # of a picture, in inches: a token, and a map at least, at most
+NAMED = 100  # tokens, whose names do not overlap
 
 
 @dataclass(frozen=True)
@@ -102,31 +100,25 @@ def attention_map(model: TextClassifier | TextTagger, text: str) -> AttentionMap
 def write_picture(
     file: Path, tokens: Sequence[str], shown: Mapping[int, npt.NDArray[np.float32]], title: str
 ) -> None:
-    """Draw the map (L, L) of each layer in a grid with one colour scale from 0, as PNG.
+    """Draw the map (L, L) of each layer beside each other, with one colour scale from 0, as PNG.
 
-    Of a long text, as many tokens are named as there is room for in letters of readable size. Needs
-    no display. Raises WriteError where it cannot be written.
+    At most ``NAMED`` of the tokens are named. Needs no display. Raises WriteError where it cannot
+    be written.
     """
     from matplotlib.figure import Figure
 
-    columns = min(COLUMNS, len(shown))
-    rows = math.ceil(len(shown) / columns)
     side = min(MOST, max(LEAST, CELL * len(tokens)))
-    named = range(0, len(tokens), math.ceil(LABEL * len(tokens) / side))
-    shown_tokens = [tokens[place].replace("$", r"\$") for place in named]  # no formulas
+    named = range(0, len(tokens), math.ceil(len(tokens) / NAMED))
+    names = [tokens[place].replace("$", r"\$") for place in named]  # no formulas
     most = max(float(weights.max()) for weights in shown.values())
-    figure = Figure(figsize=(columns * (side + 1.2) + 0.6, rows * (side + 1.2)))
-    figure.set_layout_engine("compressed")
-    grid = figure.subplots(rows, columns, squeeze=False)
-    for axes, (layer, weights) in zip(grid.flat, shown.items(), strict=False):
+    figure = Figure(figsize=(side * len(shown) + 2, side + 1), layout="compressed")
+    panels = figure.subplots(1, len(shown), squeeze=False)[0]
+    for axes, (layer, weights) in zip(panels, shown.items(), strict=True):
         image = axes.imshow(weights, vmin=0.0, vmax=most, cmap="viridis")
         axes.set(title=f"layer {layer}, mean over heads", xlabel="key", ylabel="query")
-        axes.set_xticks(named, shown_tokens, rotation=90)
-        axes.set_yticks(named, shown_tokens)
-    for axes in list(grid.flat)[len(shown) :]:
-        axes.set_axis_off()
-    figure.colorbar(image, ax=grid, shrink=0.8, label="attention weight")
-    wrapped = textwrap.fill(title.replace("$", r"\$"), max(30, int(12 * columns * side)))
-    figure.suptitle(wrapped)
+        axes.set_xticks(named, names, rotation=90)
+        axes.set_yticks(named, names)
+    figure.colorbar(image, ax=panels, shrink=0.8, label="attention weight")
+    figure.suptitle(title.replace("$", r"\$"), wrap=True)
     with writing(file):
         figure.savefig(file, format="png")

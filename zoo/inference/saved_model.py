@@ -26,12 +26,13 @@ from pydantic import (
 from zoo import __version__
 from zoo.config.metric_description import MetricDescription
 from zoo.config.places import refuse_unwritable
+from zoo.config.request import validated
 from zoo.config.settings import NO_PRETRAINING, Pretraining, Training
 from zoo.config.sizes import Sizes
 from zoo.data.cache import file_digest
 from zoo.data.tokenizer import CLS, MASK, PAD, UNK
 from zoo.errors import ZooError, one_line
-from zoo.files import draft_directory, scratch_directory, write_error
+from zoo.files import draft_directory, scratch_directory, writing
 from zoo.registry import Choice, Registry, loading
 from zoo.registry.cell import Cell
 from zoo.tasks.base import Task, TaskSetup, find_task
@@ -108,11 +109,7 @@ class Card(BaseModel):
     def setup(self, registry: Registry) -> TaskSetup:
         """What the task builds the model from; ZooError where it lacks the task or its options."""
         task = self.find_task(registry)
-        try:
-            options = task.options.model_validate(self.task_options)
-        except ValidationError as error:
-            what = f"config.json does not match task '{self.task}'"
-            raise ZooError(f"{what}: {first_error(error)}") from None
+        options = validated(task.options, self.task_options)
         return TaskSetup(task, options, self.sizes, self.training, self.vocab_size, self.labels)
 
     def find_cell(self, registry: Registry) -> Cell:
@@ -168,18 +165,15 @@ def refuse_taken(directory: Path) -> None:
 def draft(final: Path) -> Iterator[Path]:
     """An empty directory that is renamed to the final one when the block ends without error.
 
-    If the block raises, nothing is left. Raises ZooError where the directory exists by the end of
-    the block or before, WriteError where it cannot be written.
+    If the block raises, nothing is left. Raises ZooError where the directory exists, WriteError
+    where it cannot be written.
     """
     refuse_taken(final)
     final = final.absolute()
-    try:
+    with writing(final):
         final.parent.mkdir(parents=True, exist_ok=True)
         with draft_directory(final) as directory:
             yield directory
-    except OSError as error:
-        refuse_taken(final)  # made by something else while the block ran
-        raise write_error(final, error) from error
 
 
 def write(directory: Path, card: Card, weights: Path, tokenizer: Path) -> None:
