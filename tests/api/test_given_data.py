@@ -163,7 +163,7 @@ TEXTS = pd.DataFrame({"text": ["a", "b"] * 4, "label": [0, 1] * 4})
         (
             pd.concat([TEXTS, TEXTS.text], axis=1),
             {},
-            "^data has two .*'text', column 1 and 3",
+            "^data has two columns 'text'",
         ),
         # What is wrong with a frame is said of the frame, by one name.
         (TEXTS.assign(label=[0] * 7 + [1]), {}, "^the DataFrame has no test split and cannot be"),

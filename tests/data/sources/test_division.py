@@ -163,9 +163,7 @@ def test_files_without_a_class_are_left_out_with_a_line(tmp_path):
         file.write_text(f"text of {place}")
     corpus, notices = read(tmp_path)
     assert corpus.label_names == ["neg", "pos"]
-    assert notices == [
-        "train: unsup (2), unsupervised and urls.txt left out, for there are no labels"
-    ]
+    assert notices == ["train: 4 files left out, for there are no labels"]
 
 
 def test_tagged_texts_have_a_validation_split_too(tmp_path):

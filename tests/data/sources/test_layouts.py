@@ -173,8 +173,6 @@ def test_texts_are_lines_cells_or_files(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "column", "complaint"),
     [
-        ("gap.txt", b"one\n\ntwo\n", "text", "gap.txt, line 2: 'text' is empty"),
-        ("gap.jsonl", b'{"text": "x"}\n\n{"text": " "}\n', "text", "line 3: 'text' is empty"),
         ("latin.txt", b"one\nna\xefve\n", "text", "latin.txt is not UTF-8: byte 0xef in line 2"),
         ("a.jsonl", b'{"text": "x"}\n{"body": "x"}\n', "text", "line 2: 'text' is missing"),
         ("a.csv", b"body\nx\n", "text", r"no column 'text' \(--text-column\).*There is: body"),

@@ -90,10 +90,10 @@ class RowReader(Reading, Division):
     def row(self, values: Mapping[str, Any]) -> Example:
         """The row of these values, without its group; ZooError where it cannot be used."""
 
-    def table(self, file: Path, source: str) -> SourceTable:
-        """The rows of a file, or of a folder. source: what an error calls it, if not its name."""
+    def table(self, file: Path) -> SourceTable:
+        """The rows of a file, or of a folder."""
         if not file.is_dir():
-            return files.read_table(file, part_of(Reading, self), source)
+            return files.read_table(file, part_of(Reading, self))
         if flags := self.flags(Reading, besides=TextReading):
             raise ZooError(f"{listed(flags)}: for tables, and {file} is a folder of texts")
         return files.read_folder(file, self.encoding, labelled=bool(self.target))
@@ -124,11 +124,11 @@ class RowReader(Reading, Division):
             raise ZooError(f"no file or directory '{path}'")
         formats = self.formats if self.file_format == "auto" else ()
         splits = files.split_files(path, formats, folders=self.class_folders)
-        tables = {}
-        source = plain_name(path.name).removeprefix(path.name)
-        for split, paths in splits.items():
-            called = f"{split} of {source}" if source and len(splits) > 1 else source
-            tables[split] = [self.table(file, called) for file in paths]
+        tables = {split: list(map(self.table, paths)) for split, paths in splits.items()}
+        if (held := plain_name(path.name)) != path.name:  # the user has not seen its files
+            for split, (table,) in tables.items():
+                called = f"{split} of {held}" if len(tables) > 1 else held
+                tables[split] = [table._replace(source=called)]
         return tables
 
     def examples(self, tables: Mapping[str, Sequence[SourceTable]]) -> tuple[Examples, list[str]]:
@@ -318,10 +318,10 @@ class TaggedTexts(RowReader):
     tokens_column: str = files.TOKENS
     tags_column: str = files.TAGS
 
-    def table(self, file: Path, source: str) -> SourceTable:
+    def table(self, file: Path) -> SourceTable:
         if files.data_suffix(file) in files.CONLL:
             return files.read_conll(file, self.encoding)
-        return super().table(file, source)
+        return super().table(file)
 
     def row(self, values: Mapping[str, Any]) -> Example:
         lists: list[Any] = [values.get(self.tokens_column), values.get(self.tags_column)]
@@ -340,9 +340,9 @@ class PairedTexts(RowReader):
     kind = Pairs
     formats = (".tsv", ".txt")
 
-    def table(self, file: Path, source: str) -> SourceTable:
+    def table(self, file: Path) -> SourceTable:
         text = files.read_text(file, self.encoding)
-        return files.delimited(source or file.name, text, "\t", header=False, quotes=False)
+        return files.delimited(file.name, text, "\t", header=False, quotes=False)
 
     def row(self, values: Mapping[str, Any]) -> Example:
         if len(values) != 2:
@@ -359,20 +359,19 @@ class UnlabelledTexts(RowReader):
     """Texts to predict or to continue.
 
     Of a table a column or several, of a CoNLL file the lists of tokens, of a directory every file,
-    of any other file and of stdin (``-``) every line. empty_texts: whether one may be empty, unless
-    bad rows are left out.
+    of any other file and of stdin (``-``) every line. One may be empty, unless bad rows are left
+    out.
     """
 
     text_column: str = files.TEXT
-    empty_texts: bool = False
 
     def tables(self, path: Path) -> dict[str, list[SourceTable]]:
-        return {TRAIN: [self.table(path, "")]}
+        return {TRAIN: [self.table(path)]}
 
-    def table(self, file: Path, source: str) -> SourceTable:
+    def table(self, file: Path) -> SourceTable:
         suffix, of_tables = files.data_suffix(file), self.flags(Reading, besides=TextReading)
         if file.is_dir() or of_tables or suffix in files.FORMATS:
-            return super().table(file, source)
+            return super().table(file)
         if suffix not in files.CONLL_ONLY:
             return files.read_lines(file, self.encoding)
         table = files.read_conll(file, self.encoding)
@@ -382,9 +381,8 @@ class UnlabelledTexts(RowReader):
         if isinstance(tokens := values.get(self.text_column, values.get(files.TOKENS)), list):
             check_tokens("it", tokens, tokens)
             return Example(tokens)
-        may_be_empty = self.empty_texts and not self.drop_bad_rows
         columns = split_list(self.text_column)
-        return Example(joined_text(values, columns, may_be_empty=may_be_empty))
+        return Example(joined_text(values, columns, may_be_empty=not self.drop_bad_rows))
 
 
 def joined_text(

@@ -9,11 +9,8 @@ import codecs
 import csv
 import io
 import json
-import lzma
 import re
 import sys
-import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import dropwhile, groupby, zip_longest
@@ -31,10 +28,6 @@ CONLL_ONLY = (".conll", ".conllu")
 CONLL = (*CONLL_ONLY, ".txt", ".tsv")
 PIPE = "-"  # stdin, given as a file
 PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")  # pandas unpacks them
-UNREADABLE = (
-    *(OSError, EOFError, RuntimeError, ValueError, ImportError, NotImplementedError),
-    *(lzma.LZMAError, zlib.error, zipfile.BadZipFile),
-)
 UTF8 = "utf-8-sig"  # a byte order mark is no part of the text
 # The columns of files that name none.
 TEXT, LABEL, TOKENS, TAGS = "text", "label", "tokens", "tags"
@@ -73,10 +66,8 @@ class SourceTable(NamedTuple):
 def refuse_twins(source: str, columns: Sequence[object]) -> None:
     """ZooError where two columns have one name, but for what nobody sees."""
     names = [seen(str(column)) for column in columns]
-    for column, count in Counter(names).items():
-        if count > 1:
-            places = (str(n) for n, name in enumerate(names, start=1) if name == column)
-            raise ZooError(f"{source} has two columns '{column}', column {listed(places)}")
+    if twice := [column for column, count in Counter(names).items() if count > 1]:
+        raise ZooError(f"{source} has two columns '{twice[0]}'")
 
 
 def data_suffix(file: Path) -> str:
@@ -96,7 +87,7 @@ def read_bytes(file: Path) -> bytes:
         with get_handle(str(file), "rb", compression="infer", is_text=False) as opened:
             content: bytes = opened.handle.read()
             return content
-    except UNREADABLE as error:
+    except Exception as error:  # each compression has kinds of its own
         reason = getattr(error, "strerror", None) or one_line(error)
         raise ZooError(f"{file} cannot be read: {reason}") from error
 
@@ -150,13 +141,13 @@ def read_lines(file: Path, encoding: str = "") -> SourceTable:
     return SourceTable.of(source, {place: {TEXT: line} for place, line in lines.items()})
 
 
-def read_table(file: Path, reading: Reading, source: str = "") -> SourceTable:
+def read_table(file: Path, reading: Reading) -> SourceTable:
     """The rows of a CSV, TSV, JSON, JSON lines or Parquet file.
 
-    Every cell of CSV and TSV is text. source: what an error calls the file, if not by its name.
-    Raises ZooError where the file as a whole cannot be read, or an option is not for its format.
+    Every cell of CSV and TSV is text. Raises ZooError where the file as a whole cannot be read, or
+    an option is not for its format.
     """
-    source = source or file.name
+    source = file.name
     form = FORMATS.get(data_suffix(file)) if reading.file_format == "auto" else reading.file_format
     if form is None:
         known = ", ".join(FORMATS)
@@ -171,7 +162,7 @@ def read_table(file: Path, reading: Reading, source: str = "") -> SourceTable:
 
         try:
             return numbered(source, parquet.read_table(io.BytesIO(content)).to_pylist())
-        except UNREADABLE as error:
+        except Exception as error:  # pyarrow raises many kinds
             raise ZooError(f"{source} cannot be read: {one_line(error)}") from error
     text = decode(source, content, reading.encoding)
     if form not in SEPARATORS:
@@ -372,18 +363,15 @@ def read_folder(directory: Path, encoding: str = "", *, labelled: bool = True) -
     in no folder and in one without labels, as ``unsup`` of the IMDb reviews, are left out.
     """
     rows: dict[str, Any] = {}
-    left_out: Counter[str] = Counter()
+    left_out = 0
     for file in sorted(directory.rglob("*")):
         place = file.relative_to(directory)
         label, *rest = place.parts
         if not file.is_file() or any(part.startswith((".", "__")) for part in place.parts):
             continue
         if labelled and (not rest or label.casefold() in UNLABELLED):
-            left_out[label] += 1
+            left_out += 1
         else:
             rows[place.as_posix()] = {TEXT: read_text(file, encoding), LABEL: label}
-    notices = []
-    if left_out:
-        names = (f"{name} ({count})" if count > 1 else name for name, count in left_out.items())
-        notices = [f"{directory.name}: {listed(names, 5)} left out, for there are no labels"]
-    return SourceTable.of(directory.name, rows, *notices)
+    notice = f"{directory.name}: {counted(left_out, 'file')} left out, for there are no labels"
+    return SourceTable.of(directory.name, rows, *[notice] * bool(left_out))
