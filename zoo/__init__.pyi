@@ -194,9 +194,8 @@ def bench(
         errors.  [default: no]
     file_format: Format of the files; auto: by their endings.  [classify, lm, mlm only;
         default: auto]
-    delimiter: What divides columns; by default a comma in CSV and a tab in TSV. Give a
-        character, or one of the words tab, comma, semicolon, pipe and space.  [classify,
-        lm, mlm only]
+    delimiter: What divides columns, a character, tab or space; by default a comma in CSV
+        and a tab in TSV.  [classify, lm, mlm only]
     header: Whether the first line names the columns; without it they are numbered.
         [classify, lm, mlm only; default: yes]
     quotes: Whether double quotes enclose fields of a table; otherwise they are plain
@@ -409,9 +408,8 @@ def train(
         errors.  [default: no]
     file_format: Format of the files; auto: by their endings.  [classify, lm, mlm only;
         default: auto]
-    delimiter: What divides columns; by default a comma in CSV and a tab in TSV. Give a
-        character, or one of the words tab, comma, semicolon, pipe and space.  [classify,
-        lm, mlm only]
+    delimiter: What divides columns, a character, tab or space; by default a comma in CSV
+        and a tab in TSV.  [classify, lm, mlm only]
     header: Whether the first line names the columns; without it they are numbered.
         [classify, lm, mlm only; default: yes]
     quotes: Whether double quotes enclose fields of a table; otherwise they are plain

@@ -85,7 +85,7 @@ def test_version(said):
         (["list", "--plugin", "no.py"], "zoo list: error: plug-in file "),
         (["bench", "--atention", "x"], "zoo bench: error: no option '--atention'; did you mean"),
         (["bench", "--set", "=3"], "zoo bench: error: --set =3: write --set NAME=VALUE"),
-        (["bench", "--set", "layers=1, dim=wide"], "zoo bench: error: --set dim='wide': Input "),
+        (["bench", "--set", "layers=1, dim=wide"], "zoo bench: error: --set dim=wide: Input "),
         (
             ["bench", "--set", "layer=2"],
             "zoo bench: error: no option 'layer'; did you mean",
@@ -108,9 +108,7 @@ def test_a_wrong_word_is_one_line_with_the_nearest_right_one(arguments, line, re
 
 def test_all_wrong_values_are_said_at_once(refused_command):
     line = refused_command("bench", "--test-size", 0.5, "--set", "dim=0,heads=x", "--jobs", -1)
-    assert all(
-        f"{option}: Input should be" in line for option in ("dim=0", "heads='x'", "--jobs -1")
-    )
+    assert all(f"{option}: Input should be" in line for option in ("dim=0", "heads=x", "--jobs -1"))
 
 
 def test_debug_prints_the_traceback_above_the_line(said):

@@ -86,7 +86,7 @@ DAMAGE = {
     ),
     "code for a parameter": (
         with_config(lambda c: c["parts"].update(pe=[RUNS_CODE])),
-        "must be a plain value",
+        "must be of type",
     ),
 }
 

@@ -86,7 +86,7 @@ def test_evaluate_reads_it_with_the_same_options(saved, folder, said, answer):
     assert tested["accuracy"] == found["accuracy"]
     for words, says in (
         (["--split", "all", "--no-header"], "is not UTF-8: byte 0xe9 in line 1; if it is cp"),
-        (["--delimiter", "::"], "--delimiter '::': expected one character"),
+        (["--delimiter", "::"], "--delimiter ::: expected one character"),
         ([*given, "--split", "validation"], "other.csv has no validation split"),
     ):
         assert says in said(*command, other, *words, status=2).err

@@ -144,13 +144,13 @@ def test_text_that_cannot_be_parsed_is_refused_with_the_right_form(text):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("count=2.0", "'count' must be of type int (default 1), not 2.0"),
-        ("count=True", "'count' must be of type int (default 1), not True"),
-        ("rate='high'", "'rate' must be of type float (default 0.5), not 'high'"),
-        ("flag=1", "'flag' must be of type bool (default False), not 1"),
-        ("sizes=(1, 2)", "'sizes' must be of type list (default [1]), not (1, 2)"),
-        ("mode=a-b", "'mode' must be a plain value such as 'fast' in quotes, not a - b"),
-        ("count=one", "'count' must be a plain value such as 1, not one"),
+        ("count=2.0", "'count' must be of type int, such as 1, not 2.0"),
+        ("count=True", "'count' must be of type int, such as 1, not True"),
+        ("rate='high'", "'rate' must be of type float, such as 0.5, not 'high'"),
+        ("flag=1", "'flag' must be of type bool, such as False, not 1"),
+        ("sizes=(1, 2)", "'sizes' must be of type list, such as [1], not (1, 2)"),
+        ("mode=a-b", "'mode' must be of type str, such as 'fast', not a - b"),
+        ("count=one", "'count' must be of type int, such as 1, not one"),
         ("count=1, count=2", "is given 'count' twice"),
         (
             "cuont=2",

@@ -82,7 +82,7 @@ def test_a_directory_of_pretrained_rows_takes_no_others(pretrained, corpus):
         ({"init": ""}, "--set pretrain_epochs has no effect without --init pretrain"),
         (
             {"init": "enc", "pretrain_epochs": None, "pretrain_lr": None},
-            "--init 'enc': Input should",
+            "--init enc: Input should",
         ),
         ({"pretrain_masked": 1.5}, "--set pretrain_masked=1.5"),
     ],

@@ -16,7 +16,7 @@ OTHERS = [
     ({"task_options": {"head_hidden": 2}}, "no option 'task_options'"),
     ({"head_hidden": -1}, "--set head_hidden=-1"),
     ({"seeds": 0}, "--seeds 0: at least 1"),
-    ({"seeds": "three"}, "--seeds 'three': Input should be a valid tuple"),
+    ({"seeds": "three"}, "--seeds three: Input should be a valid tuple"),
 ]
 
 

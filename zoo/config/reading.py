@@ -11,10 +11,8 @@ from pydantic_core import PydanticCustomError
 from zoo.config.sizes import Options
 
 # Words for delimiters that are hard to type or to see.
-DELIMITERS = {"tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
+DELIMITERS = {"tab": "\t", "space": " "}
 TABLES_ONLY = ("delimiter", "header", "quotes", "escape")  # options of tables of text alone
-WORDS = {"\\t": "tab", **{character: word for word, character in DELIMITERS.items()}}
-
 M = TypeVar("M", bound=BaseModel)
 
 
@@ -47,11 +45,9 @@ def changed_flags(options: BaseModel, besides: type[BaseModel] = BaseModel) -> d
 
 
 def _delimiter(value: str) -> str:
-    word = WORDS.get(value, value)
-    if word and word not in DELIMITERS and (len(word) > 1 or word in '"\r\n'):
-        known = ", ".join(DELIMITERS)
-        raise PydanticCustomError("delimiter", f"expected one character, or one of {known}")
-    return word
+    if value and value not in DELIMITERS and (len(value) > 1 or value in '"\r\n'):
+        raise PydanticCustomError("delimiter", "expected one character, tab or space")
+    return value
 
 
 def _encoding(value: str) -> str:
@@ -85,8 +81,8 @@ class Reading(TextReading):
     )
     delimiter: Annotated[str, AfterValidator(_delimiter)] = Field(
         default="",
-        description="What divides columns; by default a comma in CSV and a tab in TSV. Give a "
-        "character, or one of the words tab, comma, semicolon, pipe and space.",
+        description="What divides columns, a character, tab or space; by default a comma in CSV "
+        "and a tab in TSV.",
     )
     header: bool = Field(
         default=True,

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import (
-    AfterValidator,
     Field,
     NonNegativeFloat,
     NonNegativeInt,
@@ -109,16 +107,12 @@ class Training(Options):
     )
 
 
-def _device(name: str) -> str:
-    if not re.fullmatch(r"auto|cpu|cuda(:\d+)?|mps", name):
-        raise ValueError("expected auto, cpu, cuda, cuda:N for one GPU of several, or mps")
-    return name
-
-
 Device = Annotated[
     str,
-    AfterValidator(_device),
-    Field(description="Where to compute: auto, cpu, cuda, cuda:N for one GPU of several, or mps."),
+    Field(
+        pattern=r"^(auto|cpu|cuda(:\d+)?|mps)$",
+        description="Where to compute: auto, cpu, cuda, cuda:N for one GPU of several, or mps.",
+    ),
 ]
 
 

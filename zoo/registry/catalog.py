@@ -191,24 +191,19 @@ def _bind(what: str, declared: Mapping[str, Any], call: ast.Call) -> Mapping[str
 
 
 def _value(must_be: str, node: ast.expr, default: Any) -> Any:
-    """The value of a literal, if its type is the default's.
+    """The value of a literal of the default's type. Raises ZooError for any other.
 
     Where the default is text, a name without quotes is text as well; an int may be a float.
     """
     if isinstance(default, str) and isinstance(node, ast.Name):
         return node.id
-    try:
+    # TypeError: a list in a set, or as a key.
+    with contextlib.suppress(ValueError, TypeError, RecursionError, OverflowError):
         value = ast.literal_eval(node)
-    except (ValueError, TypeError, RecursionError):  # TypeError: a list in a set, or as a key
-        quotes = " in quotes" if isinstance(default, str) else ""
-        usual = f"a plain value such as {default!r}{quotes}"
-        raise ZooError(f"{must_be} {usual}, not {ast.unparse(node)}") from None
-    if isinstance(default, float) and type(value) is int:
-        with contextlib.suppress(OverflowError):
+        if isinstance(default, float) and type(value) is int:
             value = float(value)
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ZooError(f"{must_be} a finite number, not {value!r}")
-    if default is None or type(value) is type(default):
-        return value
-    kind = type(default).__name__
-    raise ZooError(f"{must_be} of type {kind} (default {default!r}), not {value!r}")
+        is_finite = not isinstance(value, float) or math.isfinite(value)
+        if is_finite and (default is None or type(value) is type(default)):
+            return value
+    kind = f"of type {type(default).__name__}, such as {default!r}"
+    raise ZooError(f"{must_be} {'plain' if default is None else kind}, not {ast.unparse(node)}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import lzma
-from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from zoo.sweep.run import SHARED, PreparedRun
 
 # The published profile, which travels with the package; ``python -m bench.publish`` writes it.
 CARRIED = Path(__file__).with_name("published.jsonl.xz")
-NAMED = 4  # rows or changes that a notice names
+NAMED = 4  # changes that a reason names
 
 
 def read_against(source: str | Path, requests: Sequence[Request]) -> list[Record]:
@@ -45,7 +44,7 @@ def read_against(source: str | Path, requests: Sequence[Request]) -> list[Record
 def beside(records: Sequence[Record], runs: Sequence[PreparedRun]) -> list[list[Record]]:
     """Those of the records that fit each run: of the same texts, trained in the same way.
 
-    What does not fit is said in a notice, and what is stale, as is in the reason of its records.
+    What does not fit is said in a notice, and what is stale in the reason of its records.
     Raises ZooError where nothing fits.
     """
     fitting, notices = list[list[Record]](), list[str]()
@@ -63,12 +62,6 @@ def beside(records: Sequence[Record], runs: Sequence[PreparedRun]) -> list[list[
         raise ZooError("; ".join(notices))
     used = [record for there in fitting for record in there]
     stale = {name: f"stale: {listed(changes, NAMED)}" for name, changes in stale_rows(used)}
-    own = {row.name for run in runs for row in run.plan.runnable}  # its own record counts
-    rows = defaultdict(list)
-    for name in stale.keys() - own:
-        rows[stale[name]].append(name)
-    for reason, names in rows.items():
-        notices.append(f"--against: {listed(sorted(names), NAMED)} {reason}")
     for notice in notices:
         runs[0].progress.notice(notice)
     return [

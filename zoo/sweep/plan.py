@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import statistics
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -229,22 +228,21 @@ def chosen_settings(
 ) -> dict[str, Training]:
     """Choose the settings of each row that is tuned, such as its learning rate: by row name.
 
-    records: of the tuning. Of the combinations with the fewest failed trainings the one with the
-    best mean score is chosen; of equal ones the first. A row is missing where all have failed.
+    records: of the tuning, which has one seed. Of the combinations that did not fail the one with
+    the best score is chosen; of equal ones the first. A row is missing where all have failed.
     """
-    tried: dict[str, dict[Training, list[float]]] = defaultdict(lambda: defaultdict(list))
+    tried: dict[str, dict[Training, float]] = defaultdict(dict)
     for record in records:
         if record.kind == "tune" and record.status == "ok":
             training = Training(**record.config["training"] | {"validation": 0.0})
-            tried[record.name][training].append(record.metrics[metric.name])
+            tried[record.name][training] = record.metrics[metric.name]
     chosen = {}
     for row in plan.runnable:
         if not request.chooses or not row.trainable:
             chosen[row.name] = request.training
         elif scores := tried.get(row.name):
-            most = max(map(len, scores.values()))
-            able = [t for t in request.trainings() if len(scores.get(t, ())) == most]
-            chosen[row.name] = max(able, key=lambda t: metric.better(statistics.fmean(scores[t])))
+            able = [training for training in request.trainings() if training in scores]
+            chosen[row.name] = max(able, key=lambda training: metric.better(scores[training]))
     return chosen
 
 
