@@ -44,7 +44,7 @@ def on_text() -> str:
     parts = []
     for place, published, directory in pages():
         if directories_of(directory, ""):
-            report = RunReport(read_run(directory), published.reference, published.metric)
+            report = RunReport(read_run(directory), published.metric)
             title = link(line(published.title), f"{UP}/{place}/README.md")
             parts += [f"### {title}", line(" ".join(report.answer)), line(run_text(report))]
     return "\n\n".join(parts)

@@ -47,8 +47,7 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
     evaluated: dict[Path, RunReport] = {}
     for home in homes:
         _, published = pages.get(home.relative_to(source).as_posix(), (None, None))
-        wanted = (published.reference, published.metric) if published else ()
-        evaluated[home] = RunReport(read_run(home), *wanted)
+        evaluated[home] = RunReport(read_run(home), published.metric if published else "")
     profiles = {source / place: read_profile(source / place, "", evaluated) for place in pages}
     reports = evaluated | {home: profile for home, profile in profiles.items() if profile}
     runs = []

@@ -19,8 +19,8 @@ class Published(BaseModel):
 
     directory: where the results are, under the published directory: one, or one per machine.
     source: the data that ``--data`` names, where that is no data set of the zoo. text: sentences
-    below the title. data: where the data come from. notes: what else to know. reference, metric:
-    the suite's reference cell, and the metric that ranks its rows.
+    below the title. data: where the data come from. notes: what else to know. metric: the
+    suite's, which ranks its rows.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -31,7 +31,6 @@ class Published(BaseModel):
     text: str = ""
     data: str = ""
     notes: tuple[Text, ...] = ()
-    reference: str = ""
     metric: str = ""
 
     @field_validator("directory", mode="before")
@@ -50,7 +49,7 @@ def load_published(file: Path) -> Published | None:
     if table is None:
         return None
     if isinstance(table, dict):
-        table = {name: suite.get(name, "") for name in ("reference", "metric")} | table
+        table = {"metric": suite.get("metric", "")} | table
     return read_table(Published, table, where)
 
 

@@ -256,9 +256,9 @@ def expected(odds: float, hardness: np.ndarray, spread: float = 0.1, shared: flo
     return float((weights * chance).sum() / weights.sum())
 
 
-def make_table(records, reference=""):
+def make_table(records):
     """The table of these records."""
-    return RunReport(records, reference).table.frame
+    return RunReport(records).table.frame
 
 
 def readable(records):

@@ -29,11 +29,6 @@ def profile(directory) -> Profile:
     return read_profile(directory)
 
 
-def test_a_profile_has_no_row_of_reference(directory, refused_command):
-    said = refused_command("report", directory, "--reference", "rope", "--tables")
-    assert f"--reference: for one run, and {directory} holds several data sets" in said
-
-
 def test_every_mean_is_in_the_table(profile):
     frame = pd.DataFrame(profile.lines)
     for name, accuracies in ACCURACIES.items():

@@ -45,17 +45,8 @@ def test_json_has_the_answer_and_all_rows(directory):
     assert printed["notes"] == RunReport(run()).notes
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["nowhere"], "no records.jsonl with records there"),
-        (["{}", "--reference", "nobody"], "--reference nobody: no such cell"),
-    ],
-)
-def test_bad_usage_is_one_line(directory, refused_command, arguments, message):
-    assert message in refused_command(
-        "report", "--tables", *(a.format(directory) for a in arguments)
-    )
+def test_bad_usage_is_one_line(refused_command):
+    assert "no records.jsonl" in refused_command("report", "--tables", "nowhere")
 
 
 def test_a_page_plots_and_tables_are_written_and_the_page_is_named(tmp_path):

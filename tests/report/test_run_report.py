@@ -111,7 +111,7 @@ def test_one_factor_at_a_time_effects_are_pairs(generator):
     grid = simulated(generator, GRID, lambda c: WORTH[c["pe"]], examples=500)
     base = cell()
     near = [r for r in grid if sum(r.cell[axis] != base[axis] for axis in base) < 2]
-    run = RunReport(near, name())
+    run = RunReport(near)
     assert len(run.effects.main) == 4
     assert disagreements(run) == []
 

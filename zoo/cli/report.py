@@ -20,11 +20,10 @@ from zoo.errors import ZooError, counted
 
 @click.command()
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--reference", metavar="ROW", default="", help="Compare rows with this: fused+sin.")
 @metric_option
 @click.option("--tables", is_flag=True, help="Write only the tables: no plots, no page.")
 @json_option
-def report(directory: Path, reference: str, metric: str, tables: bool, as_json: bool) -> None:
+def report(directory: Path, metric: str, tables: bool, as_json: bool) -> None:
     """Make tables, plots and a page from the records in DIR, and print the table.
 
     Written into DIR: report.html, one page that needs no network; plots/ as PNG and SVG; and
@@ -32,14 +31,14 @@ def report(directory: Path, reference: str, metric: str, tables: bool, as_json: 
 
     \b
     zoo report runs/bbc-news-1a2b3c4d
-    zoo report runs/grid --reference fused+sin --tables
+    zoo report runs/grid --metric macro_f1 --tables
     """
     from zoo.config.places import refuse_unwritable
     from zoo.report import write
 
     if directory.is_dir():
         refuse_unwritable(directory)
-    run = write.read_result(directory, reference, metric).details
+    run = write.read_result(directory, metric).details
     written = (write.write_tables if tables else write.write_report)(run, directory)
     if as_json:
         print_json(write.report_data(run, directory))

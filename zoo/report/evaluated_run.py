@@ -20,25 +20,20 @@ from zoo.sweep.records import Record
 class EvaluatedRun:
     """The rows of one run and everything that is known of their differences.
 
-    wanted: the reference cell to use, by name or by some of its choices; by default the one that
-    the latest cost measurement was made against. metric: the one that ranks rows; by default the
-    task's first. others: records of rows from elsewhere, which stand beside its own; of two rows of
-    one name its own counts. Raises ZooError where there is no such cell or metric.
+    metric: the one that ranks rows; by default the task's first. others: records of rows from
+    elsewhere, which stand beside its own; of two rows of one name its own counts. Raises ZooError
+    where there is no such metric.
     """
 
     def __init__(
-        self,
-        records: Sequence[Record],
-        wanted: str = "",
-        metric: str = "",
-        others: Sequence[Record] = (),
+        self, records: Sequence[Record], metric: str = "", others: Sequence[Record] = ()
     ) -> None:
         self.own, self.others = records, others
         own = {record.name for record in records}
         records = [*(record for record in others if record.name not in own), *records]
         self.records = records
         self.recorded_rows = make_rows(records, metric)  # in the order of the records
-        self.reference = find_reference(self.recorded_rows, wanted)
+        self.reference = find_reference(self.recorded_rows)
         # The metrics of the task; the first one ranks rows.
         self.metrics: tuple[MetricDescription, ...] = (
             self.recorded_rows[0].metrics if self.recorded_rows else (NO_METRIC,)
@@ -100,12 +95,6 @@ class EvaluatedRun:
         rows = [row for row in self.recorded_rows if row.cell.get("attention") in of]
         return effect.axis == "attention" and all(row.exact for row in rows)
 
-    def rate(self, phase: str, row: ReportRow) -> float | None:
-        """Tokens/s: the ratio times the reference's rate; as measured where there is no ratio."""
-        rate = self.speeds.rate(phase, row.name)
-        measured: float | None = row.cost.get(f"{phase}_tokens_per_s")
-        return measured if rate is None else rate
-
     @cached_property
     def rows(self) -> list[ReportRow]:
         """The rows in the order of the table: the best first, those that failed last."""
@@ -113,7 +102,7 @@ class EvaluatedRun:
         def order(row: ReportRow) -> tuple[bool, Sequence[float], float]:
             score = -self.metric.better(row.mean) if row.values else math.inf
             key = row.learning.order if row.learning else (math.inf, score)
-            return row.status != "ok", key, -(self.rate("train", row) or -math.inf)
+            return row.status != "ok", key, -(self.speeds.rate("train", row.name) or -math.inf)
 
         return sorted(self.recorded_rows, key=order)
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pandas as pd
 
-from zoo.errors import ZooError
 from zoo.files import replacing
 from zoo.report.profile import Profile, read_profile
 from zoo.report.run_report import RunReport
@@ -118,16 +117,14 @@ class BenchResult:
         return f"{report_text(self.details)}\nReport: {self.report}"
 
 
-def read_result(directory: Path, reference: str = "", metric: str = "") -> BenchResult:
+def read_result(directory: Path, metric: str = "") -> BenchResult:
     """The outcome of the run in a directory, which may be on several data sets.
 
-    reference, metric: as of ``EvaluatedRun``. Raises ZooError where there are no records that can
-    be read, or no such row or metric.
+    metric: as of ``EvaluatedRun``. Raises ZooError where there are no records that can be read, or
+    no such metric.
     """
     profile = read_profile(directory, metric)
-    if profile and reference:
-        raise ZooError(f"--reference: for one run, and {directory} holds several data sets")
-    return BenchResult(profile or RunReport(read_run(directory), reference, metric), directory)
+    return BenchResult(profile or RunReport(read_run(directory), metric), directory)
 
 
 def report_text(report: Report, width: int | None = None) -> str:

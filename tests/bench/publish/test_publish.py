@@ -121,7 +121,7 @@ def test_a_suites_directory_without_records_is_a_notice(tmp_path, capsys):
     assert printed.err == f"notice: suite {suite} names words/gpu: no records there\n"
 
 
-@pytest.mark.parametrize("wrong", ["records", "reference"])
+@pytest.mark.parametrize("wrong", ["records", "metric"])
 def test_nothing_is_written_unless_all_can_be_read(place, refused_command, wrong):
     later, suites = place / "zz" / "cpu", place.parent / "bench" / "suites"
     if wrong == "records":
@@ -129,7 +129,7 @@ def test_nothing_is_written_unless_all_can_be_read(place, refused_command, wrong
         (later / "records.jsonl").touch()
     else:
         write_records(later, run())
-        text = SUITE.replace("words/cpu", "zz/cpu").replace('"rope"\n\n', '"nix"\n\n')
+        text = SUITE.replace("words/cpu", "zz/cpu").replace("\n\n", '\nmetric = "nix"\n\n')
         (suites / "zz.toml").write_text(text)
     before = files(place)
     refused_command(place, command=main)

@@ -1,7 +1,7 @@
 """Answers to questions follow from the verdicts of the records, and say so where these are open."""
 
 import pytest
-from example import REFERENCE, grouped, profile_of_skills, records_of, run
+from example import grouped, profile_of_skills, records_of, run
 from factory import cell, train_record
 
 from bench.publish.questions import (
@@ -22,7 +22,7 @@ from zoo.report.run_report import RunReport
 @pytest.fixture(scope="module")
 def tied() -> RunReport:
     """rope and sin tie, none is worse and twice as fast; a baseline beats all."""
-    return RunReport(run(), REFERENCE)
+    return RunReport(run())
 
 
 def test_a_choice_is_better_worse_or_undecided(tied):
@@ -33,7 +33,7 @@ def test_a_choice_is_better_worse_or_undecided(tied):
     assert undecided.startswith("Undecided: `rope` against `sin`: ")
     assert "points of accuracy (tie)" in undecided
     assert undecided.endswith(" would have shown in 4 of 5 such runs.")
-    few = RunReport(run(seeds=2), REFERENCE)
+    few = RunReport(run(seeds=2))
     assert whether(True, "pe", "rope", "none")(few).startswith("Undecided: ")
     assert whether(True, "pe", "rope", "alibi")(tied) == "Not measured yet."
 

@@ -22,8 +22,8 @@ SQUARE = {"attention": ["fused", "naive"], "pe": ["rope", "sin"]}
 WORTH = {"rope": 3.0, "sin": 2.6, "none": 2.0}
 
 
-def effects(records, reference=""):
-    return RunReport(records, reference).effects
+def effects(records):
+    return RunReport(records).effects
 
 
 def main(estimates):
@@ -146,18 +146,12 @@ def test_cost_alone_and_training_alone_are_enough():
         assert set(main(estimates)) == {("attention", "fused", "naive"), ("pe", "rope", "sin")}
 
 
-def test_the_reference_decides_what_is_compared_with_what():
-    records = grid(SQUARE, lambda c, seed: 10 + 30 * (c["pe"] == "sin"))
-    estimates = main(effects(records, reference="naive+sin"))
-    assert estimates["pe", "sin", "rope"].difference.mean == pytest.approx(-0.03)
-
-
 def test_a_skipped_cell_leaves_one_factor_at_a_time():
     axes = {"attention": ["fused", "naive", "linformer"], "pe": ["rope", "sin"]}
     broken = cell(attention="linformer")
     records = [skipped(broken, "cannot rotate")]
     records += [r for r in grid(axes, lambda c, seed: 10) if r.cell != broken]
-    estimates = effects(records, name())
+    estimates = effects(records)
     assert set(main(estimates)) == {("attention", "fused", "naive"), ("pe", "rope", "sin")}
     assert f"With everything else as in the reference, {name()}." in estimates.about
 

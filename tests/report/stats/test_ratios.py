@@ -9,13 +9,14 @@ from rates import at_least
 
 from zoo.measure.turns import BETWEEN, Z, centre_and_error
 from zoo.report.rows import make_rows
-from zoo.report.stats.ratios import Speeds
+from zoo.report.stats.ratios import Speeds, find_reference
 
 REFERENCE, SIN, NONE = name(), name(pe="sin"), name(pe="none")
 
 
 def speeds(*records):
-    return Speeds(make_rows(records))
+    rows = make_rows(records)
+    return Speeds(rows, find_reference(rows))
 
 
 def test_the_ratio_is_the_centre_of_the_log_ratios_with_its_interval(generator):
@@ -136,36 +137,24 @@ def test_a_baseline_counts_its_own_tokens_and_the_reference_its_batches():
     assert measured.ratio("infer", "words", REFERENCE).value == pytest.approx(8 / 3)
 
 
-def test_what_older_versions_measured_in_rounds_has_no_ratio():
-    old = cost_record(cell(pe="sin"), [2.0] * 12, REFERENCE)
-    for part in (old.samples, old.samples["reference"]):
-        part["rounds"] = [{"train": [1.0]}]
-        del part["turns"]
-    measured = speeds(old)
-    assert (measured.base, measured.measured) == ("", {})
-    assert measured.ratio("train", SIN, REFERENCE) is None
-
-
 def cost(pe, speed, reference=REFERENCE, **fields):
     return cost_record(cell(pe=pe), [speed] * 12, reference, **fields)
 
 
 @pytest.mark.parametrize(
-    ("records", "reference", "ratios"),
+    ("records", "ratios"),
     [
-        ([cost("sin", 2.0), cost("none", 3.0)], "", {SIN: 2.0, NONE: 3.0}),
-        ([cost("rope", 1.0), cost("sin", 2.0), cost("none", 3.0)], SIN,
-         {REFERENCE: 0.5, NONE: 1.5}),
+        ([cost("sin", 2.0), cost("none", 3.0)], {SIN: 2.0, NONE: 3.0}),
         # Only what was measured against the same base, which is the latest, has a ratio.
         ([cost("none", 3.0, SIN, started="2026-01-01"), cost("sin", 2.0, started="2026-01-02")],
-         "", {SIN: 2.0, NONE: None}),
-        ([cost("sin", 2.0), record("cost", "oom", cell=cell(pe="sin"), reason="full")], "",
+         {SIN: 2.0, NONE: None}),
+        ([cost("sin", 2.0), record("cost", "oom", cell=cell(pe="sin"), reason="full")],
          {SIN: None}),
     ],
-    ids=["default", "chosen", "two bases", "failed since"],
+    ids=["default", "two bases", "failed since"],
 )  # fmt: skip
-def test_ratios_are_to_the_reference_of_the_latest_measurements(records, reference, ratios):
-    measured = Speeds(make_rows(records), reference)
+def test_ratios_are_to_the_reference_of_the_latest_measurements(records, ratios):
+    measured = speeds(*records)
     for row, expected in ratios.items():
-        ratio = measured.ratio("train", row, reference or REFERENCE)
+        ratio = measured.ratio("train", row, REFERENCE)
         assert (ratio and ratio.value) == (expected and pytest.approx(expected)), row

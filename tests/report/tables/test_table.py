@@ -114,11 +114,6 @@ def test_a_deterministic_fit_has_no_interval_and_pairs_with_every_seed(seeds):
     assert (values["rank"], values["seeds"], values["accuracy_low"]) == (1, len(seeds), None)
 
 
-def test_another_reference_may_be_asked_for():
-    table = make_table(run(), reference="fused+none").set_index("pe")
-    assert table["train_ratio"]["rope"] == pytest.approx(0.5, abs=0.01)
-
-
 def test_tables_are_the_same_bytes_each_time_and_can_be_read_back(tmp_path):
     write_tables(RunReport(run()), tmp_path)
     first = {path.name: path.read_bytes() for path in tmp_path.iterdir()}

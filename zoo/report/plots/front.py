@@ -11,6 +11,7 @@ from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 from zoo.report.plots import plot
 from zoo.report.plots.plot import Plot
 from zoo.report.run_report import RunReport
+from zoo.report.tables.text import plain
 
 FAR = 3.0  # largest over smallest value from which on a scale is logarithmic
 
@@ -18,10 +19,9 @@ FAR = 3.0  # largest over smallest value from which on a scale is logarithmic
 def front_plots(run: RunReport) -> list[Plot]:
     """The plot of the metric against training speed, if there are two cells to show."""
     metric, score = run.metric, f"{run.metric.name}_mean"
-    cost, label = "train_tokens_per_s", "training speed, tokens/s"
-    if run.reference_row and sum(line["train_ratio"] is not None for line in run.lines) > 1:
-        cost = "train_ratio"
-        label = f"training speed, × that of {run.short_name(run.reference_row, plot.SHORT)}"
+    cost, base = "train_ratio", run.reference_row
+    name = run.short_name(base, plot.SHORT) if base else plain(run.reference, plot.SHORT)
+    label = f"training speed, × that of {name}"
     cells = {
         number: line
         for number, line in enumerate(run.lines)

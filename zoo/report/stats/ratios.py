@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from zoo.config.row_names import find_cell
 from zoo.measure.turns import CONTENDED as MOST_CONTENTION
 from zoo.measure.turns import PHASES as PHASES
 from zoo.measure.turns import (
@@ -84,16 +83,15 @@ class Session:
 class Speeds:
     """The speeds of all rows that were measured against the same base.
 
-    base: name of the row that took part in every session; "" where nothing was measured. measured:
-    row name to its samples. clock: ``cpu`` or ``wall``, of the latest measurement.
+    base: name of the row that took part in every session. measured: row name to its samples. clock:
+    ``cpu`` or ``wall``, of the latest measurement.
     """
 
-    def __init__(self, rows: Sequence[ReportRow], reference: str = "") -> None:
-        self.base = base_of(rows, reference)
+    def __init__(self, rows: Sequence[ReportRow], base: str) -> None:
+        self.base = base
         self.measured: dict[str, Mapping[str, Any]] = {}
         for row in rows:
-            against = (r for r in reversed(row.cost_records) if _base_of(r) == self.base)
-            if self.base and row.measured and (record := next(against, None)):
+            if (record := row.measured) and _base_of(record) == base:
                 self.measured[row.name] = {"session": record.key, **record.samples}
         self.clock = next((s["clock"] for s in reversed(self.measured.values())), "")
         self._contention = {name: contention(of) for name, of in self.measured.items()}
@@ -169,34 +167,18 @@ def combined(sessions: Sequence[Session], contended: bool = False) -> Ratio:
     return Ratio(math.exp(centre), low, high, p, contended)
 
 
-def find_reference(rows: Sequence[ReportRow], wanted: str = "") -> str:
-    """The cell that ratios are to: by name, or by some of its choices, as ``fused+sin``.
+def find_reference(rows: Sequence[ReportRow]) -> str:
+    """The cell that ratios are to: that which the latest cost measurement was made against.
 
-    By default the one that the latest cost measurement was made against or, without any, the first
-    cell that was trained; empty where there is none. Raises ZooError where no cell is the wanted
-    one.
+    Without any, the first cell that was trained; empty where there is none.
     """
-    cells = [row for row in rows if not row.baseline and (row.trained or row.cost_records)]
-    if not wanted:
-        return base_of(rows) or next((row.name for row in cells), "")
-    return find_cell({row.name: row.cell for row in cells}, wanted, "--reference")
+    measured = [r for row in rows for r in row.cost_records if r.status == "ok"]
+    if measured:
+        return _base_of(sorted(measured, key=lambda record: record.started)[-1])
+    cells = (row for row in rows if not row.baseline and (row.trained or row.cost_records))
+    return next((row.name for row in cells), "")
 
 
 def _base_of(record: Record) -> str:
-    """The row that a cost measurement was made against; empty for one that failed."""
-    reference = record.samples.get("reference", {})
-    # Older versions measured in rounds, which do not compare.
-    known = record.status == "ok" and "turns" in reference
-    return str(reference["name"]) if known else ""
-
-
-def base_of(rows: Sequence[ReportRow], reference: str = "") -> str:
-    """The row that the latest costs were measured against: the reference's, by default all rows'.
-
-    Empty where nothing was measured.
-    """
-    records = [r for row in rows for r in row.cost_records if reference in ("", row.name)]
-    # The one measured against the reference itself, else the latest: records are in the order of
-    # rows here, and the one measured last started last.
-    records = sorted(filter(_base_of, records), key=lambda r: (_base_of(r) == reference, r.started))
-    return _base_of(records[-1]) if records else ""
+    """The row that a cost measurement was made against."""
+    return str(record.samples["reference"]["name"])

@@ -256,7 +256,10 @@ def _speeds(run: EvaluatedRun, phase: str, priority: int) -> list[Column]:
     texts = {name: ratio_text(of.value, of.verdict) for name, of in ratios.items() if of}
     texts |= {reference: "reference"} if reference in ratios else {}
     rate_key, head = f"{phase}_tokens_per_s", f"{phase} tok/s"
-    rate = functools.partial(run.rate, phase)
+
+    def rate(row: ReportRow) -> float | None:
+        return speeds.rate(phase, row.name)
+
     return [
         Column(rate_key, head, per_second, 1, priority, rate, "{:,.0f}"),
         Column(key, f"× {phase}", help, 1, max(6, priority), _of(ratios, "value"), _text(texts)),
