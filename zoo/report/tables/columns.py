@@ -20,7 +20,6 @@ from zoo.errors import counted
 from zoo.report.evaluated_run import EvaluatedRun
 from zoo.report.rows import ReportRow
 from zoo.report.stats.ratios import PHASES, Ratio
-from zoo.report.tables.learned import window_text
 from zoo.report.tables.text import plain, ratio_text, tabulated
 
 Value: TypeAlias = Callable[[Any], Any]  # of a row of the table
@@ -205,6 +204,10 @@ def _scores(run: EvaluatedRun) -> list[Column]:
 
 def _learned(run: EvaluatedRun) -> list[Column]:
     """What rows learn of a streamed diagnostic, instead of a mean over seeds."""
+
+    def rates(row: ReportRow) -> str:
+        return ", ".join(f"{rate:g}" for rate in row.learning.window) if row.learning else ""
+
     metric, of = run.metric, functools.partial(_of, run.learning)
     texts = {name: learning.text() for name, learning in run.learning.items()}
     shares = {name: learning.share for name, learning in run.learning.items()}
@@ -220,7 +223,7 @@ def _learned(run: EvaluatedRun) -> list[Column]:
         _hidden("high", f"The upper {share}", _of(shares, "high")),
         _hidden("median_examples", "Examples until solved.", of("median")),
         Column(key, metric.label, score, direction, ALWAYS, of("score"), digits),
-        Column("window", "rates", window, 1, 4, of("width"), window_text),
+        Column("window", "rates", window, 1, 4, of("width"), rates),
         Column("best_lr", "best rate", "The best rate.", 0, 6, of("rate"), "{:g}"),
         _hidden("floor", "The score that needs no skill.", lambda row: run.chance),
         _hidden("solved_at", "The score that counts as solved.", lambda row: run.solved_at),

@@ -95,15 +95,6 @@ def learned_notes(run: EvaluatedRun) -> list[str]:
     return notes
 
 
-def window_text(row: ReportRow) -> str:
-    """``0.001 to 0.01``; single rates where another one is between them."""
-    if not row.learning or not (window := row.learning.window):
-        return ""
-    rates, texts = row.learning.rates, [f"{rate:g}" for rate in window]
-    whole = rates[rates.index(window[0]) :][: len(window)] == window
-    return f"{texts[0]} to {texts[-1]}" if whole and texts[1:] else ", ".join(texts)
-
-
 def names_of(run: EvaluatedRun, rows: Iterable[ReportRow]) -> str:
     """The names of rows in a sentence, which has a few of them."""
     return listed([run.short_name(row) for row in rows], NAMED)
