@@ -59,8 +59,8 @@ def bench(
     batch_size: int | None = None,
     batching: Literal["length", "random"] | None = None,
     lr: float | Sequence[float] | None = None,
-    weight_decay: float | Sequence[float] | None = None,
-    dropout: float | Sequence[float] | None = None,
+    weight_decay: float | None = None,
+    dropout: float | None = None,
     attention_dropout: float | None = None,
     embedding_std: float | None = None,
     label_smoothing: float | None = None,
@@ -156,10 +156,9 @@ def bench(
     batching: Batches of similar length, with little padding, or random.  [default: length]
     lr: Peak learning rate. Of several, one is chosen for each row on held-out training
         texts.  [default: 0.003; classify: 0.005]
-    weight_decay: AdamW's weight decay. Of several, one is chosen for each row on held-out
-        training texts.  [default: 0.01]
-    dropout: Dropout of embeddings, networks, residual branches and the head. Of several,
-        one is chosen for each row on held-out training texts.  [default: 0.1]
+    weight_decay: AdamW's weight decay.  [default: 0.01]
+    dropout: Dropout of embeddings, networks, residual branches and the head.  [default:
+        0.1]
     attention_dropout: Dropout of attention weights.  [default: 0.0]
     embedding_std: Standard deviation of new token embeddings.  [default: 1.0]
     label_smoothing: Share of the target spread over all classes.  [default: 0.0; classify:
@@ -295,8 +294,8 @@ def train(
     batch_size: int | None = None,
     batching: Literal["length", "random"] | None = None,
     lr: float | Sequence[float] | None = None,
-    weight_decay: float | Sequence[float] | None = None,
-    dropout: float | Sequence[float] | None = None,
+    weight_decay: float | None = None,
+    dropout: float | None = None,
     attention_dropout: float | None = None,
     embedding_std: float | None = None,
     label_smoothing: float | None = None,
@@ -370,10 +369,9 @@ def train(
     batching: Batches of similar length, with little padding, or random.  [default: length]
     lr: Peak learning rate. Of several, one is chosen for each row on held-out training
         texts.  [default: 0.003; classify: 0.005]
-    weight_decay: AdamW's weight decay. Of several, one is chosen for each row on held-out
-        training texts.  [default: 0.01]
-    dropout: Dropout of embeddings, networks, residual branches and the head. Of several,
-        one is chosen for each row on held-out training texts.  [default: 0.1]
+    weight_decay: AdamW's weight decay.  [default: 0.01]
+    dropout: Dropout of embeddings, networks, residual branches and the head.  [default:
+        0.1]
     attention_dropout: Dropout of attention weights.  [default: 0.0]
     embedding_std: Standard deviation of new token embeddings.  [default: 1.0]
     label_smoothing: Share of the target spread over all classes.  [default: 0.0; classify:

@@ -206,8 +206,6 @@ def test_what_reads_texts_can_be_told_to_read_whole_ones_and_never_sees_it():
         assert choice.build() == built
     refused("'whole' must be of type bool", registry.choose, "baseline", "words(whole=1)")
     refused("'counts' has no parameter 'whole'", registry.choose, "baseline", "counts(whole=True)")
-    with pytest.raises(ValueError, match="'mine' has a parameter 'whole', which the zoo gives it"):
-        register("baseline", "mine", dict, parameters={"whole": True}, **texts)
 
 
 def test_patterns_stand_in_comma_lists_and_are_read_back_as_they_are_written(registry):

@@ -144,20 +144,19 @@ def test_what_a_task_needs_of_components_is_checked_before_anything_runs(registr
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({}, "27 trainings, 10 cost measurements in 2 groups"),
+        ({}, "27 trainings, 9 cost measurements"),
         ({"phases": "train"}, "27 trainings"),
-        ({"phases": "cost"}, "10 cost measurements in 2 groups"),
+        ({"phases": "cost"}, "9 cost measurements"),
         ({"phases": "cost", "max_length": "8,16"}, "9 cost measurements at each of 2 lengths"),
         ({"attention": "fused", "pe": "sin", "seeds": 1, "phases": "train"}, "1 training"),
         (
             {"pe": "sin", "lr": "0.1,0.2,0.3"},
-            "18 trainings (9 to choose settings), 3 cost measurements in 1",
+            "18 trainings (9 to choose settings), 3 cost measurements",
         ),
     ],
     ids=["both", "scores", "costs", "lengths", "one", "tuned"],
 )
 def test_a_plan_counts_its_work(options, said, registry):
-    """Nine rows are two groups, each with the reference."""
     given = {"attention": "fused,naive,split", "pe": "rope,sin,none", "baseline": "none"}
     request = make_request({**given, **options}, registry)
     assert counts(request, make_plan(request, registry)).startswith(said)

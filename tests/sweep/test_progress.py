@@ -39,7 +39,7 @@ def test_a_terminal_gets_bars_and_a_pipe_plain_lines():
         shown.event(Ended(JOB, Result(metrics={"accuracy": 0.5, "macro_f1": 0.25})), METRICS)
         shown.close()
         said = stream.getvalue()
-        assert ("\r" in said and "1.0/1 [00:00<00:00" in said) == stream.isatty()
+        assert ("\r" in said and "1/1 [00:00<00:00" in said) == stream.isatty()
         assert ("train: 1 to run\n" in said) != stream.isatty()
 
 
@@ -80,16 +80,11 @@ def test_the_bar_of_a_run_is_full_when_its_jobs_have_ended():
     shown.phase("train", 2)
     shown.event(Started(JOB))
     shown.event(Advanced(JOB, Step(1, 4, 0.5)))
-    assert shown.bar.n == pytest.approx(0.25)
+    assert shown.bar.n == 0
     assert "some 1/4 loss 0.500" in shown.bar.postfix
-    shown.event(Advanced(JOB, Step(1, 4, 0.5)))  # again, on another node
-    assert shown.bar.n == pytest.approx(0.25)
-    for done in (4, 1):  # all blocks, and the first of a model that is measured once more
-        shown.event(Advanced(JOB, Step(done, 4)))
-        assert shown.bar.n == pytest.approx(0.9), "it is not over"
     shown.event(Ended(JOB, Result()))
     other = TrainJob(SETUP, "other", "other", model=cell())
     shown.event(Ended(other, Result("crashed", "no such luck")))
-    assert shown.bar.n == pytest.approx(2)
+    assert shown.bar.n == 2
     assert "other: crashed: no such luck" in shown.bar.postfix
     shown.close()

@@ -93,8 +93,6 @@ def test_compressed_records_are_read_and_unpacked_by_who_adds_to_them(tmp_path):
 def test_records_are_utf_8(tmp_path):
     """PowerShell's ``>`` writes UTF-16, of which the last line would be lost as unfinished."""
     file, text = RecordFile(tmp_path), record().model_dump_json() + "\n"
-    file.path.write_text(text, encoding="utf-8-sig")
-    assert len(file.read()) == 1
     file.path.write_text(text + text.strip(), encoding="utf-16")
     refused("jsonl:1: not a valid record: record: Invalid JSON", file.read)
 
@@ -110,8 +108,7 @@ def test_a_folder_with_tables_and_no_records_is_somebody_elses(tmp_path):
     [
         ("nonsense", "not a valid record"),
         ("[]", "not a valid record"),
-        ('{"schema_version": 99}', "another zoo (this one reads schema 2)"),
-        ('{"schema_version": 1, "kind": "trial"}', "another zoo (this one reads schema 2)"),
+        ('{"schema_version": 99}', "schema_version: Input should be 2"),
         ("[" * 100_000, "not a valid record: record: Invalid JSON: recursion limit"),
         (record().model_dump_json().replace("fused", "\\ud800"), "record: Invalid JSON"),
         (record().model_dump_json().replace('"ok"', '"fine"'), "status"),

@@ -156,7 +156,7 @@ def test_a_cell_that_failed_is_skipped_at_larger_values_until_it_does_not(tmp_pa
         (["--max-length", "8,0"], "--max-length"),
         (["--max-length", "8,16", "--phases", "train,cost"], "for costs alone"),
         (["--max-length", "8,16", "--data", "newswire"], "made up"),
-        (["--max-length", "8,16", "--set", "dropout=0,0.1"], "takes one value"),
+        (["--max-length", "8,16", "--lr", "1e-3,1e-2"], "takes one value"),
     ],
     ids=lambda v: " ".join(v) if isinstance(v, list) else "",
 )

@@ -124,7 +124,6 @@ def test_a_training_that_diverges_has_not_solved_the_task(symbols, tmp_path, mon
     ("options", "message"),
     [
         ({"validation": 0.2}, "--validation"),
-        ({"dropout": (0.0, 0.1)}, "only --lr takes several values"),
         ({"data": "newswire(train=50, test=20)", "evaluate_every": 10}, "is solved"),
     ],
 )

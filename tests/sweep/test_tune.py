@@ -157,7 +157,6 @@ def test_a_row_none_of_whose_trials_ends_well_says_so(corpus, tmp_path):
         ({"lr": "1e-3,abc"}, "--lr abc"),
         ({"lr": "1e-3,,1e-2"}, "an empty name beside a comma"),
         ({"lr": "1e-3,0"}, "greater than 0"),
-        ({"dropout": "0.1,1.5"}, "--set dropout=1.5"),
         ({"lr": "1e-3,1e-2", "validation": 0.1}, "use one of the two"),
     ],
 )

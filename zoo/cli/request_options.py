@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from zoo.cli.options import LOADED
-from zoo.config.settings import SETTINGS, TUNABLE, flag
+from zoo.config.settings import SETTINGS, flag
 from zoo.errors import ZooError, one_line
 from zoo.registry import AXES
 
@@ -174,7 +174,7 @@ def metavar_of(option: Option, compares: bool) -> str:
     annotation = option.fields[0].annotation
     if typing.get_origin(annotation) is typing.Literal:
         return "|".join(map(str, typing.get_args(annotation)))
-    if option.name in TUNABLE:
+    if option.name == "lr":
         return "X[,X…]" if compares else "X"
     if option.name == "max_length" and compares:
         return "N[,N…]"

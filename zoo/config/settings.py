@@ -15,8 +15,7 @@ from pydantic import (
 
 from zoo.config.sizes import Options
 
-# Settings that can be given several values; one is chosen for each row.
-TUNABLE = ("lr", "weight_decay", "dropout")
+# Of learning rates, which alone may be several.
 OF_SEVERAL = "Of several, one is chosen for each row on held-out training texts."
 
 # What a command takes as --set NAME=VALUE; every other option has a flag of its own.

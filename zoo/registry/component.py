@@ -211,8 +211,6 @@ class Register:
             rule = "lower-case letters and digits, joined by single -, _ or ."
             raise ValueError(f"illegal {kind} name {name!r}: {rule}")
         what, known = f"{kind} '{name}'", CAPABILITIES.get(kind, {})
-        if name == "all":
-            raise ValueError(f"{what} is reserved: it means every {kind}")
         for capability in capabilities:
             if capability not in known:
                 hint = nearest(str(capability), known)
@@ -230,8 +228,6 @@ class Register:
         )
         if recipe and kind != "data":
             raise ValueError(f"{what} has a recipe, which data alone have")
-        if taken := sorted(new.harness_parameters.keys() & new.parameters):
-            raise ValueError(f"{what} has a parameter '{taken[0]}', which the zoo gives it")
         if what in map(str, self.components):
             raise ValueError(f"{what} is registered twice")
         self.components.append(new)

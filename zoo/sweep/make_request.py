@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from zoo.config.places import portable
 from zoo.config.request import MOST_SEEDS, PARTS, Request, flat_fields, validated
-from zoo.config.settings import SETTINGS, STREAMED, TUNABLE, Training, flag, spelt
+from zoo.config.settings import SETTINGS, STREAMED, Training, flag, spelt
 from zoo.config.sizes import Sizes
 from zoo.data.sources.load_data import find_registered
 from zoo.errors import ZooError, listed, nearest
@@ -131,11 +131,9 @@ def make_request(
             elif name == "max_length":
                 *_, parts["sizes"][name] = lengths = _several(Sizes, name, value)
                 request["lengths"] = lengths if len(lengths) > 1 else ()
-            elif name in TUNABLE:
-                values = _several(Training, name, value)
-                parts["training"][name] = values[0]
-                if len(values) > 1:
-                    tuned[name] = values
+            elif name == "lr":
+                parts["training"][name], *others = rates = _several(Training, name, value)
+                tuned = {name: rates} if others else {}
             else:
                 part = next(part for part, model in PARTS.items() if model is fields[name])
                 parts[part][name] = value
@@ -151,11 +149,6 @@ def make_request(
         raise ZooError(
             f"--validation scores a held-out part, which {flag(held_out[0])} reads too: "
             "use one of the two"
-        )
-    if not made.chooses and (others := tuned.keys() - {"lr"}):
-        raise ZooError(
-            f"{listed(map(flag, sorted(others)))}: with {flag('evaluate_every')} only --lr takes "
-            "several values, and each is a result"
         )
     init = made.pretraining.init
     if init and (reason := task.no_pretraining(made_options)):

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from pydantic.fields import FieldInfo
 
 from zoo.config.request import flat_fields
-from zoo.config.settings import OF_SEVERAL, TUNABLE
+from zoo.config.settings import OF_SEVERAL
 from zoo.registry import AXES, Registry
 from zoo.registry.loading import built_ins
 from zoo.tasks.base import Task, find_task
@@ -41,7 +41,7 @@ class Option:
         """The type of its values, without None, as a type checker reads it."""
         if self.name in AXES:
             return "str | Sequence[str]"
-        if self.name in TUNABLE:
+        if self.name == "lr":
             return "float | Sequence[float]"
         return " | ".join(dict.fromkeys(_type(field.annotation) for field in self.fields))
 
@@ -50,7 +50,7 @@ class Option:
         default = as_text(self.fields[0].default)
         others = "".join(f"; {label}: {as_text(value)}" for label, value in self.defaults.items())
         notes = filter(None, [self.only, f"default: {default}{others}" if default else ""])
-        several = compares and self.name in TUNABLE
+        several = compares and self.name == "lr"
         text = f"{self.fields[0].description or ''}{f' {OF_SEVERAL}' if several else ''}"
         return f"{text}  [{noted}]" if (noted := "; ".join(notes)) else text
 

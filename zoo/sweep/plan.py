@@ -261,12 +261,7 @@ def counts(request: Request, plan: Plan) -> str:
         tuning = len(tuning_trainings(request, plan))
         of_tuning = f" ({tuning} to choose settings)" if tuning else ""
         parts.append(counted(trainings, "training") + of_tuning)
-    if request.lengths:
-        measured, lengths = len(plan.trainable), len(request.lengths)
-        parts.append(f"{counted(measured, 'cost measurement')} at each of {lengths} lengths")
-    elif "cost" in request.phases:
-        groups = cost_groups(plan.trainable, plan.reference)
-        measured = sum(len(group) + 1 for group in groups)  # with the reference
-        in_groups = counted(len(groups), "group")
-        parts.append(f"{counted(measured, 'cost measurement')} in {in_groups}")
+    if "cost" in request.phases:
+        at_lengths = f" at each of {len(request.lengths)} lengths" if request.lengths else ""
+        parts.append(counted(len(plan.trainable), "cost measurement") + at_lengths)
     return ", ".join(parts)

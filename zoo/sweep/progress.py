@@ -10,8 +10,6 @@ from typing import Any, TextIO
 from zoo.config.metric_description import MetricDescription
 from zoo.execution.base import Advanced, Ended, Event, Notice, Result
 
-MOST_SHARE = 0.9  # of a job that has not ended
-
 
 class Progress:
     """What a run reports as it goes; this shows nothing."""
@@ -51,7 +49,6 @@ class Shown(Progress):
             self.make = tqdm
         self.bar: Any = None
         self.name, self.total, self.ended = "", 0, 0
-        self.shares: dict[str, float] = {}  # job name to the share of it that is done
 
     def notice(self, text: str) -> None:
         if self.make is None:
@@ -62,11 +59,10 @@ class Shown(Progress):
     def phase(self, name: str, total: int) -> None:
         self.close()
         self.name, self.total, self.ended = name, total, 0
-        self.shares = {}
         if total and self.make is None:
             self.notice(f"{name}: {total} to run")
         elif total:
-            layout = "{desc}: {bar} {n:.1f}/{total} [{elapsed}<{remaining}{postfix}]"
+            layout = "{desc}: {bar} {n_fmt}/{total} [{elapsed}<{remaining}{postfix}]"
             self.bar = self.make(
                 total=total, desc=name, bar_format=layout, file=self.stream, dynamic_ncols=True
             )
@@ -78,13 +74,9 @@ class Shown(Progress):
         text = name = event.job.name
         if isinstance(event, Advanced):
             step = event.step
-            # Less than 1 until it has ended, and no less than before: it may begin a further part.
-            share = min(step.done / step.total, MOST_SHARE)
-            self.shares[name] = max(share, self.shares.get(name, 0.0))
             loss = "" if step.loss is None else f" loss {step.loss:.3f}"
             text = f"{name} {step.done:g}/{step.total}{loss}"
         elif isinstance(event, Ended):
-            self.shares[name] = 1.0
             self.ended += 1
             text = f"{name}: {summary(event.result, metrics)}"
             if self.make is None or self.stream.isatty():  # in a notebook the bar says it
@@ -92,7 +84,7 @@ class Shown(Progress):
                 done = f"{self.name} {self.ended}/{self.total}"
                 self.notice(f"{done} {text} [{event.result.seconds:.1f} s]{node}")
         if self.bar is not None:
-            self.bar.n = sum(self.shares.values())
+            self.bar.n = self.ended
             self.bar.set_postfix_str(text)
 
     def close(self) -> None:

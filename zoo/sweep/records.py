@@ -5,7 +5,6 @@ Who reads them for a report gets a whole run (``read_run``), or one line that sa
 
 from __future__ import annotations
 
-import codecs
 import contextlib
 import itertools
 import json
@@ -14,7 +13,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Literal
 
 import filelock
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -26,7 +25,6 @@ from zoo.errors import ZooError
 from zoo.execution.base import Status
 from zoo.files import replacing, writing
 
-SCHEMA_VERSION: Final = 2
 FILE, SCALE_FILE = "records.jsonl", "scale.jsonl"  # the second: costs at several lengths
 PACKED = ".xz"  # the ending of such a file that is compressed, as large published ones are
 # Of a run beside its records; alone they are somebody's own.
@@ -59,7 +57,7 @@ class Record(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    schema_version: Literal[2] = SCHEMA_VERSION
+    schema_version: Literal[2] = 2
     kind: Kind
     status: Status
     reason: str = ""
@@ -242,13 +240,10 @@ def shared_part(config: Mapping[str, Any], part: str) -> Any:
 def _parse(line: bytes, where: str) -> Record:
     """The record of a line; ZooError with the first thing that is wrong with it."""
     try:
-        return Record.model_validate_json(line.removeprefix(codecs.BOM_UTF8))
+        return Record.model_validate_json(line)
     except ValidationError as error:
         first = error.errors()[0]
     place = ".".join(map(str, first["loc"])) or "record"
-    if place == "schema_version":
-        reason = f"written by another zoo (this one reads schema {SCHEMA_VERSION}): use that one"
-        raise ZooError(f"{where}: {reason}, or another directory")
     raise ZooError(f"{where}: not a valid record: {place}: {first['msg']}")
 
 
