@@ -33,11 +33,14 @@ def decayed_sums(
             scores = torch.einsum("...id,...ijd,...jd->...ij", q, between, k)
         last = sums[..., -1:, :]
         added = (k * (last - sums).exp()).mT @ v  # (B, H, N, K, V)
-        kept = last.exp().mT  # (B, H, N, K or 1, 1)
-        state = torch.zeros_like(added[:, :, 0]) if state is None else state
-        before = []
-        for chunk in range(added.shape[2]):
-            before.append(state)
-            state = kept[:, :, chunk] * state + added[:, :, chunk]
-        out = scores @ v + q * sums.exp() @ torch.stack(before, dim=2)
-    return join(out, length).to(dtype), state
+        kept, out, reads = last.exp().mT, scores @ v, q * sums.exp()  # kept: (B, H, N, K or 1, 1)
+        outs = []
+        for n in range(v.shape[2]):
+            if state is None:  # which reads and keeps nothing
+                outs.append(out[:, :, n])
+                state = added[:, :, n]
+            else:
+                outs.append(out[:, :, n] + reads[:, :, n] @ state)
+                state = kept[:, :, n] * state + added[:, :, n]
+    assert state is not None  # there is a chunk at least
+    return join(torch.stack(outs, dim=2), length).to(dtype), state

@@ -37,16 +37,22 @@ def delta_rule(
         between, decay = decay_within(sums).squeeze(-1), sums.exp()
         last = sums[..., -1:, :]
         system = (k * rate @ k.mT * between).tril(-1)
-        right = torch.cat([v, k * decay], dim=-1) * rate
+        # A chunk that begins with nothing erases nothing.
+        erases = state is not None or v.shape[2] > 1
+        right = (torch.cat([v, k * decay], dim=-1) if erases else v) * rate
         solved = torch.linalg.solve_triangular(system, right, upper=False, unitriangular=True)
-        written, erased = solved.split([v.shape[-1], k.shape[-1]], dim=-1)
+        written, erased = solved.tensor_split([v.shape[-1]], dim=-1)
         scores, reads = q @ k.mT * between, q * decay
         keys, kept = (k * (last - sums).exp()).mT, last.exp()
-        if state is None:
-            state = v.new_zeros(*v.shape[:2], k.shape[-1], v.shape[-1])
         outs = []
         for n in range(v.shape[2]):
-            new = written[:, :, n] - erased[:, :, n] @ state  # u, (B, H, C, V)
-            outs.append(scores[:, :, n] @ new + reads[:, :, n] @ state)
-            state = kept[:, :, n] * state + keys[:, :, n] @ new
+            new = written[:, :, n]  # u, (B, H, C, V)
+            if state is None:
+                outs.append(scores[:, :, n] @ new)
+                state = keys[:, :, n] @ new
+            else:
+                new = new - erased[:, :, n] @ state
+                outs.append(scores[:, :, n] @ new + reads[:, :, n] @ state)
+                state = kept[:, :, n] * state + keys[:, :, n] @ new
+    assert state is not None  # there is a chunk at least
     return join(torch.stack(outs, dim=2), length).to(dtype), state

@@ -47,7 +47,7 @@ class GatedLinear(CausalMixer):
     def mix_tokens(self, x: Tensor, layer: LayerContext, state: dict[str, Tensor]) -> Tensor:
         q, k, v = (self.split(linear(x)) for linear in (self.q, self.k, self.v))
         decay = hide(self.split(F.logsigmoid(self.decay(x)) / TEMPERATURE), layer.tokens)
-        o, state["sums"] = decayed_sums(q, k, v, decay, state.get("sums"), size=16)
+        o, state["sums"] = decayed_sums(q, k, v, decay, state.get("sums"), size=8)
         y = F.silu(self.gate(x)) * self.norm(o).transpose(1, 2).flatten(2)
         out: Tensor = self.out(dropout(y, self.dropout, self.training))
         return out
