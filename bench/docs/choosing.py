@@ -52,7 +52,7 @@ def on_text() -> str:
 
 def _task(data: DataSetReport, page: str) -> Iterator[str]:
     """What a task is, and what its report answers."""
-    yield f"### {link(line(data.name), page)}: {data.metric.label}"
+    yield f"### {link(line(data.name), page)}: {data.run.metric.label}"
     try:
         component = catalog().choose("data", data.name).component
         yield f"{code(component.name)}: {line(component.summary)}."

@@ -110,7 +110,7 @@ def longer(task: str, axis: str, group: str) -> Callable[[Profile], str]:
         medians = {choice: statistics.median(of.values()) for choice, of in rows.items() if of}
         if data is None or not medians:
             return UNMEASURED
-        metric = data.metric
+        metric = data.run.metric
         order = sorted(medians, key=lambda choice: -metric.better(medians[choice]))
         said = listed([f"{code(choice)} {metric.format(medians[choice])}" for choice in order])
         seeds = max(len(of) for of in rows.values())

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from zoo.config.metric_description import MetricDescription
 from zoo.config.row_names import find_cell
 from zoo.errors import ZooError, counted, listed
 from zoo.report.rows import varying_axes
@@ -42,11 +41,6 @@ class DataSetReport:
     directory: str
     run: RunReport
 
-    @property
-    def metric(self) -> MetricDescription:
-        """The metric that ranks rows."""
-        return self.run.metric
-
     @cached_property
     def scores(self) -> dict[str, Line]:
         """Row name to its line; what is unknown is None.
@@ -58,7 +52,7 @@ class DataSetReport:
         for row, line in zip(run.rows, run.lines, strict=True):
             rank = line["rank"]
             about: Line = {"name": row.name, "baseline": row.baseline, "data": self.name}
-            about |= {"task": run.records[0].task, "metric": self.metric.name}
+            about |= {"task": run.records[0].task, "metric": self.run.metric.name}
             about |= {"status": line["status"], "best": None if rank is None else rank == 1}
             own = self._learned(row.name, line) if run.learning else self._scored(line)
             scores[row.name] = {**about, "chance": run.chance, **own, **row.chosen}
@@ -70,7 +64,7 @@ class DataSetReport:
         level: where the mean lies between chance and the best possible score, or between the worst
         and the best row where these are unknown.
         """
-        metric, key, better = self.metric, self.metric.name, self.metric.better
+        metric, key, better = self.run.metric, self.run.metric.name, self.run.metric.better
         ends = [self.run.chance, metric.highest if metric.higher_is_better else metric.lowest]
         if None in ends:
             ends = [of_row[f"{key}_mean"] for of_row in self.run.lines]
@@ -88,7 +82,7 @@ class DataSetReport:
         from 0.5 at the budget to 1 as fast as the fastest row.
         """
         run = self.run
-        own = {name: line[name] for name in LEARNED} | {"score": line[f"{self.metric.name}_median"]}
+        own = {name: line[name] for name in LEARNED} | {"score": line[f"{run.metric.name}_median"]}
         control = next((kind for kind in CONTROLS if self.control(kind) == name), "")
         own |= {"control": control, "versus_reference": run.verdicts.verdict(name, run.reference)}
         if not (learning := run.learning.get(name)):
@@ -131,7 +125,7 @@ class DataSetReport:
         score = line.get("mean", line.get("score"))
         if score is None:
             return str(line["status"])
-        return f"{self.metric.format(score)}{' =' if line['best'] and 'mean' in line else ''}"
+        return f"{self.run.metric.format(score)}{' =' if line['best'] and 'mean' in line else ''}"
 
 
 class Profile:
@@ -194,7 +188,7 @@ class Profile:
         if any(chance is not None for chance in chances):
             levels = zip(self.data_sets, chances, strict=True)
             label = "(no skill)" if self.streamed else "(chance)"
-            texts.append([label, *("" if c is None else d.metric.format(c) for d, c in levels)])
+            texts.append([label, *("" if c is None else d.run.metric.format(c) for d, c in levels)])
         return texts
 
     def text(self, style: str = "simple", width: int | None = None) -> str:
@@ -250,8 +244,8 @@ class Profile:
         names: dict[str, list[str]] = {}
         scored = [data for data in self.data_sets if not data.run.learning]
         for data in scored:
-            lower = "" if data.metric.higher_is_better else " (lower is better)"
-            names.setdefault(f"{data.metric.label}{lower}", []).append(data.name)
+            lower = "" if data.run.metric.higher_is_better else " (lower is better)"
+            names.setdefault(f"{data.run.metric.label}{lower}", []).append(data.name)
         parts = [f"{label}: {', '.join(of)}" for label, of in names.items()]
         notes = [f"Mean over seeds of {'; '.join(parts)}."] if parts else []
         if self.streamed:

@@ -178,15 +178,14 @@ def learning_of(records: Sequence[Record], metric: str = "") -> dict[str, Learni
 class Exchange:
     """How many times the examples of the one row the other needs, each at the best rate.
 
-    low, high: the ends of the 95% interval, 0 and infinity where it is open. p: that the two learn
-    alike. pairs: of runs, that both have.
+    ratio: NaN where they have no run in common. low, high: the ends of the 95% interval, 0 and
+    infinity where it is open. p: that the two learn alike.
     """
 
     ratio: float
     low: float
     high: float
     p: float
-    pairs: int
 
 
 @dataclass(frozen=True)
@@ -214,7 +213,7 @@ def exchanged_over(pairs: Sequence[tuple[Learning, Learning]], draws: int = DRAW
     """The same over tasks, exchanged within each: the mean of their log ratios counts."""
     tasks = [task for pair in pairs if (task := _task(*pair))]
     if not tasks:
-        return Exchange(math.nan, 0.0, math.inf, 1.0, 0)
+        return Exchange(math.nan, 0.0, math.inf, 1.0)
     observed, p = _test(tasks, draws)
 
     def rejected(shift: float) -> bool:
@@ -235,8 +234,7 @@ def exchanged_over(pairs: Sequence[tuple[Learning, Learning]], draws: int = DRAW
     apart = p <= ALPHA
     low = end(observed if apart else min(observed, 0.0), 0.0 if apart and observed > 0 else -far)
     high = end(observed if apart else max(observed, 0.0), 0.0 if apart and observed < 0 else far)
-    count = sum(int((~np.isnan(task.a)).sum()) for task in tasks)
-    return Exchange(math.exp(observed), math.exp(low), math.exp(high), p, count)
+    return Exchange(math.exp(observed), math.exp(low), math.exp(high), p)
 
 
 def compared(a: Learning, b: Learning, draws: int = DRAWS) -> tuple[float, float] | None:
