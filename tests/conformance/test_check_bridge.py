@@ -39,7 +39,7 @@ def test_it_fails_with_the_numbers_owner_claim_and_command():
         one(BROKEN, "surroundings", plugin=POOLS)()
     message = str(failure.value)
     assert "pool/mean-over-padding (pool.py " in message
-    assert "surroundings: right padding of 6 changes real tokens by" in message
+    assert "surroundings: right padding of 6 changes real tokens of text 1 " in message
     assert message.splitlines()[0].endswith("the mask is ignored")
     assert "must hold: Padding, other texts" in message
     assert f"--only surroundings --plugin {POOLS}" in message

@@ -25,7 +25,7 @@ def test_a_failure_has_the_numbers_the_owner_and_the_command_that_repeats_it(cap
     choice = one("pool/mean-over-padding", POOLS)
     result = run_check(choice, "surroundings", files=[POOLS])
     assert result.status == "failed"
-    assert "changes real tokens by" in result.message
+    assert "changes real tokens of text 1 " in result.message
     assert "is allowed" in result.message
     assert result.owner.startswith("pool.py ")
     words = shlex.split(result.repeat)

@@ -35,7 +35,7 @@ from zoo.registry import KINDS
 @plugin_option
 @click.option("--only", metavar="CHECK", multiple=True, help="Run this check; may be given again.")
 @click.option("--seed", type=SEED, default=0, show_default=True)
-@click.option("--thorough", is_flag=True, help="Draw more sizes; compile for this machine.")
+@click.option("--thorough", is_flag=True, help="Draw more sizes.")
 @click.option("--list", "listing", is_flag=True, help="List the checks and their claims.")
 @json_option
 def check(

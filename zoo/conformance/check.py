@@ -8,7 +8,7 @@ import shlex
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -74,14 +74,12 @@ def select_choices(
     Raises ZooError where a name is unknown or nothing is left to check.
     """
     chosen = [choice for name in names for choice in _named(zoo, name)]
-    if files and zoo.files:
-        # The last plug-ins are the files, one each.
-        chosen += _every(zoo, of={row.distribution for row in zoo.plugins[-len(zoo.files) :]})
-    for distribution in distributions:
-        chosen += (choices := _every(zoo, of={distribution}))
+    own = zoo.plugins[len(zoo.plugins) - len(zoo.files) :] if files else ()  # one for each file
+    for owner in (*(row.distribution for row in own), *distributions):
+        chosen += (choices := _every(zoo, of=owner))
         if not choices:
-            hint = nearest(distribution, sorted({row.distribution for row in zoo.plugins}))
-            raise ZooError(f"distribution '{distribution}' registers nothing{hint}")
+            hint = nearest(owner, sorted({row.distribution for row in zoo.plugins}))
+            raise ZooError(f"'{owner}' registers nothing{hint}")
     if not chosen:
         raise ZooError("nothing to check; name components as kind/name, or say all")
     return list({(c.component.kind, str(c)): c for c in chosen}.values())
@@ -98,15 +96,13 @@ def _named(zoo: Zoo, name: str) -> list[Choice]:
     return _every(zoo, [kind]) if text.strip() == "all" else zoo.registry.choices(kind, text)
 
 
-def _every(
-    zoo: Zoo, kinds: Iterable[str] = KINDS, of: Collection[str] | None = None
-) -> list[Choice]:
-    """All components of these kinds, or those of some distributions."""
+def _every(zoo: Zoo, kinds: Iterable[str] = KINDS, of: str = "") -> list[Choice]:
+    """All components of these kinds, or those of one distribution."""
     return [
         zoo.registry.example(component)
         for kind in kinds
         for component in zoo.registry.components(kind)
-        if of is None or component.owner.distribution in of
+        if of in ("", component.owner.distribution)
     ]
 
 

@@ -16,18 +16,17 @@ def compiled(part: Part) -> None:
     forms(part)[0].build()
     if part.can("eager"):
         raise CheckSkipped("it declares 'eager'")
-    how = "for_this_machine" if part.settings.thorough else "traced"
-    OTHER.ask(part.choice, part.files, f"zoo.conformance.compiled:{how}")
+    OTHER.ask(part, traced)
 
 
-def traced(choice: Choice, backend: str = "eager") -> str:
-    """CheckFailed where it is not the same compiled; by default, traced and not made faster."""
+def traced(choice: Choice) -> str:
+    """CheckFailed where it is not the same traced, which takes less than making it faster."""
     form = forms(Part(choice, CheckSettings()))[0]
     module, calls = form.build(), form.calls()
     # Compiling takes seconds: of the calls, the one nearest to how models call it.
     call = next((c for c in calls if c.way.causal and c.way.padded), calls[-1])
     torch.compiler.reset()
-    run = torch.compile(form.call, backend=backend)
+    run = torch.compile(form.call, backend="eager")
     with trying(f"{call}, compiled"):
         actual = gradients(form, module, call, run)
         expected = gradients(form, module, call, form.call)
@@ -36,8 +35,3 @@ def traced(choice: Choice, backend: str = "eager") -> str:
             pair = run(module, call), form.call(module, call)
         close(*pair, f"{call}, compiled without gradients: output", tolerance=1e-6)
     return ""
-
-
-def for_this_machine(choice: Choice) -> str:
-    """The same with the default back end, which compiles for the processor."""
-    return traced(choice, "inductor")

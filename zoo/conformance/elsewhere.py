@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import datetime
-import functools
 import importlib
 import json
 import os
@@ -16,7 +15,7 @@ import subprocess
 import sys
 import time
 import types
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -50,62 +49,54 @@ class Elsewhere:
             self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=own)
         return self.process
 
-    def ask(self, choice: Choice, plugin_files: Sequence[str], function: str) -> str:
-        """What the function says of the component there.
+    def ask(self, part: Any, function: Callable[[Choice], str]) -> str:
+        """What the function of a module says of the part's choice there.
 
-        function: ``package.module:function``, which takes a Choice and gives text. Other plug-ins
-        than the component's own are not loaded. Raises CheckFailed where the function raises
+        Other plug-ins than its own are not loaded. Raises CheckFailed where the function raises
         something, and CheckSkipped for a component that only this process has registered.
         """
-        process, kind = self.start(), choice.component.kind
+        process, kind = self.start(), part.kind
         path = [str(Path(entry).resolve()) for entry in sys.path]
-        question = [path, *own_plugin(choice, plugin_files), kind, str(choice), function]
+        name = f"{function.__module__}:{function.__name__}"
+        question = [path, *own_plugin(part), kind, str(part.choice), name]
         print(json.dumps(question), file=process.stdin, flush=True)
         line = process.stdout.readline()
         answer, error = json.loads(line) if line else ("", f"ended with status {process.wait()}")
         if error.startswith((f"ZooError: no {kind} ", "ZooError: ZOO_PLUGINS names")):
             raise CheckSkipped("another process cannot load it: this one registered it")
         if error:
-            named = error.removeprefix("CheckFailed: ")
-            raise CheckFailed(f"in a new process: {error}" if named == error else named)
+            raise CheckFailed(f"in a new process: {error.removeprefix('CheckFailed: ')}")
         return str(answer)
 
 
 OTHER = Elsewhere()
 
 
-def same_elsewhere(
-    choice: Choice, plugin_files: Sequence[str], function: str, expected: str, what: str
-) -> None:
-    """Fail unless the function says of the component there what it says here."""
-    if OTHER.ask(choice, plugin_files, function) != expected:
+def same_elsewhere(part: Any, function: Callable[[Choice], str], own: str, what: str) -> None:
+    """Fail unless the function says of the part's choice there what it says here, its own."""
+    if OTHER.ask(part, function) != own:
         hint = "sort sets, use no hash(), and draw from a generator with a seed"
         raise CheckFailed(f"{TWO_PROCESSES} {what}: {hint}")
 
 
-def own_plugin(choice: Choice, plugin_files: Sequence[str]) -> tuple[list[str], str]:
-    """What must be loaded for the component alone: its single file, the value of ZOO_PLUGINS."""
-    owner = choice.component.owner.distribution
-    files = [str(Path(file).resolve()) for file in plugin_files if Path(file).name == owner]
+def own_plugin(part: Any) -> tuple[list[str], str]:
+    """What must be loaded for the part alone: its single file, the value of ZOO_PLUGINS."""
+    owner = part.choice.component.owner.distribution
+    files = [str(Path(file).resolve()) for file in part.files if Path(file).name == owner]
     return files, "" if files or owner == BUILT_IN else owner
-
-
-@functools.cache
-def _registry(files: tuple[str, ...], plugins: str) -> Any:
-    from zoo.registry.loading import load
-
-    return load(files, plugins).registry
 
 
 def answer(
     path: list[str], files: list[str], plugins: str, kind: str, name: str, function: str
 ) -> str:
     """What the function says of the component, DAYS from today."""
+    from zoo.registry.loading import load
+
     sys.path[:] = path
     os.environ["ZOO_PLUGINS"] = plugins
     random.seed(DAYS)
     np.random.seed(DAYS)
-    choice = _registry(tuple(files), plugins).choose(kind, name)
+    choice = load(files, plugins).registry.choose(kind, name)
     _wait(sys.modules[choice.component.resolve().__module__])
     text: str = pkgutil.resolve_name(function)(choice)
     return text

@@ -64,7 +64,6 @@ def laws(part: Part) -> None:
     computed, rows = False, np.arange(EXAMPLES)
     for sort, (_, names) in ANSWERS.items():
         applies, some = made.applies(names), outputs(sort, rows % 2 == 0, rows)
-        must(isinstance(applies, bool), f"applies gives {applies!r:.40}, no bool")
         with trying(f"outputs of {sort}"):
             try:
                 if not applies or made.compute(some) is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 import torch
@@ -12,7 +11,7 @@ import torch
 from zoo.config.sizes import Sizes
 from zoo.conformance import parts
 from zoo.conformance.outcomes import CheckSkipped
-from zoo.conformance.parts import CAUSAL, CLASSES, CROSS, PADDED, VOCAB, Call, Part, Way
+from zoo.conformance.parts import CAUSAL, CROSS, DIM, HEADS, HIDDEN, PADDED, VOCAB, Call, Part, Way
 from zoo.models import build
 from zoo.models.seeding import seeded
 from zoo.registry.cell import Cell
@@ -20,14 +19,7 @@ from zoo.registry.loading import built_ins
 from zoo.training.trainer import AuxiliaryLosses
 
 PLAIN_PARTS = {"attention": "naive", "norm": "layer", "ffn": "gelu", "block": "pre"}
-SIZES = Sizes(
-    dim=parts.DIM,
-    layers=2,
-    heads=parts.HEADS,
-    ffn_dim=parts.HIDDEN,
-    max_length=160,
-    vocab_size=VOCAB,
-)
+SIZES = Sizes(dim=DIM, layers=2, heads=HEADS, ffn_dim=HIDDEN, max_length=160, vocab_size=VOCAB)
 CLASSIFIER, LANGUAGE_MODEL, SEQ2SEQ = "a classifier", "a language model", "an encoder-decoder"
 DECODER = {"attention": {"padding", "causal"}}
 CROSSING = {"attention": {"padding", "causal", "cross"}, "block": {"cross"}}
@@ -39,39 +31,31 @@ MODELS: dict[str, tuple[Any, Way, dict[str, set[str]]]] = {
 }
 
 
-@cache
-def _plain(pe: str, pool: str) -> Cell:
-    return Cell.parse(built_ins(), {**PLAIN_PARTS, "pe": pe, "pool": pool})
-
-
 class ModelPart(Part):
     """A model with a part in all of its layers. pool: of a classifier.
 
-    Raises CheckSkipped where planning, or the part, refuses the model.
+    Raises CheckSkipped where planning refuses the model, and ValueError where the part does.
     """
 
-    def __init__(self, part: Part, model: str = CLASSIFIER, pool: str = "mean") -> None:
+    pool = "mean"
+
+    def __init__(self, part: Part, model: str) -> None:
         super().__init__(part.choice, part.settings, part.files)
-        self.model, self.pool = model, pool
+        self.model = model
         self.ids, self.per_text = True, model == CLASSIFIER
-        self.builder, way, needs = MODELS[model]
-        self.model_ways = [way]
-        if reason := self.cell.refusal(SIZES, needs):
-            raise CheckSkipped(f"planning allows no model with it: {reason}")
+        self.builder, self.way, needs = MODELS[model]
         neighbours = part.can("neighbours") and not part.can("causal")
-        if model != CLASSIFIER and (part.kind == "pool" or neighbours):
-            raise CheckSkipped("no decoder has it")
-        try:
-            self.build()
-        except ValueError as error:
-            raise CheckSkipped(f"it refuses the model: {error}") from None
+        decodes = part.kind != "pool" and not neighbours
+        if self.cell.refusal(SIZES, needs) or not (decodes or model == CLASSIFIER):
+            raise CheckSkipped("planning allows no model with it")
+        self.build()
 
     @property
     def ways(self) -> list[Way]:
-        return self.model_ways
+        return [self.way]
 
     def out_dim(self, module: Any) -> int:
-        return CLASSES if self.per_text else VOCAB
+        return parts.CLASSES if self.per_text else VOCAB
 
     @property
     def cell(self) -> Cell:
@@ -79,7 +63,8 @@ class ModelPart(Part):
         pe = "sin"
         if self.kind == "attention":
             pe = "rope" if self.can("rotate") else "alibi" if self.can("bias") else pe
-        return Cell({**_plain(pe, self.pool).axes, self.kind: (self.choice,)})
+        plain = Cell.parse(built_ins(), {**PLAIN_PARTS, "pe": pe, "pool": self.pool})
+        return Cell({**plain.axes, self.kind: (self.choice,)})
 
     def build(
         self,
@@ -90,7 +75,7 @@ class ModelPart(Part):
         jitter: float = parts.JITTER,
     ) -> Any:
         seed += self.settings.seed
-        options = {"classes": CLASSES} if self.per_text else {}
+        options = {"classes": parts.CLASSES} if self.per_text else {}
         options |= {"vocab_size": VOCAB, "seed": seed}
         model = self.builder(self.cell, SIZES, dropout=dropout, **options)
         with seeded(self.settings.seed, "checks/model"):
@@ -112,14 +97,10 @@ class ModelPart(Part):
 
 
 def models_of(part: Part) -> Iterator[ModelPart]:
-    """A classifier, and of the models that decode the largest, as far as planning allows them."""
-    for models in ((CLASSIFIER,), (SEQ2SEQ, LANGUAGE_MODEL)):
+    """A classifier and the largest decoder, as far as planning allows them; of no baseline."""
+    decoders = SEQ2SEQ, LANGUAGE_MODEL
+    for models in ((CLASSIFIER,), decoders) if part.kind != "baseline" else ():
         for model in models:
-            with contextlib.suppress(CheckSkipped):
+            with contextlib.suppress(CheckSkipped, ValueError):
                 yield ModelPart(part, model)
                 break
-
-
-def any_model(part: Part) -> ModelPart:
-    """A classifier or, of what is causal by nature, a language model; CheckSkipped for neither."""
-    return ModelPart(part, LANGUAGE_MODEL if part.can("causal-only") else CLASSIFIER)

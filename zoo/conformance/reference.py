@@ -115,15 +115,3 @@ class ContentBias(ReferenceEncoding):
         seen = torch.ones_like(products) if mask is None else mask.expand(products.shape)
         means = products.tanh().masked_fill(seen == 0, 0).sum(-1, True) / seen.sum(-1, True)
         return self.gain * products * means
-
-
-class KeyBias(PositionalEncoding):
-    """A bias of each key, by its position: values (L)."""
-
-    def __init__(self, values: Tensor) -> None:
-        super().__init__(dim=0, heads=0, head_dim=0, max_length=0)
-        self.values = values
-
-    def bias(self, q_positions: Tensor, k_positions: Tensor) -> Tensor:
-        """(1, Lq, Lk)."""
-        return self.values[k_positions].expand(1, len(q_positions), -1)

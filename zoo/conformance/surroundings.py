@@ -22,7 +22,6 @@ from zoo.components.layer_context import AuxiliaryLoss
 from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import close, finite, hinting, largest, must, trying
 from zoo.conformance.models import ModelPart, models_of
-from zoo.conformance.outcomes import CheckSkipped
 from zoo.conformance.parts import DROPOUT, VOCAB, Call, Part, Way, forms, gradients, normal
 from zoo.models.key_value_cache import KeyValues
 
@@ -54,7 +53,7 @@ def step_by_step(part: Part, module: Any, call: Call) -> Tensor:
                 now = batch.map(lambda t: t[order] if t.dim() > 1 else t)
             if now.context is not None and now.context_tokens is not None and not model:
                 # A cross-attention is given its context at the first step alone.
-                new = slice(None) if rows.start == 0 else slice(0, 0)
+                new = slice(0, 0 if rows.start else None)
                 context, keys = now.context[:, new], now.context_tokens[new]
                 now = replace(now, context=context, context_tokens=keys)
             more = {"memory_cache": memory} if part.cross else {}
@@ -165,9 +164,8 @@ class Texts:
     @cached_property
     def alone(self) -> list[Outcome]:
         """What each text is alone."""
-        with trying(str(self)):
-            rows = [Row("a text alone", order=(n,)) for n in range(len(self.texts))]
-            return [self.measure(row, *self.batch(row)) for row in rows]
+        rows = [Row("a text alone", order=(n,)) for n in range(len(self.texts))]
+        return [self.measure(row, *self.batch(row)) for row in rows]
 
     def __str__(self) -> str:
         model = f" in {self.part.model}" if isinstance(self.part, ModelPart) else ""
@@ -194,7 +192,7 @@ class Texts:
 
         def run(module: Any, call: Call) -> Tensor:
             out = (row.run or type(part).call)(part, module, call.but(losses=losses))
-            finite(out, f"{row.name.replace(' of {n}', '')} ({self}): output")
+            finite(out, f"{row.name} ({self}): output")
             length = call.x.shape[1]
             rows = length if part.per_text else out.shape[1]
             must(rows == length, f"{row.name} ({self}): {rows} rows instead of {length}")
@@ -205,12 +203,12 @@ class Texts:
         with torch.set_grad_enabled(self.slopes and not row.shift and not row.own):
             slopes = gradients(part, self.module, call, run)
         texts, leak = [{OUTPUT: own.detach()} for own in outputs], 0.0
-        for name, places in columns.items():
-            slope = slopes.pop(f"gradient of the input {name}", torch.zeros(0))
-            for number, text in enumerate(texts if len(slope) else ()):
-                text[f"the gradient of {name}"] = slope[number, places[number]]
-                slope[number, places[number]] = 0
-            leak = max(leak, largest(slope) if len(slope) else 0.0)
+        for name in call.inputs if len(slopes) > 1 else ():
+            slope = slopes.pop(f"gradient of the input {name}")
+            for number, (text, place) in enumerate(zip(texts, columns[name], strict=True)):
+                text[f"the gradient of {name}"] = slope[number, place]
+                slope[number, place] = 0
+            leak = max(leak, largest(slope))
         weights = {f"the {name}": slope for name, slope in slopes.items() if name != "output"}
         return Outcome(texts, weights, losses, leak)
 
@@ -227,19 +225,21 @@ class Texts:
         mask, count = call.tokens.attention_mask, f"{len(row.order)} texts"
         if mask is not None and len(row.order) < 9:
             count = str(int((~mask).sum(dim=1).max()))
-        what = f"{row.name.format(n=count)} changes"
+        row = replace(row, name=row.name.format(n=count))
+        what = f"{row.name} changes"
         tolerance = (1e-2 if encoding else 1e-6) if shifted else part.tolerance
         with trying(f"{what} it ({self})"), hinting(lambda: self.cause(call)):
             outcome = self.measure(row, call, columns)
             texts = [] if self.slopes and self.module.training else outcome.texts
             for number, text in zip(row.order, texts, strict=False):
                 for name, own in text.items():
-                    pair, where = (own, self.alone[number].texts[0][name]), f"text {number}; {self}"
+                    expected = self.alone[number].texts[0][name]
                     if shifted and encoding:
                         # What it embeds and rotates may change, what attention gives may not.
-                        pair = pair[0][..., -part.dim :], pair[1][..., -part.dim :]
+                        own, expected = own[..., -part.dim :], expected[..., -part.dim :]
                     allowed = tolerance * (1 + 9 * (name != OUTPUT))
-                    close(*pair, f"{what} {name}", tolerance=allowed, where=where)
+                    about = f"{what} {name} of text {number} ({self})"
+                    close(own, expected, about, tolerance=allowed)
             leak = f"{what} nothing, yet has a gradient of {outcome.leak:.3g} ({self})"
             must(outcome.leak == 0, leak)
             for name, slope in outcome.weights.items() if texts else ():
@@ -253,24 +253,16 @@ class Texts:
 
     def cause(self, call: Call) -> str:
         """A cause that a probe confirms: the output is the same without what it should use."""
-        part, tokens, way = self.part, call.tokens, call.way
-        rows, placed = torch.arange(tokens.positions.shape[-1]), part.kind in ("attention", "pe")
-        placed = placed and way.encoded and not (tokens.positions == rows).all()
-        probes = {
-            "the mask is ignored": tokens.attention_mask is not None
-            and replace(call, tokens=Tokens(None, tokens.positions)),
-            "use layer.tokens.positions, not arange": placed
-            and replace(call, tokens=replace(tokens, positions=rows)),
-            "the causal mask is ignored": way.causal
-            and not part.can("causal-only")
-            and call.but(causal=False),
-        }
-        if part.kind == "norm" or isinstance(part, ModelPart):
-            return ""
+        part, tokens, probes = self.part, call.tokens, dict[str, Tokens]()
+        rows = torch.arange(tokens.positions.shape[-1])
+        if tokens.attention_mask is not None and part.kind != "norm":
+            probes["the mask is ignored"] = Tokens(None, tokens.positions)
+        if call.way.encoded and not (tokens.positions == rows).all():
+            probes["use layer.tokens.positions, not arange"] = replace(tokens, positions=rows)
         with contextlib.suppress(Exception):  # what it raises has been said already
             out = part.call(self.module, call)
             for cause, other in probes.items():
-                if other and torch.equal(part.call(self.module, other), out):
+                if torch.equal(part.call(self.module, replace(call, tokens=other)), out):
                     return cause
         return ""
 
@@ -350,7 +342,8 @@ def surroundings(part: Part) -> None:
                 Texts(other, other.build(), way, lengths).check(rows)
     for model in models_of(part):
         _whole_table(model)
-    _few_rows_of_a_model(part)
+        if model.per_text and part.kind != "pool" and not part.can("causal-only"):
+            _few_rows_of_a_model(model.but(pool="cls"))
 
 
 def _whole_table(part: Part) -> None:
@@ -370,9 +363,7 @@ def _whole_table(part: Part) -> None:
             large = part.build(seed=seed, jitter=1.0)
             Texts(far, large, way, SHORT).check(FEW[: 1 if seed else 3])
         if part.kind != "baseline" and not way.cross and not plain:
-            rows = FEW[:2] if attention and not model else FEW
-            lengths = LONG_IN_A_MODEL if model else LONG
-            Texts(part, part.build(), way, lengths).check(rows)
+            Texts(part, part.build(), way, LONG_IN_A_MODEL if model else LONG).check(FEW)
         if not plain:
             Texts(part, part.build(), way, PIECEWISE).check(IN_PIECES)
     if part.kind == "norm" and not model:
@@ -381,17 +372,13 @@ def _whole_table(part: Part) -> None:
             close(module(x[at]), module(x)[at], f"output for {name}")
 
 
-def _few_rows_of_a_model(part: Part) -> None:
+def _few_rows_of_a_model(model: Part) -> None:
     """A pool that reads the first row gets what it would if the last layer computed all."""
-    if part.kind == "pool" or part.can("causal-only"):
-        return
-    with contextlib.suppress(CheckSkipped):
-        model = ModelPart(part, pool="cls")
-        module, call = model.build(), model.calls()[0]
-        few = model.run(module, call)
-        module.encoder.all_positions = True
-        what = "logits of a model whose last layer computes few rows against those of all"
-        close(few, model.run(module, call), what)
+    module, call = model.build(), model.calls()[0]
+    few = model.run(module, call)
+    module.encoder.all_positions = True
+    what = "logits of a model whose last layer computes few rows against those of all"
+    close(few, model.run(module, call), what)
 
 
 def resized(part: Part, sizes: Iterable[tuple[int, int, int]]) -> Iterator[Part]:

@@ -29,13 +29,15 @@ class CannotRun(Executor):
     pass
 
 
-@executors.caught_by("runs", "0 Started events, not 1")
+@executors.caught_by("runs", "start, then end, once, .*; it says $")
 class RunsNothing(Executor):
     def run(self, jobs, *, limits, directory):
         return iter(())
 
 
-@executors.caught_by("runs", "0 Ended events, not 1")
+@executors.caught_by(
+    "runs", "start, then end, once, .*, Ended a training of no model, which must fail$"
+)
 class LosesTheLastJob(Executor):
     def run(self, jobs, *, limits, directory):
         for job in jobs:
@@ -161,7 +163,7 @@ class AlwaysFine(Executor):
             yield Ended(job, Result(environment=result.environment))
 
 
-@executors.caught_by("runs", "two jobs run at once")
+@executors.caught_by("runs", "before another one starts; .* must fail, Started a job")
 class StartsAll(Executor):
     def run(self, jobs, *, limits, directory):
         yield from map(Started, jobs)
