@@ -99,15 +99,6 @@ def test_the_seed_is_part_of_the_command_that_repeats_a_failure(capsys):
     assert "--seed 7" in result["repeat"]
 
 
-def test_every_check_can_be_listed_with_its_claim(capsys):
-    assert main(["check", "--list"]) == 0
-    printed = capsys.readouterr().out
-    assert "  surroundings          Padding, other texts" in printed
-    assert main(["check", "--list", "--json"]) == 0
-    listed = json.loads(capsys.readouterr().out)
-    assert list(listed["tracker"]) == ["declares", "runs"]
-
-
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from zoo.cli.options import (
-    SEED,
-    json_option,
-    load_zoo,
-    plugin_option,
-    print_json,
-    terminal_width,
-)
+from zoo.cli.options import SEED, json_option, load_zoo, plugin_option, print_json, terminal_width
 from zoo.cli.request_options import ON, SUITE, TRACK, RequestCommand
 from zoo.config.request import COMPARING
 from zoo.errors import ZooError

@@ -8,18 +8,10 @@ from dataclasses import asdict
 
 import click
 
-from zoo.cli.options import (
-    SEED,
-    json_option,
-    load_zoo,
-    plugin_option,
-    print_json,
-    printable,
-)
+from zoo.cli.options import SEED, json_option, load_zoo, plugin_option, print_json, printable
 from zoo.conformance.check import (
     CheckResult,
     ComponentCheck,
-    checks_of,
     counts,
     result_lines,
     run_checks,
@@ -27,7 +19,6 @@ from zoo.conformance.check import (
 )
 from zoo.conformance.outcomes import CheckSettings
 from zoo.errors import counted
-from zoo.registry import KINDS
 
 
 @click.command()
@@ -36,7 +27,6 @@ from zoo.registry import KINDS
 @click.option("--only", metavar="CHECK", multiple=True, help="Run this check; may be given again.")
 @click.option("--seed", type=SEED, default=0, show_default=True)
 @click.option("--thorough", is_flag=True, help="Draw more sizes.")
-@click.option("--list", "listing", is_flag=True, help="List the checks and their claims.")
 @json_option
 def check(
     components: tuple[str, ...],
@@ -44,7 +34,6 @@ def check(
     only: tuple[str, ...],
     seed: int,
     thorough: bool,
-    listing: bool,
     as_json: bool,
 ) -> int:
     """Check components against the contract of their kind.
@@ -55,12 +44,9 @@ def check(
     zoo check attention/all
     zoo check --plugin my_window.py      everything that the file registers
     zoo check all
-    zoo check --list
 
     Exit status 1 if a check failed, or if all were skipped: skipped is not passed.
     """
-    if listing:
-        return _list(as_json)
     zoo = load_zoo(plugins)
     chosen = select_choices(zoo, components, files=not components)
     settings = CheckSettings(seed, thorough)
@@ -115,15 +101,3 @@ def _print(results: Iterable[CheckResult]) -> list[CheckResult]:
 
 def _echo(status: str, text: str) -> None:
     click.echo(f"  {status:<8}{printable(text)}")
-
-
-def _list(as_json: bool) -> int:
-    checks = {kind: {name: c.__doc__ for name, c in checks_of(kind).items()} for kind in KINDS}
-    if as_json:
-        print_json(checks)
-        return 0
-    for kind, claims in checks.items():
-        click.secho(kind, bold=True)
-        for name, claim in claims.items():
-            click.echo(f"  {name:<22}{claim}")
-    return 0

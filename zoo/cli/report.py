@@ -92,13 +92,8 @@ def stale(directories: tuple[Path, ...], plugins: tuple[str, ...], as_json: bool
     from zoo.sweep.records import FILE, SCALE_FILE, RecordFile, directories_of
 
     single = {Path(plugin).name: Path(plugin) for plugin in plugins}
-    for plugin in single.values():
-        if not plugin.is_file():
-            raise ZooError(f"--plugin {plugin}: no such file")
     listed = list[dict[str, Any]]()
     for directory in directories:
-        if not directory.is_dir():
-            raise ZooError(f"{directory}: no such directory")
         names = FILE, SCALE_FILE
         files = [
             RecordFile(p, name) for name in names for p in directories_of(directory, name=name)

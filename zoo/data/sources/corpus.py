@@ -209,10 +209,7 @@ class Labelled(DataSet):
             else:
                 check_text(place, text)
             # numpy's integers and booleans would not survive a JSON file.
-            several = listed_label(label)
-            if {*map(type, several)} == {int} and known.issuperset(several):
-                continue
-            for each in (n for n in several if type(n) is not int or n not in known):
+            for each in (n for n in listed_label(label) if type(n) is not int or n not in known):
                 raise ZooError(f"{place} has the label {each!r}; labels are int from 0 to {most}")
         if not labels_in(Examples(texts, labels)):
             raise ZooError(f"{what}: every tag is {IGNORED}, so that nothing is scored")

@@ -75,14 +75,12 @@ class RowReader(Reading, Division):
     """Makes a data set of rows. The fields are those options of a task that say how.
 
     kind: of the data set. formats: endings of the files that it reads. class_folders: whether it
-    reads a folder of text files for every class. target: the option that names the column of labels
-    or tags.
+    reads a folder of text files for every class.
     """
 
     kind: ClassVar[type[DataSet]]
     formats: ClassVar[tuple[str, ...]]
     class_folders: ClassVar[bool] = False
-    target: ClassVar[str] = ""
 
     group_column: str = ""
 
@@ -96,7 +94,7 @@ class RowReader(Reading, Division):
             return files.read_table(file, part_of(Reading, self))
         if flags := self.flags(Reading, besides=TextReading):
             raise ZooError(f"{listed(flags)}: for tables, and {file} is a folder of texts")
-        return files.read_folder(file, self.encoding, labelled=bool(self.target))
+        return files.read_folder(file, self.encoding, labelled=self.class_folders)
 
     def held_out(self, rows: Sequence[Example]) -> tuple[str, list[int]]:
         """How rows for the test split are drawn, and which; ZooError for too few."""
@@ -244,8 +242,7 @@ class RowReader(Reading, Division):
             return ""
         names = ", ".join(f"'{column}' ({flag})" for column, flag in missing.items())
         hint = nearest(next(iter(missing)), [column[:40] for column in table.columns])
-        by_line = places[0].startswith("line") and places[0] != "line 1"
-        if self.header and by_line and files.TOKENS not in table.columns:
+        if self.header and places[0] == "line 2" and files.TOKENS not in table.columns:
             hint += "; say --no-header if its first line is no header, and --delimiter if another "
             hint += "character divides its columns"
         return names + hint
@@ -289,7 +286,6 @@ class LabelledTexts(RowReader):
     kind = Corpus
     formats = tuple(files.FORMATS)
     class_folders = True
-    target = "label_column"
 
     text_column: str = files.TEXT
     label_column: str = files.LABEL
@@ -313,7 +309,6 @@ class TaggedTexts(RowReader):
 
     kind = TaggedCorpus
     formats = (*files.CONLL, ".jsonl", ".ndjson", ".json", ".parquet")
-    target = "tags_column"
 
     tokens_column: str = files.TOKENS
     tags_column: str = files.TAGS
