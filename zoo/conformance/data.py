@@ -114,8 +114,10 @@ def _described(loaded: Any, *, streamed: bool) -> dict[str, list[Unit]]:
     streamed: its chance may be of more than guessing, such as one answer for all of a text.
     """
     scored = "validation" if isinstance(loaded, Texts) else "test"
-    for name in ("train", scored):
+    for name in ("train", scored, *(["validation"] if streamed else [])):
         must(name in loaded.splits and bool(loaded.splits[name].texts), f"has no {name} split")
+    solvable = loaded.goal is not None or not streamed
+    must(solvable, "is streamed, and no score counts as solved: give `chance` or `solved_at`")
     units = {name: list(_units(loaded, name)) for name in loaded.splits}
     for name, split in loaded.splits.items():
         counts = Counter(unit.answer for unit in units[name])

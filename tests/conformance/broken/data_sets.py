@@ -19,8 +19,9 @@ TEXTS = [f"document {number}" for number in range(20)]
 TRAIN, TEST = TEXTS[:12], TEXTS[12:]
 
 
-def corpus(train=TRAIN, test=TEST, test_labels=(1, 0) * 4) -> Corpus:
+def corpus(train=TRAIN, test=TEST, test_labels=(1, 0) * 4, validation=False) -> Corpus:
     splits = {"train": Examples(train, [0, 1] * 6), "test": Examples(test, test_labels)}
+    splits |= {"validation": Examples(["held", "out"], [0, 1])} if validation else {}
     return Corpus("tiny", splits, ["left", "right"])
 
 
@@ -37,6 +38,12 @@ GIVEN = {
     "dictionary": (dict, "gives a builtins.dict, no .*Corpus", {}),
     "declares_nothing": (corpus, r"declares \[\], not one of text-labels", {"only": ()}),
     "declares_two": (corpus, "declares .'text-labels', 'text'., not one of", {"also": ("text",)}),
+    "streamed_without_held_out": (corpus, "has no validation split", {"also": ("streamed",)}),
+    "streamed_and_never_solved": (
+        lambda: corpus(validation=True),
+        "no score counts as solved",
+        {"also": ("streamed",)},
+    ),
     "class_without_test": (
         lambda: corpus(test_labels=[0] * 8),
         "no test document is 'right'",
