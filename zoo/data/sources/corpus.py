@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import hashlib
 import itertools
+import math
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -283,8 +284,8 @@ def check_string(what: str, value: object) -> str:
 
 
 def is_missing(value: object) -> bool:
-    """Whether it is None or NaN."""
-    return value is None or value != value
+    """Whether it is None, or a number that is none or infinite."""
+    return value is None or value != value or value in (math.inf, -math.inf)
 
 
 def is_unseen(character: str) -> bool:
