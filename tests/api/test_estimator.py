@@ -212,7 +212,6 @@ def test_cross_validation_grid_search_and_a_pipeline(documents):
         (["a b", "c d", "e"], ["x", "y", None], "class 3 is missing"),
         (pd.Series(["a b", "c d"]), pd.Series(["x", pd.NA], dtype="string"), "class 2 is missing"),
         (["a b", "c d", "e"], ["x", float("nan"), "y"], "class 2 is missing"),
-        (["a b", "c d", "e"], ["x", float("inf"), "y"], "class 2 is missing"),
         (["a b", "c d", "e"], pd.DataFrame({"y": ["x", "y", None]}), "class 3 is missing"),
         (["a b", "c d", "e"], np.array([["x"], ["y"], [None]], dtype=object), "class 3 is missing"),
         (["a b", None], [0, 1], "text 2 of X is no text but a NoneType"),

@@ -155,6 +155,7 @@ TEXTS = pd.DataFrame({"text": ["a", "b"] * 4, "label": [0, 1] * 4})
         ([], {}, "^the list is empty: it has no rows"),
         (TEXTS.assign(text=["a", None] * 4), {}, "'text' is missing"),
         (TEXTS.assign(label=[0, pd.NA] * 4), {}, r"'label' is missing \(4 of 8 rows\)"),
+        (TEXTS.assign(label=[0, float("inf")] * 4), {}, r"'label' is missing \(4 of 8 rows\)"),
         ((["a", "b"], ["x", None]), {}, "^the list, row 2: 'label' is missing"),
         ((["a", "b"], ["x"]), {}, "2 texts but 1 labels"),
         ({"test": (["a"], ["x"])}, {}, "there must be train"),
@@ -180,7 +181,7 @@ TEXTS = pd.DataFrame({"text": ["a", "b"] * 4, "label": [0, 1] * 4})
         (TEXTS, {"delimiter": ";"}, "^--delimiter: for files, and the DataFrame is none"),
     ],
     ids=(
-        "number three rest texts two nothing missing label pair lengths no-train map empty twice "
+        "number three rest texts two nothing missing label infinite pair lengths no-train map empty twice "
         "single class same column line half bytes delimiter"
     ).split(),
 )
