@@ -340,8 +340,10 @@ def surroundings(part: Part) -> None:
             with hinting(f"at width {other.dim} with {other.heads} heads"):
                 lengths = max(3, other.heads), other.dim // other.heads, 1
                 Texts(other, other.build(), way, lengths).check(rows)
-    for model in models_of(part):
+    models = list(models_of(part))
+    for model in models:
         _whole_table(model)
+    for model in models:
         if model.per_text and part.kind != "pool" and not part.can("causal-only"):
             _few_rows_of_a_model(model.but(pool="cls"))
 
