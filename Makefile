@@ -43,13 +43,10 @@ claims:
 	python -m bench.claims $(ARGS)
 	python -m bench.publish
 
-# The diagnostics' profile, some five hours on two cores; goes on where it was interrupted. Seed by
-# seed, so that whatever is done by then has as many seeds of every row on every data set.
+# The diagnostics' profile, some six hours on two cores; goes on from what is published and where it
+# was interrupted, seed by seed.
 profile:
-	for seeds in 1 2 3 4 5 6; do \
-		zoo bench --suite bench/suites/diagnostics.toml --jobs 2 --seeds $$seeds \
-			--out build/results/diagnostics/cpu/profile || exit; done
-	python -m bench.results diagnostics/cpu/profile
+	python -m bench.results --rounds 6 diagnostics/cpu/profile
 	python -m bench.publish
 	python -m bench.readme
 

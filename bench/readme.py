@@ -7,9 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench.docs.choosing import by_task, on_text
+from bench.publish.claims import FOLDER, counts, judged
+from bench.publish.markdown import code
 from bench.publish.others import INVENTORY
 from bench.publish.page import NOT_CURRENT
-from zoo.errors import counted
+from bench.publish.published import published_profile
+from bench.publish.questions import PROFILE, UNMEASURED
+from zoo.errors import counted, listed
+from zoo.report.claims import REFUTED
+from zoo.report.tables.text import line
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "results"
@@ -26,7 +32,7 @@ def answers() -> str:
     for words in ASKED:
         (line,) = (line for line in lines if re.match(rf"\d+\. \*\*[^*]*{re.escape(words)}", line))
         answered.append(f"- {line.partition(' ')[2]}".replace("](", "](results/"))
-    return "\n".join(answered)
+    return "\n".join([f"- **Do published claims hold?** {published_claims()}", *answered])
 
 
 def inventory() -> str:
@@ -41,9 +47,65 @@ def inventory() -> str:
     )
 
 
+def skills() -> str:
+    """What follows from the picture for who chooses a part, in up to five sentences."""
+    profile = published_profile(RESULTS / PROFILE, ROOT / "bench" / "suites" / "diagnostics.toml")
+    if profile is None or not profile.streamed:
+        return UNMEASURED
+    rows = {row.name: row for data in profile.streamed for row in data.run.rows}
+    tried, solved = dict[str, set[str]](), dict[str, set[str]]()
+    for data in profile.streamed:
+        for name, learning in data.run.learning.items():
+            always = learning.times_solved == learning.runs
+            tried.setdefault(name, set()).add(data.name)
+            solved.setdefault(name, set()).update({data.name} if always else ())
+    every, own = {data.name for data in profile.streamed}, solved[profile.reference]
+    plain = rows[profile.reference].cell
+
+    def choices(axis: str) -> dict[str, str]:
+        """The rows with another part on one axis, those that learn most first."""
+        order = sorted(rows, key=lambda name: (-len(solved[name]), name))
+        # Mixers that take no rotation have another encoding too.
+        alone = axis == "attention"
+        wanted = (
+            name
+            for name in order
+            if rows[name].cell[axis] != plain[axis]
+            and (alone or rows[name].cell["attention"] == plain["attention"])
+        )
+        return {name: code(rows[name].cell[axis]) for name in wanted}
+
+    def ranked(axis: str) -> str:
+        whole = (item for item in choices(axis).items() if tried[item[0]] == every)
+        return listed([f"{choice} {len(solved[name])}" for name, choice in whole])
+
+    mixers = choices("attention")
+    others = {s: [mixers[n] for n in mixers if s in solved[n]] for s in sorted(every)}
+    hardest = sorted(own, key=lambda skill: (len(others[skill]), skill))[:2]
+    beyond = [f"{skill}: {listed(others[skill])}" for skill in sorted(every - own) if others[skill]]
+    sentences = [
+        f"Attention with {code(plain['pe'])} learns {len(own)} of {len(every)} skills with every "
+        f"seed, and not {listed(sorted(every - own))}.",
+        f"These take another mixer ({'; '.join(beyond)})." if beyond else "",
+        f"In place of attention, with the same seeds: {ranked('attention')}.",
+        *(f"Of these {listed(others[s]) or 'none'} can do {s}." for s in hardest[:1]),
+        f"With another encoding attention learns: {ranked('pe')}.",
+    ]
+    return " ".join(filter(None, sentences))
+
+
+def published_claims() -> str:
+    """How many published claims hold here, and which do not."""
+    judgements = judged(RESULTS)
+    refuted = [j.claim.statement for j in judgements.values() if j.verdict == REFUTED]
+    unlike = f" Not here: {' '.join(map(line, refuted[:3]))}" if refuted else ""
+    return f"{counts(judgements)}{unlike} [All](results/{FOLDER}/README.md)."
+
+
 MAKERS: dict[str, Callable[[], str]] = {
     "answers": answers,
     "inventory": inventory,
+    "skills": skills,
     "tasks": by_task,
     "texts": on_text,
 }

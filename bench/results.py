@@ -1,6 +1,6 @@
 """Repeat the published results that are stale, or have no records, and no others.
 
-    python -m bench.results [--data-dir DIR] [PLACE ...]
+    python -m bench.results [--data-dir DIR] [--rounds N] [PLACE ...]
 
 A suite's ``[published]`` table says what it needs and where its records go. A place is left as it
 is where all its records are current; one that is named is run whatever it holds. What is current
@@ -40,6 +40,12 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     parser.add_argument(
         "places", nargs="*", metavar="PLACE", help="directories below results (default: all)"
     )
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        metavar="N",
+        help="N seeds, one after another, so that what is interrupted has as many of every row",
+    )
     options = parser.parse_args(arguments)
     data_dir, failed = options.data_dir.resolve(), 0
     suites = published_pages(root / "bench" / "suites")
@@ -56,7 +62,9 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
         else:
             files = {Path(f).name: Path(f) for f in load_suite(str(suite)).get("plugins", ())}
             command, asked = suite_command(suite, published), place in options.places
-            failed += not _repeat(root, place, command, data_dir, files, asked=asked)
+            seeds = range(1, options.rounds + 1) if options.rounds else ()
+            commands = [[*command, "--seeds", str(number)] for number in seeds] or [command]
+            failed += not _repeat(root, place, commands, data_dir, files, asked=asked)
     return 1 if failed else 0
 
 
@@ -70,7 +78,7 @@ def suite_command(suite: Path, published: Published) -> list[str]:
 def _repeat(
     root: Path,
     place: str,
-    command: Sequence[str],
+    commands: Sequence[Sequence[str]],
     data_dir: Path,
     files: Mapping[str, Path],
     *,
@@ -92,10 +100,11 @@ def _repeat(
         for record in every.values():
             if record.status in REUSABLE and not changes(record, files):
                 RecordFile(work / below).append(record)
-    run = [sys.executable, "-m", "zoo", *command, "--out", str(work)]
-    if status := subprocess.run(run, cwd=data_dir, check=False).returncode:
-        print(f"{place}: left as it is, for zoo {command[0]} ended with exit status {status}")
-        return False
+    for command in commands:
+        run = [sys.executable, "-m", "zoo", *command, "--out", str(work)]
+        if status := subprocess.run(run, cwd=data_dir, check=False).returncode:
+            print(f"{place}: left as it is, for zoo {command[0]} ended with exit status {status}")
+            return False
     for below in _read(work):
         publish_records(work / below, home / below)
     shutil.rmtree(work)

@@ -9,10 +9,10 @@ from pathlib import Path
 from bench.docs.catalog import catalog
 from bench.docs.place import RESULTS, ROOT
 from bench.publish.markdown import code, link
-from bench.publish.published import Published, published_pages
+from bench.publish.published import Published, published_pages, published_profile
 from zoo.errors import ZooError
 from zoo.report.page import run_text
-from zoo.report.profile import DataSetReport, read_profile
+from zoo.report.profile import DataSetReport
 from zoo.report.run_report import RunReport
 from zoo.report.tables.text import line
 from zoo.sweep.records import directories_of, read_run
@@ -21,17 +21,17 @@ UP = "../results"  # from docs/
 
 
 @functools.cache
-def pages() -> list[tuple[str, Published, Path]]:
-    """Place, what its suite says of it, and directory of every published run."""
+def pages() -> list[tuple[str, Path, Published, Path]]:
+    """Place, suite, what it says of the page, and directory of every published run."""
     of_suites = published_pages(ROOT / "bench" / "suites")
-    return [(place, published, RESULTS / place) for place, (_, published) in of_suites.items()]
+    return [(place, *of_suite, RESULTS / place) for place, of_suite in of_suites.items()]
 
 
 def by_task() -> str:
     """A section for each published run on several data sets, and in it one for each of these."""
     parts = []
-    for place, published, directory in pages():
-        if profile := read_profile(directory):
+    for place, suite, published, directory in pages():
+        if profile := published_profile(directory, suite):
             title = link(line(published.title), f"{UP}/{place}/README.md")
             parts += [f"## {title}", line(" ".join(profile.answer))]
             for data in profile.data_sets:
@@ -42,7 +42,7 @@ def by_task() -> str:
 def on_text() -> str:
     """What each published run on one data set answers."""
     parts = []
-    for place, published, directory in pages():
+    for place, _, published, directory in pages():
         if directories_of(directory, ""):
             report = RunReport(read_run(directory), published.metric)
             title = link(line(published.title), f"{UP}/{place}/README.md")

@@ -17,10 +17,9 @@ from bench.publish import claims
 from bench.publish.carried import write_carried
 from bench.publish.others import write_others
 from bench.publish.page import PAGE, Run, overview, page
-from bench.publish.published import published_pages
+from bench.publish.published import published_pages, published_profile
 from bench.publish.questions import questions_section
 from zoo.errors import WriteError, ZooError
-from zoo.report.profile import read_profile
 from zoo.report.run_report import RunReport
 from zoo.report.write import write_file, write_report
 from zoo.sweep.records import FILE, directories_of, read_run
@@ -48,7 +47,10 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
     for home in homes:
         _, published = pages.get(home.relative_to(source).as_posix(), (None, None))
         evaluated[home] = RunReport(read_run(home), published.metric if published else "")
-    profiles = {source / place: read_profile(source / place, "", evaluated) for place in pages}
+    profiles = {
+        source / place: published_profile(source / place, suite, evaluated)
+        for place, (suite, _) in pages.items()
+    }
     reports = evaluated | {home: profile for home, profile in profiles.items() if profile}
     runs = []
     for home, report in sorted(reports.items()):

@@ -5,14 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from bench.publish.markdown import code, grid
+from bench.publish.page import CURRENT, NOT_CURRENT
 from zoo.cli.claim import claim_files
 from zoo.config.claim import load_claim
-from zoo.errors import counted
+from zoo.errors import counted, listed
 from zoo.registry.loading import load
 from zoo.report.claims import HOLDS, REFUTED, Judgement, judge
 from zoo.report.stats.paired import holm
 from zoo.report.tables.text import bullets, line
 from zoo.report.write import read_result
+from zoo.sweep.keys import stale_rows
+from zoo.sweep.records import RecordFile, directories_of
 
 FOLDER = "claims"
 ABOUT = """\
@@ -36,6 +39,18 @@ def judged(source: Path) -> dict[str, Judgement]:
     return judgements
 
 
+def currency(source: Path) -> str:
+    """One line: that the verdicts are current, or the claims whose code has changed since."""
+    stale = [
+        place.name
+        for place in sorted(source.joinpath(FOLDER).glob("*/"))
+        if stale_rows(r for home in directories_of(place) for r in RecordFile(home).read())
+    ]
+    if not stale:
+        return f"{CURRENT} no code that these verdicts depend on has changed since."
+    return f"{NOT_CURRENT} code has changed since {listed(map(code, stale))} were measured."
+
+
 def counts(judgements: dict[str, Judgement]) -> str:
     """How many hold here and how many do not, in a sentence."""
     verdicts = [judgement.verdict for judgement in judgements.values()]
@@ -45,8 +60,8 @@ def counts(judgements: dict[str, Judgement]) -> str:
     return f"{every}: {holds} held here, {refuted} did not, {rest} undecided."
 
 
-def claims_page(judgements: dict[str, Judgement]) -> str:
-    """The page, with those that hold first."""
+def claims_page(judgements: dict[str, Judgement], current: str = "") -> str:
+    """The page, with those that hold first. current: a line on their code."""
     p = dict(zip(judgements, holm([j.p for j in judgements.values()]), strict=True))
     order = {HOLDS: 0, REFUTED: 1}
     ordered = sorted(judgements.items(), key=lambda item: order.get(item[1].verdict, 2))
@@ -66,4 +81,5 @@ def claims_page(judgements: dict[str, Judgement]) -> str:
     unlike = [judgement.claim for _, judgement in ordered if judgement.verdict == REFUTED]
     said = [f"{line(c.statement)} {line(c.conditions or c.pitfalls)}".strip() for c in unlike]
     last = [UNLIKE, bullets(said)] if said else []
-    return "\n\n".join([ABOUT, counts(judgements), grid(rows), *last]) + "\n"
+    parts = [ABOUT, counts(judgements), current, grid(rows), *last]
+    return "\n\n".join(filter(None, parts)) + "\n"

@@ -62,7 +62,7 @@ def write_others(source: Path, out: Path) -> list[str]:
         inventory.publish(source / INVENTORY, out / INVENTORY)
         said += ["## Inventory", PARTS]
     if judgements := claims.judged(source):
-        _write(out / claims.FOLDER / PAGE, claims.claims_page(judgements))
+        _write(out / claims.FOLDER / PAGE, claims.claims_page(judgements, claims.currency(source)))
         to = link("each with its figures", f"{claims.FOLDER}/{PAGE}")
         said += ["## Published claims", f"{claims.counts(judgements)} They are {to}."]
     for folder, (heading, sentence) in STUDIES.items():

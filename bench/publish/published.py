@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from zoo.config.claim import read_table
 from zoo.config.request import PUBLISHED, read_suite
 from zoo.errors import ZooError
+from zoo.report.profile import Profile, read_profile
+from zoo.report.run_report import RunReport
 
 Text = Annotated[str, Field(min_length=1)]
 
@@ -67,3 +70,17 @@ def published_pages(suites: Path) -> dict[str, tuple[Path, Published]]:
                 raise ZooError(f"suite {file}: {place} is published by {pages[place][0]} already")
             pages[place] = file, published
     return pages
+
+
+def published_profile(
+    directory: Path, suite: Path, evaluated: Mapping[Path, RunReport] = {}
+) -> Profile | None:
+    """As ``read_profile``, with the data sets in the order of the suite.
+
+    They may not have been measured in this order, where trainings were taken over.
+    """
+    profile, asked = read_profile(directory, evaluated=evaluated), read_suite(suite).get("data")
+    if profile is None or not isinstance(asked, list):
+        return profile
+    names = [data["name"] if isinstance(data, dict) else data for data in asked]
+    return Profile(sorted(profile.data_sets, key=lambda data: [*names, data.name].index(data.name)))

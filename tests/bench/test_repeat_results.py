@@ -131,6 +131,16 @@ def test_a_place_that_is_named_is_run_again_and_gets_what_is_missing(root, monke
     assert records(home).keys() == first.keys()
 
 
+def test_rounds_go_on_seed_by_seed_from_what_is_published(root, monkeypatch, capfd):
+    monkeypatch.setattr(results, "subprocess", HERE)
+    home, _ = places(root)
+    before = {file: file.read_text() for file in home.glob(f"*/{FILE}")}
+    assert main(["two/cpu", "--rounds", "2"], root) == 0
+    for file, published in before.items():
+        assert file.read_text().startswith(published)
+        assert [r.seed for r in RecordFile(file.parent).read()] == [0, 0, 1, 1]
+
+
 def test_data_that_are_not_here_are_named_in_one_line(root, capsys):
     (root / SUITE).write_text(f'{TEXT}source = "data/bbc-news"\n')
     assert main(["--data-dir", str(root)], root) == 0

@@ -54,7 +54,7 @@ def test_it_says_how_pip_and_uv_get_the_small_build_of_the_pinned_torch():
 
 
 def test_its_answers_are_those_of_the_published_pages():
-    assert len(BLOCK.findall(README)) == 2
+    assert len(BLOCK.findall(README)) == 3
     assert filled(README, ROOT) == README
 
 
