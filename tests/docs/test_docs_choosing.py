@@ -10,7 +10,7 @@ PAGE = (SOURCES / "choosing.md").read_text("utf-8")
 
 
 def test_every_published_run_is_on_the_page():
-    for place, _, directory in pages():
+    for place, _, _, directory in pages():
         assert not directory.exists() or f"(../results/{place}/README.md)" in PAGE
 
 
