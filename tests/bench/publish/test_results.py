@@ -12,24 +12,21 @@ from bench.commit import written
 from bench.publish.__main__ import publish
 from bench.publish.others import COMPONENTS, STUDIES
 from bench.publish.page import CURRENT, NOT_CURRENT, PAGE
-from bench.publish.published import load_published, published_pages
+from bench.publish.published import load_published, published_pages, published_profile
 from bench.results import suite_command
 from zoo.cli import main
-from zoo.report.profile import read_profile
 from zoo.report.run_report import RunReport
 from zoo.report.write import write_tables
-from zoo.sweep.records import read_run
+from zoo.sweep.records import directories_of, read_run
 
 ROOT = Path(__file__).parents[3]
 RESULTS, SUITES = ROOT / "results", ROOT / "bench" / "suites"
 # All else is made from these.
-MEASURED = {"records.jsonl", "lines.jsonl", "checks.jsonl"}
+MEASURED = {"records.jsonl", "records.jsonl.xz", "lines.jsonl", "checks.jsonl"}
 # Of claims the records alone are published, and one page of all.
-RUNS = sorted(
-    path.parent
-    for path in RESULTS.rglob("records.jsonl")
-    if path.relative_to(RESULTS).parts[0] != "claims"
-)
+RUNS = [
+    place for place in directories_of(RESULTS) if place.relative_to(RESULTS).parts[0] != "claims"
+]
 # Their bytes depend on the libraries that draw (SVG) and compress (PNG), and the page contains
 # plots: they are compared with the pinned versions. All other bytes depend on the records alone.
 CURRENCY = re.compile(rf"^({CURRENT}|{NOT_CURRENT}) .*\n\n".encode(), re.MULTILINE)
@@ -102,8 +99,9 @@ def test_all_published_tables_are_made_again_byte_for_byte(tmp_path):
         write_tables(
             RunReport(read_run(run), published.metric if published else ""), tmp_path / place
         )
-    for place in filter(lambda place: read_profile(RESULTS / place), pages):
-        write_tables(read_profile(RESULTS / place), tmp_path / place)
+    for place, (suite, _) in pages.items():
+        if profile := published_profile(RESULTS / place, suite):
+            write_tables(profile, tmp_path / place)
     made = [path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()]
     assert len(made) > 3 * len(RUNS)
     for path in made:
