@@ -61,6 +61,7 @@ def skills() -> str:
             solved.setdefault(name, set()).update({data.name} if always else ())
     every, own = {data.name for data in profile.streamed}, solved[profile.reference]
     plain = rows[profile.reference].cell
+    seeds = max(each.runs for data in profile.streamed for each in data.run.learning.values())
 
     def choices(axis: str) -> dict[str, str]:
         """The rows with another part on one axis, those that learn most first."""
@@ -85,7 +86,7 @@ def skills() -> str:
     beyond = [f"{skill}: {listed(others[skill])}" for skill in sorted(every - own) if others[skill]]
     sentences = [
         f"Attention with {code(plain['pe'])} learns {len(own)} of {len(every)} skills with every "
-        f"seed, and not {listed(sorted(every - own))}.",
+        f"seed ({seeds}), and not {listed(sorted(every - own))}.",
         f"These take another mixer ({'; '.join(beyond)})." if beyond else "",
         f"In place of attention, with the same seeds: {ranked('attention')}.",
         *(f"Of these {listed(others[s]) or 'none'} can do {s}." for s in hardest[:1]),

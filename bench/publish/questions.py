@@ -96,7 +96,9 @@ def learning(task: str, axis: str) -> Callable[[Profile], str]:
             by_lead.setdefault(lead, []).append(f"{code(choice)}{more}")
         leads = [lead for lead in ("in every seed", "in some", "in none") if lead in by_lead]
         parts = [f"{lead} by {listed(by_lead[lead])}" for lead in leads]
-        return f"{code(data.name)} is learned {'; '.join(parts)}." if parts else UNMEASURED
+        seeds = counted(max((each.runs for each in run.learning.values()), default=0), "seed")
+        said = f"{code(data.name)} ({seeds}) is learned {'; '.join(parts)}."
+        return said if parts else UNMEASURED
 
     return answer
 

@@ -72,11 +72,15 @@ def test_whether_a_cell_beats_the_baselines(tied):
 
 def test_what_learns_a_task_is_counted_over_seeds_and_the_rest_is_not_measured():
     skills = profile_of_skills()
-    of_pe = "`copy` is learned in every seed by `rope` (8.4k examples) and `none` (25k examples)."
-    assert learning("copy", "pe")(skills) == of_pe
+    of_pe = "`rope` (8.4k examples) and `none` (25k examples)."
+    assert learning("copy", "pe")(skills) == f"`copy` (6 seeds) is learned in every seed by {of_pe}"
     base = skills.data_sets[2]
-    assert learning("order", "pe")(skills).startswith(f"`{base.name}` is learned in every seed by")
-    of_mixers = "`parity` is learned in every seed by `gru` (8.4k examples); in none by `fused`."
+    assert learning("order", "pe")(skills).startswith(
+        f"`{base.name}` (6 seeds) is learned in every "
+    )
+    of_mixers = (
+        "`parity` (6 seeds) is learned in every seed by `gru` (8.4k examples); in none by `fused`."
+    )
     assert learning("parity", "attention")(skills) == of_mixers
     assert learning("recall", "pe")(skills) == "Not measured yet."
 
