@@ -85,8 +85,8 @@ def skills() -> str:
     hardest = sorted(own, key=lambda skill: (len(others[skill]), skill))[:2]
     beyond = [f"{skill}: {listed(others[skill])}" for skill in sorted(every - own) if others[skill]]
     sentences = [
-        f"Attention with {code(plain['pe'])} learns {len(own)} of {len(every)} skills with every "
-        f"seed ({seeds}), and not {listed(sorted(every - own))}.",
+        f"Attention with {code(plain['pe'])} learns {len(own)} of {len(every)} skills with each of "
+        f"{counted(seeds, 'seed')}, and not {listed(sorted(every - own))}.",
         f"These take another mixer ({'; '.join(beyond)})." if beyond else "",
         f"In place of attention, with the same seeds: {ranked('attention')}.",
         *(f"Of these {listed(others[s]) or 'none'} can do {s}." for s in hardest[:1]),
