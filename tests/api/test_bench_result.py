@@ -113,6 +113,6 @@ def test_bars_count_jobs_and_say_how_they_ended(small, tmp_path, capsys):
     after = random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()
     assert after == states, "the generators are the user's"
     said = capsys.readouterr().err
-    assert "3.0/3" in said
+    assert "3/3" in said
     assert "fused+sin" in said
     assert "accuracy 0." in said

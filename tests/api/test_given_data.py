@@ -181,8 +181,8 @@ TEXTS = pd.DataFrame({"text": ["a", "b"] * 4, "label": [0, 1] * 4})
         (TEXTS, {"delimiter": ";"}, "^--delimiter: for files, and the DataFrame is none"),
     ],
     ids=(
-        "number three rest texts two nothing missing label infinite pair lengths no-train map empty twice "
-        "single class same column line half bytes delimiter"
+        "number three rest texts two nothing missing label infinite pair lengths no-train map "
+        "empty twice single class same column line half bytes delimiter"
     ).split(),
 )
 def test_data_that_do_not_fit_are_one_line(data, more, says, small, tmp_path):

@@ -10,15 +10,16 @@ from factory import cell, name, shown_table, simulated, train_record
 from zoo.report.compare import compare
 from zoo.report.run_report import RunReport
 from zoo.report.stats.effects import sentence
-from zoo.sweep.records import read_run
+from zoo.sweep.records import directories_of, read_run
 
 ROOT = Path(__file__).parents[2]
 # Claims are of streamed data, whose rows have no effects and no means.
-PUBLISHED = sorted(
-    path.parent
-    for path in (ROOT / "results").rglob("records.jsonl")
-    if ROOT / "results" / "claims" not in path.parents
-)
+# What is streamed has other verdicts.
+PUBLISHED = [
+    place
+    for place in directories_of(ROOT / "results")
+    if not {"claims", "profile"} & {*place.relative_to(ROOT).parts}
+]
 GRID = {"attention": ["fused", "naive", "linear"], "pe": ["rope", "sin", "none"]}
 WORTH = {"rope": 3.0, "sin": 2.8, "none": 2.4}
 

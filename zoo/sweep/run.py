@@ -275,8 +275,12 @@ class Run:
             started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             metric_descriptions=prepared.metrics,
         )
-        self.file.append(record)
-        self.records.append(record)
+        self.records.append(record)  # first: Ctrl-C may come while the disk is waited for
+        try:
+            self.file.append(record)
+        except Exception:
+            self.records.pop()
+            raise
 
     def run_phase(
         self, name: str, jobs: Sequence[Job], limits: Limits, ended: Callable[[Job, Result], None]

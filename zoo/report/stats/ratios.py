@@ -93,7 +93,7 @@ class Speeds:
         for row in rows:
             if (record := row.measured) and _base_of(record) == base:
                 self.measured[row.name] = {"session": record.key, **record.samples}
-        self.clock = next((s["clock"] for s in reversed(self.measured.values())), "")
+        self.clock = next((s.get("clock", "") for s in reversed(self.measured.values())), "")
         self._contention = {name: contention(of) for name, of in self.measured.items()}
 
     def ratio(self, phase: str, name: str, other: str) -> Ratio | None:
