@@ -52,46 +52,45 @@ def skills() -> str:
     profile = published_profile(RESULTS / PROFILE, ROOT / "bench" / "suites" / "diagnostics.toml")
     if profile is None or not profile.streamed:
         return UNMEASURED
-    rows = {row.name: row for data in profile.streamed for row in data.run.rows}
-    tried, solved = dict[str, set[str]](), dict[str, set[str]]()
+    runs = [data.run for data in profile.streamed]
+    cells = {row.name: row.cell for run in runs for row in run.rows}
+    plain = cells[profile.reference]
+    seeds = max(each.runs for run in runs for each in run.learning.values())
+    # Of each row: each skill that was measured, and whether every seed learned it.
+    learned: dict[str, dict[str, bool]] = {name: {} for name in cells}
     for data in profile.streamed:
-        for name, learning in data.run.learning.items():
-            always = learning.times_solved == learning.runs
-            tried.setdefault(name, set()).add(data.name)
-            solved.setdefault(name, set()).update({data.name} if always else ())
-    every, own = {data.name for data in profile.streamed}, solved[profile.reference]
-    plain = rows[profile.reference].cell
-    seeds = max(each.runs for data in profile.streamed for each in data.run.learning.values())
+        for name, each in data.run.learning.items():
+            learned[name][data.name] = each.times_solved == each.runs
 
-    def choices(axis: str) -> dict[str, str]:
-        """The rows with another part on one axis, those that learn most first."""
-        order = sorted(rows, key=lambda name: (-len(solved[name]), name))
-        # Mixers that take no rotation have another encoding too.
-        alone = axis == "attention"
-        wanted = (
-            name
-            for name in order
-            if rows[name].cell[axis] != plain[axis]
-            and (alone or rows[name].cell["attention"] == plain["attention"])
-        )
-        return {name: code(rows[name].cell[axis]) for name in wanted}
+    def others(axis: str) -> dict[str, str]:
+        """The rows with another part on one axis, and the part; those that learn most first."""
+        names = [name for name, cell in cells.items() if cell[axis] != plain[axis]]
+        if axis != "attention":  # mixers that take no rotation have another encoding too
+            names = [name for name in names if cells[name]["attention"] == plain["attention"]]
+        names.sort(key=lambda name: (-sum(learned[name].values()), name))
+        return {name: code(cells[name][axis]) for name in names}
 
     def ranked(axis: str) -> str:
-        whole = (item for item in choices(axis).items() if tried[item[0]] == every)
-        return listed([f"{choice} {len(solved[name])}" for name, choice in whole])
+        whole = [name for name in others(axis) if len(learned[name]) == len(runs)]
+        return listed([f"{others(axis)[name]} {sum(learned[name].values())}" for name in whole])
 
-    mixers = choices("attention")
-    others = {s: [mixers[n] for n in mixers if s in solved[n]] for s in sorted(every)}
-    hardest = sorted(own, key=lambda skill: (len(others[skill]), skill))[:2]
-    beyond = [f"{skill}: {listed(others[skill])}" for skill in sorted(every - own) if others[skill]]
+    every = sorted(learned[profile.reference])
+    own = [skill for skill in every if learned[profile.reference][skill]]
+    lacks = [skill for skill in every if skill not in own]
+    able = {
+        s: [part for n, part in others("attention").items() if learned[n].get(s)] for s in every
+    }
+    beyond = [f"{skill}: {listed(able[skill])}" for skill in lacks if able[skill]]
     sentences = [
         f"Attention with {code(plain['pe'])} learns {len(own)} of {len(every)} skills with each of "
-        f"{counted(seeds, 'seed')}, and not {listed(sorted(every - own))}.",
+        f"{counted(seeds, 'seed')}, and not {listed(lacks)}.",
         f"These take another mixer ({'; '.join(beyond)})." if beyond else "",
         f"In place of attention, with the same seeds: {ranked('attention')}.",
-        *(f"Of these {listed(others[s]) or 'none'} can do {s}." for s in hardest[:1]),
-        f"With another encoding attention learns: {ranked('pe')}.",
     ]
+    if own:
+        rarest = min(own, key=lambda skill: len(able[skill]))
+        sentences.append(f"Of these {listed(able[rarest]) or 'none'} can do {rarest}.")
+    sentences.append(f"With another encoding attention learns: {ranked('pe')}.")
     return " ".join(filter(None, sentences))
 
 
@@ -99,7 +98,7 @@ def published_claims() -> str:
     """How many published claims hold here, and which do not."""
     judgements = judged(RESULTS)
     refuted = [j.claim.statement for j in judgements.values() if j.verdict == REFUTED]
-    unlike = f" Not here: {' '.join(map(line, refuted[:3]))}" if refuted else ""
+    unlike = f" Refuted here: {' '.join(map(line, refuted[:3]))}" if refuted else ""
     return f"{counts(judgements)}{unlike} [All](results/{FOLDER}/README.md)."
 
 

@@ -4,6 +4,7 @@ import re
 import shlex
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from packaging.specifiers import SpecifierSet
 
@@ -51,6 +52,20 @@ def test_it_says_how_pip_and_uv_get_the_small_build_of_the_pinned_torch():
         assert all("-c constraints.txt" in command for command in commands)
     (pin,) = re.findall(r"^torch(==\S+)$", (ROOT / "constraints.txt").read_text(), re.MULTILINE)
     assert SpecifierSet(pin).contains(f"{pin.removeprefix('==')}+cpu")
+
+
+def test_the_skills_under_the_picture_are_those_of_the_profiles_table():
+    """Counted in its table, in another way: what attention learns with every seed, and others."""
+    table = pd.read_csv(ROOT / "results" / "diagnostics" / "cpu" / "profile" / "profile.csv")
+    table["always"] = table["solved"] == table["runs"]
+    count = table.groupby("row")["always"].sum()
+    every = table["data"].nunique()
+    assert f"Attention with `rope` learns {count['fused+rope']} of {every} skills" in README
+    for row, learned in count.items():
+        mixer, encoding = str(row).rsplit("+", 1)
+        if (table["row"] == row).sum() < every or row == "fused+rope":
+            continue
+        assert f"`{encoding if mixer == 'fused' else mixer}` {learned}" in README, row
 
 
 def test_its_answers_are_those_of_the_published_pages():
