@@ -66,6 +66,12 @@ ILLEGAL_NAMES = ("", "Mine", "my own", "my(own)", "my:own", "-mine", "my--own", 
         ({"capabilities": ["paddding"]}, "unknown capability 'paddding'; did you mean 'padding'"),
         ({"capabilities": ["gated"]}, "unknown capability 'gated'"),
         ({"capabilities": "exact"}, "unknown capability 'e'"),
+        ({"name": "all"}, "attention 'all': the name means every attention"),
+        ({"factory": 7}, "factory of attention 'mine' must be callable or 'package.module:name'"),
+        (
+            {"kind": "baseline", "capabilities": ["texts"], "parameters": {"whole": True}},
+            "'mine' has a parameter 'whole', which the zoo gives it",
+        ),
     ],
     ids=repr,
 )

@@ -211,6 +211,10 @@ class Register:
             rule = "lower-case letters and digits, joined by single -, _ or ."
             raise ValueError(f"illegal {kind} name {name!r}: {rule}")
         what, known = f"{kind} '{name}'", CAPABILITIES.get(kind, {})
+        if name == "all":
+            raise ValueError(f"{what}: the name means every {kind}, choose another")
+        if not (callable(factory) or isinstance(factory, str)):
+            raise ValueError(f"the factory of {what} must be callable or 'package.module:name'")
         for capability in capabilities:
             if capability not in known:
                 hint = nearest(str(capability), known)
@@ -226,6 +230,8 @@ class Register:
             dict(parameters or {}),
             dict(recipe or {}),
         )
+        for parameter in new.harness_parameters.keys() & new.parameters.keys():
+            raise ValueError(f"{what} has a parameter '{parameter}', which the zoo gives it")
         if recipe and kind != "data":
             raise ValueError(f"{what} has a recipe, which data alone have")
         if what in map(str, self.components):
