@@ -24,6 +24,7 @@ from bench.publish.published import Published, published_pages
 from zoo.config.request import load_suite, read_suite
 from zoo.errors import counted
 from zoo.execution.machine import own_cores
+from zoo.files import replacing
 from zoo.sweep.keys import changes
 from zoo.sweep.records import FILE, REUSABLE, Record, RecordFile, directories_of, packed_file
 
@@ -120,14 +121,11 @@ def _read(directory: Path) -> dict[Path, list[Record]]:
 def publish_records(source: Path, home: Path) -> None:
     """Copy the records of a run to where they are published; more than a megabyte compressed."""
     home.mkdir(parents=True, exist_ok=True)
-    content, file = (source / FILE).read_bytes(), home / FILE
-    packed = packed_file(file)
-    packed.unlink(missing_ok=True)
-    if len(content) > LARGE:
-        packed.write_bytes(lzma.compress(content))
-        file.unlink(missing_ok=True)
-    else:
-        file.write_bytes(content)
+    content, plain = (source / FILE).read_bytes(), home / FILE
+    large = len(content) > LARGE
+    with replacing(packed_file(plain) if large else plain) as unfinished:
+        unfinished.write_bytes(lzma.compress(content) if large else content)
+    (plain if large else packed_file(plain)).unlink(missing_ok=True)
 
 
 if __name__ == "__main__":

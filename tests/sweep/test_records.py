@@ -69,8 +69,9 @@ def test_an_unfinished_last_line_is_removed(tmp_path):
         file.path.write_bytes(content[:-missing])
         assert [r.seed for r in RecordFile(tmp_path).read()] == [0]
         repairing = RecordFile(tmp_path)
-        with repairing.lock():
+        with repairing.lock() as notice:
             repairing.append(record(2))
+        assert "removed an unfinished last line" in notice
         assert [r.seed for r in repairing.read()] == [0, 2]
 
 
@@ -88,6 +89,10 @@ def test_compressed_records_are_read_and_unpacked_by_who_adds_to_them(tmp_path):
         published.append(record(1))
     assert published.read() == [record(0), record(1)]
     assert not packed.exists()
+    packed.write_bytes(b"no archive")
+    file.path.unlink()
+    published.path.unlink()
+    refused(f"{FILE}.xz is damaged: ", published.read)
 
 
 def test_records_are_utf_8(tmp_path):

@@ -101,8 +101,11 @@ class RecordFile:
         self.path = directory / name
 
     @contextlib.contextmanager
-    def lock(self) -> Iterator[None]:
-        """Keep other processes from writing; ZooError where one is writing already."""
+    def lock(self) -> Iterator[str]:
+        """Keep other processes from writing; ZooError where one is writing already.
+
+        Yields a notice of an unfinished last line that was removed; empty: there was none.
+        """
         own = [name for name in TABLES if (self.directory / name).exists()]
         if own and not self.path.exists() and not packed_file(self.path).exists():
             raise ZooError(
@@ -119,22 +122,28 @@ class RecordFile:
                 f"another zoo is writing to {self.directory}; wait for it or choose another --out"
             ) from None
         try:
-            self._repair()
-            yield
+            yield self._repair()
         finally:
             lock_file.release()
 
     def read(self) -> list[Record]:
-        """Every record; ZooError naming the first invalid line.
+        """Every record; ZooError naming the first invalid line, or a damaged compressed file.
 
         An unfinished last line is ignored.
         """
+        lines = self._content().splitlines(keepends=True)
+        whole = enumerate((line for line in lines if line.endswith(b"\n")), start=1)
+        return [_parse(line, f"{self.path}:{n}") for n, line in whole]
+
+    def _content(self) -> bytes:
+        """What the file holds, unpacked; nothing where there is none."""
         packed = packed_file(self.path)
-        if not self.path.exists() and not packed.exists():
-            return []
-        with self.path.open("rb") if self.path.exists() else lzma.open(packed) as file:
-            whole = enumerate((line for line in file if line.endswith(b"\n")), start=1)
-            return [_parse(line, f"{self.path}:{n}") for n, line in whole]
+        if self.path.exists() or not packed.exists():
+            return self.path.read_bytes() if self.path.exists() else b""
+        try:
+            return lzma.decompress(packed.read_bytes())
+        except lzma.LZMAError as error:
+            raise ZooError(f"{packed} is damaged: {error}") from error
 
     def append(self, record: Record) -> None:
         """Append one record and flush it to disk.
@@ -154,15 +163,18 @@ class RecordFile:
                 file.truncate(size)
                 raise
 
-    def _repair(self) -> None:
-        """Unpack the file, and remove a last line that a kill left unfinished."""
-        packed = packed_file(self.path)
+    def _repair(self) -> str:
+        """Unpack the file, and remove a last line that a kill left unfinished, with a notice."""
+        packed, content = packed_file(self.path), self._content()
         if packed.exists() and not self.path.exists():
             with replacing(self.path) as unfinished:
-                unfinished.write_bytes(lzma.decompress(packed.read_bytes()))
+                unfinished.write_bytes(content)
             packed.unlink()
-        if self.path.exists():
-            os.truncate(self.path, self.path.read_bytes().rfind(b"\n") + 1)
+        whole = content.rfind(b"\n") + 1
+        if whole == len(content):
+            return ""
+        os.truncate(self.path, whole)
+        return f"{self.path}: removed an unfinished last line ({len(content) - whole} bytes)"
 
 
 def packed_file(file: Path) -> Path:

@@ -108,7 +108,9 @@ class PreparedRun:
         self.progress.begins(directory, self.config)
         at_lengths = bool(self.request.lengths)
         file = RecordFile(directory, SCALE_FILE if at_lengths else FILE)
-        with file.lock():
+        with file.lock() as removed:
+            if removed:
+                self.progress.notice(removed)
             existing = file.read()
             if not at_lengths:
                 refuse_mixed(existing, directory)
