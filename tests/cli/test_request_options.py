@@ -170,7 +170,7 @@ BAD: list[tuple[str, str]] = [
     ("bench --seed -1", "--seed"),
     ("train --seed -1", "--seed"),
     ("bench --seeds 2 --seed 3", "use one of the two"),
-    ("bench --device gpu", "--device gpu: String should match pattern '^(auto|cpu|cuda"),
+    ("bench --device gpu", "--device gpu: expected auto, cpu, cuda, cuda:N or mps"),
     ("bench --set compile=perhaps", "--set compile=perhaps: "),
     ("bench --head-hiden", "did you mean --set head_hidden=…?"),
     ("bench --no-headers", "no option '--no-headers'; did you mean --no-header?"),

@@ -136,7 +136,7 @@ def test_tokens_beyond_the_models_length_change_nothing(model):
         (["--input", "nowhere.txt"], "nowhere.txt cannot be read: No such file"),
         (["--input", "nothing.txt"], "nothing.txt is empty: it has no rows"),
         (["--input", "rows.csv", "--text-column", "boddy"], "did you mean 'body'?"),
-        (["text", "--device", "tpu"], "--device tpu: String should match pattern '^(auto|cpu|"),
+        (["text", "--device", "tpu"], "--device tpu: expected auto, cpu, cuda, cuda:N or mps"),
     ],
     ids=lambda value: (
         " ".join(value).encode("unicode_escape").decode() if isinstance(value, list) else ""

@@ -9,6 +9,7 @@ import torch
 from refused import refused
 
 import zoo
+import zoo.api
 from zoo.errors import ZooError
 from zoo.execution import train_job
 from zoo.sweep.progress import Progress
@@ -60,13 +61,22 @@ def test_what_is_asked_for_wins_over_the_recipe_and_the_recipe_over_the_task(sym
     assert (request.sizes.dim, request.training.lr, request.tuned) == (8, 0.01, {})
 
 
-def test_an_unknown_option_of_a_recipe_names_the_data(tmp_path):
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ('"ffn_dims": 64', "no option 'ffn_dims'; did you mean 'ffn_dim'"),
+        ('"ffn_dim": "wide"', "--set ffn_dim=wide: .*integer"),
+        ('"lr": (0.1, -1)', "--lr -1: .*greater than 0"),
+        ('"block": "pre", "masked": 0.2', "--set masked is an option of --task mlm, and this is"),
+    ],
+)
+def test_a_wrong_option_of_a_recipe_names_the_data(wrong, said, tmp_path):
     file = tmp_path / "odd.py"
-    file.write_text(streamed_data.PLUGIN.replace('"ffn_dim": 64', '"ffn_dims": 64'))
+    file.write_text(streamed_data.PLUGIN.replace('"ffn_dim": 64', wrong))
     loaded = zoo.api._load(file)
     options = {"data": "first-symbol", "plugins": (str(file),)}
     refused(
-        "recipe of data/first-symbol: .*ffn_dims",
+        f"^recipe of data/first-symbol: {said}",
         lambda: zoo.api.build_requests(options, loaded.registry),
     )
 

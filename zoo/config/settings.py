@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import (
+    AfterValidator,
     Field,
     NonNegativeFloat,
     NonNegativeInt,
     PositiveFloat,
     PositiveInt,
 )
+from pydantic_core import PydanticCustomError
 
 from zoo.config.sizes import Options
 
@@ -106,10 +109,16 @@ class Training(Options):
     )
 
 
+def _device(value: str) -> str:
+    if not re.fullmatch(r"auto|cpu|cuda(:\d+)?|mps", value):
+        raise PydanticCustomError("device", "expected auto, cpu, cuda, cuda:N or mps")
+    return value
+
+
 Device = Annotated[
     str,
+    AfterValidator(_device),
     Field(
-        pattern=r"^(auto|cpu|cuda(:\d+)?|mps)$",
         description="Where to compute: auto, cpu, cuda, cuda:N for one GPU of several, or mps.",
     ),
 ]

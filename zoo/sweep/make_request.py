@@ -114,20 +114,21 @@ def make_request(
     request: dict[str, Any] = {"task": task_name, "recipe": recipe}
     wrong: list[str] = []
     for name, value in {**task.defaults, **recipe, **asked}.items():
+        brought = name in recipe and name not in asked
         try:
             if name in asked and name in task.unused:
                 why = task.unused[name]
-                wrong.append(f"{flag(name)} has no effect with --task {task_name}: {why}")
-            elif name in task.options.model_fields:
+                raise ZooError(f"{flag(name)} has no effect with --task {task_name}: {why}")
+            model = task.options if name in task.options.model_fields else fields.get(name)
+            if model is None:
+                raise ZooError(_unknown(name, task_name, task, registry))
+            value = _plain(name, value) if model is Request else value
+            if brought and name not in ("lr", "max_length"):
+                validated(model, {name: value})
+            if model is task.options:
                 own[name] = value
-            elif name not in fields:
-                problem = _unknown(name, task_name, task, registry)
-                own_recipe = name not in asked and name in recipe
-                wrong.append(
-                    f"recipe of data/{asked['data']}: {problem}" if own_recipe else problem
-                )
-            elif fields[name] is Request:
-                request[name] = _plain(name, value)
+            elif model is Request:
+                request[name] = value
             elif name == "max_length":
                 *_, parts["sizes"][name] = lengths = _several(Sizes, name, value)
                 request["lengths"] = lengths if len(lengths) > 1 else ()
@@ -135,10 +136,10 @@ def make_request(
                 parts["training"][name], *others = rates = _several(Training, name, value)
                 tuned = {name: rates} if others else {}
             else:
-                part = next(part for part, model in PARTS.items() if model is fields[name])
+                part = next(part for part in PARTS if PARTS[part] is model)
                 parts[part][name] = value
         except ZooError as error:
-            wrong.append(str(error))
+            wrong.append(f"recipe of data/{asked['data']}: {error}" if brought else str(error))
     made_options = _checked(task.options, own, wrong)
     made: Request | None = _checked(Request, {**request, **parts, "tuned": tuned}, wrong)
     if wrong or made is None or made_options is None:
