@@ -11,7 +11,6 @@ SUITE = """
 pe = "rope,none"
 data = "first-symbol"
 lr = 0.01
-layers = 1
 
 [claim]
 paper = "Nobody 2026"

@@ -9,7 +9,7 @@ from zoo.registry.declarations import part
     "data",
     "first-symbol",
     adds=("text-labels", "streamed"),
-    recipe={"lr": (0.003, 0.01), "evaluate_every": 160, "seeds": 2, "ffn_dim": 64},
+    recipe={"lr": (0.003, 0.01), "evaluate_every": 160, "seeds": 2, "layers": 1, "ffn_dim": 64},
 )
 def first_symbol(*, train: int = 2400) -> Corpus:
     """Which symbol stands first."""

@@ -10,11 +10,12 @@ import torch
 
 from zoo.registry.loading import load
 
+pytestmark = pytest.mark.parts  # a step of every task and part, in fifteen seconds
 # Products in float32 on purpose, inside of bf16: without tensor cores, as TF32 is off there.
 WIDE = ("nystrom", "aft", "retention", "gla", "deltanet", "gated-deltanet", "mamba2", "moe")
 
 
-@pytest.fixture(scope="module", params=["tasks", pytest.param("parts", marks=pytest.mark.parts)])
+@pytest.fixture(scope="module", params=["tasks", "parts"])
 def steps(request, tmp_path_factory) -> dict[str, dict[str, Any]]:
     """What the step of each case did, by its name; in a process of its own.
 
@@ -30,9 +31,7 @@ def steps(request, tmp_path_factory) -> dict[str, dict[str, Any]]:
 
 
 of_tasks = pytest.mark.parametrize("steps", ["tasks"], indirect=True)
-of_parts = pytest.mark.parametrize(
-    "steps", [pytest.param("parts", marks=pytest.mark.parts)], indirect=True
-)
+of_parts = pytest.mark.parametrize("steps", ["parts"], indirect=True)
 
 
 def noted(steps, what: str) -> dict[str, Any]:
