@@ -147,7 +147,7 @@ def setup() -> TaskSetup:
         load().registry, "copy(train=300, test=40, shortest=1, longest=3)", PairedTexts()
     )
     encoded = encode_pairs(pairs, 300, 10)
-    training = Training(epochs=12, lr=0.01, batch_size=16, dropout=0.0)
+    training = Training(epochs=6, lr=0.02, batch_size=16, dropout=0.0)
     options = SequenceToSequenceOptions()
     return TaskSetup(TASK, options, sizes, training, encoded.vocab_size, [], encoded)
 
