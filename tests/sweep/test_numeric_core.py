@@ -25,6 +25,7 @@ from zoo.sweep.plan import PlanRow
 from zoo.sweep.records import Kind
 from zoo.sweep.run import PreparedRun
 
+pytestmark = pytest.mark.parts  # twenty seconds, most of them of processes that begin
 PACKAGE = Path(zoo.__file__).parent
 # An attention that notes, each time that it computes, what its process has imported.
 NOTES = """
