@@ -42,6 +42,7 @@ def test_a_claim_is_run_judged_listed_and_resumed(plugin, said):
     listed = said("claims", *of_plugin).out
     assert "not run" in next(line for line in listed.splitlines() if line.startswith("first "))
     words = "claim", "first", *of_plugin, "--on", "inline"
+    assert said(*words, "--plan").out.endswith("2 to run, 0 skipped\n8 trainings\n")
     *_, rope, none, _, verdict = said(*words).out.splitlines()
     assert "yes  rope on first-symbol: solved 4/4 [0.51, 1.00]" in rope
     assert "yes  none on first-symbol: solved 0/4 [0.00, 0.49]" in none

@@ -134,5 +134,7 @@ def test_what_a_person_reads(made, tmp_path, said):
     assert row.endswith(f": 2 train: {OLD}")
     assert count == "Stale: 2 records."
     assert "mine.py not given here (--plugin)" in said("stale", made, status=1).out
+    absent = tmp_path / "absent.py"
+    assert "absent.py: no such file" in said("stale", made, "--plugin", absent, status=2).err
     (tmp_path / "empty").mkdir()
     assert "empty: no records.jsonl" in said("stale", tmp_path / "empty", made, status=2).err

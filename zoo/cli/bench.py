@@ -89,7 +89,7 @@ def bench(
         if against is not None:
             read_against(against, requests)
         trackers_named(track, zoo)
-        _print_plans(requests, zoo, as_json=as_json)
+        print_plans(requests, zoo, as_json=as_json)
         return 0
     if requests[0].lengths:
         if against or track or len(requests) > 1:
@@ -194,7 +194,7 @@ def _measure_lengths(request: Request, zoo: Zoo, on: str, directory: Path, as_js
     return 1 if failed else 0
 
 
-def _print_plans(requests: Sequence[Request], zoo: Zoo, *, as_json: bool) -> None:
+def print_plans(requests: Sequence[Request], zoo: Zoo, *, as_json: bool) -> None:
     """What would run."""
     from tabulate import tabulate
 

@@ -73,7 +73,8 @@ def claims(plugins: tuple[str, ...], out: str) -> None:
 @click.option("--jobs", type=int, metavar="N", help="Models trained at once.")
 @ON
 @click.option("--out", metavar="DIR", help="Where records go.  [default: runs/claims/NAME]")
-def claim(name: str, plugins: tuple[str, ...], out: str | None, **options: Any) -> int:
+@click.option("--plan", is_flag=True, help="Print what would run, and stop.")
+def claim(name: str, plugins: tuple[str, ...], out: str | None, plan: bool, **options: Any) -> int:
     """Run a published claim, and say whether it holds here.
 
     NAME is one of 'zoo claims', or a suite with a table [claim]. A run that was interrupted goes
@@ -83,6 +84,7 @@ def claim(name: str, plugins: tuple[str, ...], out: str | None, **options: Any) 
     zoo claim copying-linear --jobs 2
     """
     from zoo import api
+    from zoo.cli.bench import print_plans
     from zoo.report.claims import judge
     from zoo.sweep.progress import Shown
     from zoo.sweep.records import REUSABLE
@@ -97,6 +99,10 @@ def claim(name: str, plugins: tuple[str, ...], out: str | None, **options: Any) 
     refuse_absent(asked, file, zoo.registry)
     if options["seeds"] is None:
         options["seeds"] = asked.seeds
+    if plan:
+        asked_for = {"suite": file, "seeds": options["seeds"], "jobs": options["jobs"]}
+        print_plans(api.build_requests(asked_for, zoo.registry), zoo, as_json=False)
+        return 0
     out = out or f"{RUNS}/{file.stem}"
     result = api.bench(suite=file, plugins=plugins, out=out, progress=Shown(sys.stderr), **options)
     judgement = judge(asked, result.data_sets.values())

@@ -92,6 +92,8 @@ def stale(directories: tuple[Path, ...], plugins: tuple[str, ...], as_json: bool
     from zoo.sweep.records import FILE, SCALE_FILE, RecordFile, directories_of
 
     single = {Path(plugin).name: Path(plugin) for plugin in plugins}
+    if missing := [str(plugin) for plugin in single.values() if not plugin.is_file()]:
+        raise ZooError(f"--plugin {', '.join(missing)}: no such file")
     listed = list[dict[str, Any]]()
     for directory in directories:
         names = FILE, SCALE_FILE

@@ -188,7 +188,9 @@ def _scores(asked: Expectation, _: RunReport, row: ReportRow, other: ReportRow) 
     else:
         by = asked.by and asked.by / metric.scale
         holds, p = _above(gap, gap + difference.half, difference.p, by, df)
-    text = f"{metric.format_difference(difference.mean, difference.half)} of {metric.label}"
+    text = metric.format_difference(difference.mean, difference.half)
+    if metric.unit == "points":  # another unit says of what
+        text += f" of {metric.label}"
     return Finding(text, holds, p, difference.seeds)
 
 
