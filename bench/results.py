@@ -5,8 +5,8 @@
 A suite's ``[published]`` table says what it needs and where its records go. A place is left as it
 is where all its records are current; one that is named is run whatever it holds. What is current
 is taken over; the rest is done in ``build/results``, where a run that was interrupted goes on, and
-takes its place when the run has ended well. Where a suite's settings have changed, delete what is
-published first. ``make results`` publishes everything afterwards.
+takes its place when the run, or one of its rounds, has ended well. Where a suite's settings have
+changed, delete what is published first. ``make results`` publishes everything afterwards.
 """
 
 from __future__ import annotations
@@ -104,10 +104,10 @@ def _repeat(
     for command in commands:
         run = [sys.executable, "-m", "zoo", *command, "--out", str(work)]
         if status := subprocess.run(run, cwd=data_dir, check=False).returncode:
-            print(f"{place}: left as it is, for zoo {command[0]} ended with exit status {status}")
+            print(f"{place}: stopped, for zoo {command[0]} ended with exit status {status}")
             return False
-    for below in _read(work):
-        publish_records(work / below, home / below)
+        for below in _read(work):
+            publish_records(work / below, home / below)
     shutil.rmtree(work)
     return True
 

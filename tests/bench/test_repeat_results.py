@@ -132,10 +132,14 @@ def test_a_place_that_is_named_is_run_again_and_gets_what_is_missing(root, monke
 
 
 def test_rounds_go_on_seed_by_seed_from_what_is_published(root, monkeypatch, capfd):
-    monkeypatch.setattr(results, "subprocess", HERE)
+    """Each is published when it has ended, so that the third, which fails, loses none."""
+    two = in_place_of_processes(
+        lambda words: 1 if "3" in words else cli.main([*words, "--on", "inline"])
+    )
+    monkeypatch.setattr(results, "subprocess", two)
     home, _ = places(root)
     before = {file: file.read_text() for file in home.glob(f"*/{FILE}")}
-    assert main(["two/cpu", "--rounds", "2"], root) == 0
+    assert main(["two/cpu", "--rounds", "3"], root) == 1
     for file, published in before.items():
         assert file.read_text().startswith(published)
         assert [r.seed for r in RecordFile(file.parent).read()] == [0, 0, 1, 1]
@@ -155,6 +159,6 @@ def test_a_run_that_fails_leaves_what_is_published_and_what_is_done(root, monkey
     (root / SUITE).write_text(f'plugins = "{FAILING}"\n{TEXT.replace("naive", "raises")}')
     assert main([], root) == 1
     said = capfd.readouterr().out
-    assert "two/cpu: left as it is, for zoo bench ended with exit status 1\n" in said
+    assert "two/cpu: stopped, for zoo bench ended with exit status 1\n" in said
     assert records(home) == {}
     assert {record.status for record in records(work).values()} == {"ok", "crashed"}
