@@ -76,12 +76,29 @@ def bench(
     Raises ZooError for bad usage or data. Cells that fail are rows with their status and reason.
     """
     zoo = _load(plugins, suite)
-    executor = zoo.registry.choose("executor", on)
     options |= {"attention": attention, "pe": pe, "task": task, "seeds": seeds, "suite": suite}
     options |= {"data": stored(data, options), "plugins": _files(plugins)}
     requests = build_requests(options, zoo.registry)
     if requests[0].lengths:
         raise ZooError("max_length: 'zoo bench --max-length 64,256' measures several lengths")
+    return bench_requests(
+        requests, zoo, suite=suite, on=on, out=out, against=against, track=track, progress=progress
+    )
+
+
+def bench_requests(
+    requests: Sequence[Request],
+    zoo: Zoo,
+    *,
+    suite: str | Path | None,
+    on: str,
+    out: str | Path | None,
+    against: str | Path | None,
+    track: str | None,
+    progress: bool | Progress | None,
+) -> BenchResult:
+    """Carry out requests that differ in their data alone; all else is as of ``bench``."""
+    executor = zoo.registry.choose("executor", on)
     place = None if out is None else Path(out)
     refuse_unwritable(place or Path("runs"))
     others = [] if against is None else read_against(against, requests)

@@ -95,8 +95,16 @@ def bench(
         if against or track or len(requests) > 1:
             raise ZooError("several --max-length: one task, and no --against or --track")
         return _measure_lengths(requests[0], zoo, on, Path(out or "runs/lengths"), as_json)
-    progress = Shown(sys.stderr)
-    result = api.bench(**options, on=on, out=out, against=against, track=track, progress=progress)
+    result = api.bench_requests(
+        requests,
+        zoo,
+        suite=options["suite"],
+        on=on,
+        out=out,
+        against=against,
+        track=track,
+        progress=Shown(sys.stderr),
+    )
     report = result.details
     if as_json:
         print_json(report_data(report, result.directory))
