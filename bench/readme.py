@@ -77,28 +77,27 @@ def skills() -> str:
     every = sorted(learned[profile.reference])
     own = [skill for skill in every if learned[profile.reference][skill]]
     lacks = [skill for skill in every if skill not in own]
-    able = {
-        s: [part for n, part in others("attention").items() if learned[n].get(s)] for s in every
-    }
-    beyond = [f"{skill}: {listed(able[skill])}" for skill in lacks if able[skill]]
+    parts = others("attention")
+    takers: dict[str, list[str]] = {}  # mixers that learn it to skills
+    for skill in lacks:
+        able = [part for name, part in parts.items() if learned[name].get(skill)]
+        takers.setdefault(" or ".join(able), []).append(skill)
     sentences = [
-        f"Attention with {code(plain['pe'])} learns {len(own)} of {len(every)} skills with each of "
-        f"{counted(seeds, 'seed')}, and not {listed(lacks)}.",
-        f"These take another mixer ({'; '.join(beyond)})." if beyond else "",
-        f"In place of attention, with the same seeds: {ranked('attention')}.",
+        f"Begin with attention and {code(plain['pe'])}: with each of {counted(seeds, 'seed')} it "
+        f"learns {len(own)} of {len(every)} skills, but none of {listed(lacks)}.",
+        *(f"For {listed(skills)} take {mixers}." for mixers, skills in takers.items() if mixers),
+        f"Other mixers learn: {ranked('attention')}.",
+        f"With other encodings attention learns: {ranked('pe')}.",
     ]
-    if own:
-        rarest = min(own, key=lambda skill: len(able[skill]))
-        sentences.append(f"Of these {listed(able[rarest]) or 'none'} can do {rarest}.")
-    sentences.append(f"With another encoding attention learns: {ranked('pe')}.")
-    return " ".join(filter(None, sentences))
+    return " ".join(sentences)
 
 
 def published_claims() -> str:
     """How many published claims hold here, and which do not."""
     judgements = judged(RESULTS)
     refuted = [j.claim.statement for j in judgements.values() if j.verdict == REFUTED]
-    unlike = f" Refuted here: {' '.join(map(line, refuted[:3]))}" if refuted else ""
+    said = "; ".join(f"“{line(statement).rstrip('.')}”" for statement in refuted[:3])
+    unlike = f" Among those that did not: {said}." if refuted else ""
     return f"{counts(judgements)}{unlike} [All](results/{FOLDER}/README.md)."
 
 

@@ -27,7 +27,7 @@ PLACES = {
     "bench/suites": "bench/suites",
 }
 # The line below it is for whoever reads the page in the repository.
-MADE = re.compile(r"^<!-- made: (.+?) -->(?:\n\(`make docs` fills this in\.\))?$", re.MULTILINE)
+MADE = re.compile(r"^<!-- made: (.+?) -->(?:\n\(.+\))?$", re.MULTILINE)
 _LINK = re.compile(r"(?<!`)\]\(([^)#\s]+)([^)\s]*)\)")
 _OUTSIDE = re.compile(r"[a-z]+:")
 

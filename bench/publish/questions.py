@@ -118,7 +118,7 @@ def longer(task: str, axis: str, group: str) -> Callable[[Profile], str]:
         seeds = max(len(of) for of in rows.values())
         return (
             f"{metric.label.capitalize()} of {code(data.name)} at {group} words, median of "
-            f"{counted(seeds, 'seed')}: {said}."
+            f"{counted(seeds, 'seed')}, not tested: {said}."
         )
 
     return answer
@@ -219,13 +219,15 @@ PROFILE, LENGTHS = "diagnostics/cpu/profile", "diagnostics/cpu/lengths"
 GRID, ONE_FACTOR, MASKED = (f"bbc-news/cpu/{name}" for name in ("grid", "one-factor", "masked"))
 LONGER = "101 to 200"  # words of a text
 QUESTIONS = (
-    Question("Which attention recalls best?", PROFILE, learning("recall", "attention")),
-    Question("Which attention copies best?", PROFILE, learning("selective-copy", "attention")),
-    Question("Which encoding tells the order of words?", PROFILE, learning("order", "pe")),
+    Question("Which attentions learn to recall?", PROFILE, learning("recall", "attention")),
+    Question("Which attentions learn to copy?", PROFILE, learning("selective-copy", "attention")),
+    Question("Which encodings learn the order of words?", PROFILE, learning("order", "pe")),
     Question(
-        "Which encoding works on longer texts?", LENGTHS, longer("noisy-recall", "pe", LONGER)
+        "Which encodings of a decoder work on longer texts?",
+        LENGTHS,
+        longer("noisy-recall", "pe", LONGER),
     ),
-    Question("Which attention finds hidden words best?", MASKED, best_of("attention")),
+    Question("Which attentions are best at hidden words?", MASKED, best_of("attention")),
     Question("Does a transformer beat a bag of words on BBC news?", GRID, beats_baselines),
     Question(
         "Is RMSNorm worse than LayerNorm?", ONE_FACTOR, whether(False, "norm", "rms", "layer")

@@ -60,7 +60,7 @@ def test_the_skills_under_the_picture_are_those_of_the_profiles_table():
     table["always"] = table["solved"] == table["runs"]
     count = table.groupby("row")["always"].sum()
     every = table["data"].nunique()
-    assert f"Attention with `rope` learns {count['fused+rope']} of {every} skills" in README
+    assert f"it learns {count['fused+rope']} of {every} skills" in README
     for row, learned in count.items():
         mixer, encoding = str(row).rsplit("+", 1)
         if (table["row"] == row).sum() < every or row == "fused+rope":

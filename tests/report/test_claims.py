@@ -80,6 +80,7 @@ BITS = [2.0, 2.1, 1.9, 2.05, 1.95, 2.02, 1.98, 2.0]
     [
         ("better", 0.1, {}, "holds here"),
         ("better", 0.1, {"by": 0.05}, "holds here"),
+        ("better", 0.1, {"by": 0.104}, "undecided"),  # seen, and less than that
         ("better", 0.1, {"by": 0.3}, "does not hold here"),
         ("better", -0.1, {}, "does not hold here"),
         ("better", 0.0, {}, "undecided"),

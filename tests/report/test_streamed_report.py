@@ -46,7 +46,7 @@ def test_a_row_says_how_often_and_how_fast_it_solves_and_its_window(run):
 
 def test_the_answer_says_what_is_faster_what_ties_and_what_never_solves(run):
     assert run.answer == [
-        "rope learns it first: solved in 6 of 6 runs at rate 0.003, after 8.4k examples.",
+        "rope needs the fewest examples: solved in 6 of 6 runs at rate 0.003, after 8.4k examples.",
         "sin needs 3 times (2.9 to 3.1) its examples; alibi needs at least 1.6 times its examples.",
         "Never solved by none.",
     ]

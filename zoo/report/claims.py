@@ -157,7 +157,7 @@ def _faster(asked: Expectation, _: RunReport, row: ReportRow, other: ReportRow) 
     holds, p = _ratio(effect.ratio, effect.high, effect.p, asked.by)
     if first.share.high is not None and first.share.high < HALF:
         holds, p = False, min(p, ALPHA)  # nothing is fast that never solves
-    ratio = f"{effect.ratio:.2g} times the examples [{effect.low:.2g}, {effect.high:.2g}]"
+    ratio = f"{effect.ratio:.2f} times the examples [{effect.low:.2f}, {effect.high:.2f}]"
     return Finding(f"{asked.than} needs {ratio}", holds, p, min(first.runs, second.runs))
 
 
@@ -188,9 +188,10 @@ def _scores(asked: Expectation, _: RunReport, row: ReportRow, other: ReportRow) 
     else:
         by = asked.by and asked.by / metric.scale
         holds, p = _above(gap, gap + difference.half, difference.p, by, df)
-    text = metric.format_difference(difference.mean, difference.half)
+    size = metric.format_size(difference.mean, difference.half)
+    text = f"{size} {'better' if gap >= 0 else 'worse'}"
     if metric.unit == "points":  # another unit says of what
-        text += f" of {metric.label}"
+        text += f", {metric.label}"
     return Finding(text, holds, p, difference.seeds)
 
 
@@ -203,11 +204,14 @@ def _above(
 ) -> tuple[bool | None, float]:
     """Whether an effect that is predicted to be positive, and at least ``by``, is; and the p.
 
+    What is seen to be less than ``by`` does not hold; it is refuted where the interval ends below.
+
     high: the upper end of its interval, with so many degrees of freedom. p: that it is 0.
     """
-    if by is not None and high < by:
+    if by is not None and (high < by or (0 < effect < by and math.isfinite(high))):
         error = max((high - effect) / special.stdtrit(df, 1 - ALPHA / 2), TINY)
-        return False, 2 * float(special.stdtr(df, (effect - by) / error))
+        short = 2 * float(special.stdtr(df, (effect - by) / error))
+        return (False if high < by else None), short
     return (None if p >= LEVEL else effect > 0), p
 
 

@@ -40,7 +40,7 @@ def learned_answer(run: EvaluatedRun) -> list[str]:
     never = [row for row in ranked if row not in solved]
     after = "" if learning.median is None else f", after {thousands(learning.median)} examples"
     lines = [
-        f"{name} learns it first: solved in {learning.times_solved} of "
+        f"{name} needs the fewest examples: solved in {learning.times_solved} of "
         f"{counted(learning.runs, 'run')} at rate {learning.rate:g}{after}."
     ]
     slower = [row for row in solved if verdicts.verdict(row.name, first.name) == -1]
