@@ -12,7 +12,7 @@ from code_copy import changed_file, forget
 from small_runs import QUICK, prepared
 
 from zoo.registry import code_hash
-from zoo.registry.code_hash import code_versions, plugin_modules
+from zoo.registry.code_hash import plugin_modules
 from zoo.registry.loading import built_ins, load
 from zoo.sweep.keys import (
     HARMLESS,
@@ -25,6 +25,7 @@ from zoo.sweep.keys import (
 )
 from zoo.sweep.make_request import make_request
 from zoo.sweep.plan import make_plan
+from zoo.sweep.prepare import code_versions
 
 PLUGIN = """\
 import functools

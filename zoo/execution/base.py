@@ -20,11 +20,23 @@ from zoo.config.sizes import Sizes
 from zoo.execution.machine import default_threads, own_cores
 from zoo.files import writing
 from zoo.registry.cell import ModelParts
-from zoo.registry.code_hash import CodeVersion
 
 Status = Literal["ok", "skipped", "oom", "timeout", "crashed", "diverged", "lost"]
 WEIGHTS = "weights.safetensors"
 UNFINISHED, OUTPUT = "unfinished", "output.log"  # names of a directory and a file of a run
+
+
+@dataclass(frozen=True)
+class CodeVersion:
+    """A distribution, its version, and those of its modules that a job runs: name to hash.
+
+    Names in the zoo's own code are paths in its package, such as ``train`` or ``models/build.py``.
+    The hashes are of bytes: they take a hundredth of the time of those of syntax trees.
+    """
+
+    distribution: str
+    version: str
+    modules: Mapping[str, str]
 
 
 @dataclass(frozen=True)

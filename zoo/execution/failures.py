@@ -13,10 +13,10 @@ from pathlib import Path
 import zoo
 from zoo.config.places import without_places
 from zoo.errors import DivergedError, RefusedError, StoppedError, ZooError, one_line
-from zoo.execution.base import Result, Status
+from zoo.execution.base import CodeVersion, Result, Status
 from zoo.files import full_disk
 from zoo.registry import BUILT_IN
-from zoo.registry.code_hash import CodeVersion, module_hash
+from zoo.registry.code_hash import module_hash
 from zoo.registry.loading import version_of
 
 # What torch says of a lack of memory in a RuntimeError: of the CPU's, the driver's, libraries'.

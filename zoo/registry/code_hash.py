@@ -10,8 +10,7 @@ import contextlib
 import functools
 import hashlib
 import importlib.util
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import zoo
@@ -20,19 +19,6 @@ from zoo.registry.component import BUILT_IN, Choice, file_of, find_module
 PACKAGE = Path(zoo.__file__).parent
 UNKNOWN = "unknown"  # the hash of a module without a file
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-
-
-@dataclass(frozen=True)
-class CodeVersion:
-    """A distribution, its version, and those of its modules that a job runs: name to hash.
-
-    Names in the zoo's own code are paths in its package, such as ``train`` or ``models/build.py``.
-    The hashes are of bytes: they take a hundredth of the time of those of syntax trees.
-    """
-
-    distribution: str
-    version: str
-    modules: Mapping[str, str]
 
 
 def plugin_modules(choices: Iterable[Choice]) -> dict[tuple[str, str], Sequence[str]]:
@@ -47,15 +33,6 @@ def plugin_modules(choices: Iterable[Choice]) -> dict[tuple[str, str], Sequence[
             names = {name.partition(".")[0] for name in (owner.module, component.module)}
             modules.setdefault((owner.distribution, owner.version), set()).update(names)
     return {owner: sorted(names - {"zoo", ""}) for owner, names in modules.items()}
-
-
-def code_versions(parts: Sequence[str], choices: Iterable[Choice]) -> list[CodeVersion]:
-    """The version of these folders and files of the zoo, and of what else the choices are from."""
-    modules = {(BUILT_IN, zoo.__version__): parts, **plugin_modules(choices)}
-    return [
-        CodeVersion(*owner, {name: module_hash(owner[0], name, as_bytes=True) for name in names})
-        for owner, names in modules.items()
-    ]
 
 
 def module_hash(distribution: str, name: str, *, as_bytes: bool = False) -> str:

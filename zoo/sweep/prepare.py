@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import zoo as zoo_package
 from zoo.config.request import Request
 from zoo.config.settings import HELD_OUT, flag
 from zoo.errors import StoppedError, ZooError
-from zoo.execution.base import Ended, Executor, InspectJob, JobSetup, Limits, Notice, Result
+from zoo.execution.base import (
+    CodeVersion,
+    Ended,
+    Executor,
+    InspectJob,
+    JobSetup,
+    Limits,
+    Notice,
+    Result,
+)
 from zoo.files import scratch_directory
-from zoo.registry import Choice
-from zoo.registry.code_hash import code_versions
+from zoo.registry import BUILT_IN, Choice
+from zoo.registry.code_hash import module_hash, plugin_modules
 from zoo.registry.loading import Zoo
 from zoo.sweep.keys import JOB_CODE, digest
 from zoo.sweep.plan import Plan
@@ -82,6 +92,15 @@ def job_setup(request: Request, plan: Plan, zoo: Zoo, loaded: Loaded | None) -> 
         pretraining=request.pretraining,
         solved_at=solved_at,
     )
+
+
+def code_versions(parts: Sequence[str], choices: Iterable[Choice]) -> list[CodeVersion]:
+    """The version of these folders and files of the zoo, and of what else the choices are from."""
+    modules = {(BUILT_IN, zoo_package.__version__): parts, **plugin_modules(choices)}
+    return [
+        CodeVersion(*owner, {name: module_hash(owner[0], name, as_bytes=True) for name in names})
+        for owner, names in modules.items()
+    ]
 
 
 def inspect(
