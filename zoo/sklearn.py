@@ -93,8 +93,8 @@ class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(f"X is empty in text {listed(empty, 5)}")
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
-            one = self.classes_[0]
-            raise InputError(f"every text is of one class, {one}: a classifier needs two classes")
+            label = self.classes_[0]
+            raise InputError(f"every text is of one class, {label}: a classifier needs two classes")
         options = self.get_params(deep=False)
         plugins, seed = options.pop("plugins"), options.pop("random_state")
         if not isinstance(seed, int | np.integer):

@@ -145,8 +145,8 @@ def _answers(model: Any, sort: str, inputs: Any = None) -> list[Any]:
         case "masked":
             answers = model.log_probabilities(*inputs).round(9).tolist()
         case _:
-            found = zip(inputs, model.predict(inputs), strict=True)
-            answers = [list(map(_label, p)) if isinstance(x, list) else _label(p) for x, p in found]
+            pairs = zip(inputs, model.predict(inputs), strict=True)
+            answers = [list(map(_label, p)) if isinstance(x, list) else _label(p) for x, p in pairs]
     must(_text(inputs) == before, "the texts have changed after it answered")
     return answers
 

@@ -142,7 +142,7 @@ class Outcome:
     leak: float
 
 
-class Texts:
+class KnownTexts:
     """Texts of several lengths, and what each is alone, in one way of calling a module.
 
     slopes: whether gradients are compared too; in training, which drops, those of what surrounds
@@ -339,7 +339,7 @@ def surroundings(part: Part) -> None:
         for way in other.shown_ways[-3:]:
             with hinting(f"at width {other.dim} with {other.heads} heads"):
                 lengths = max(3, other.heads), other.dim // other.heads, 1
-                Texts(other, other.build(), way, lengths).check(rows)
+                KnownTexts(other, other.build(), way, lengths).check(rows)
     models = list(models_of(part))
     for model in models:
         _whole_table(model)
@@ -357,17 +357,17 @@ def _whole_table(part: Part) -> None:
         # Where an encoding is left out there is a mask neither, of which much could go wrong.
         plain = encodes and not way.encoded
         rows = MODEL if model else BARE if plain and attention else ROWS
-        Texts(part, part.build(), way, SHORT, slopes=True).check(rows)
+        KnownTexts(part, part.build(), way, SHORT, slopes=True).check(rows)
         if part.quiet or not model:
             training = part.build(dropout=0.0 if model else DROPOUT).train()
-            Texts(part, training, way, SHORT, slopes=not model).check(FEW)
+            KnownTexts(part, training, way, SHORT, slopes=not model).check(FEW)
         for seed in range(0 if model or plain else 3):
             large = part.build(seed=seed, jitter=1.0)
-            Texts(far, large, way, SHORT).check(FEW[: 1 if seed else 3])
+            KnownTexts(far, large, way, SHORT).check(FEW[: 1 if seed else 3])
         if part.kind != "baseline" and not way.cross and not plain:
-            Texts(part, part.build(), way, LONG_IN_A_MODEL if model else LONG).check(FEW)
+            KnownTexts(part, part.build(), way, LONG_IN_A_MODEL if model else LONG).check(FEW)
         if not plain:
-            Texts(part, part.build(), way, PIECEWISE).check(IN_PIECES)
+            KnownTexts(part, part.build(), way, PIECEWISE).check(IN_PIECES)
     if part.kind == "norm" and not model:
         x, module = part.draw(3, texts=1), part.build()
         for name, at in (("(tokens, D)", 0), ("(D)", (0, 0)), ("(texts, heads, tokens, D)", None)):

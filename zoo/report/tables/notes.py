@@ -171,7 +171,7 @@ def _faster(run: EvaluatedRun) -> str:
     """Which choices train faster, of those that tie."""
     if not run.effects:
         return ""
-    found = []
+    faster = []
     for effect in run.effects.main:
         ratio, names = effect.speed.get("train"), (effect.component, effect.against)
         if (effect.difference and effect.difference.real) or not ratio or not ratio.verdict:
@@ -179,8 +179,8 @@ def _faster(run: EvaluatedRun) -> str:
         fast, slow = names if ratio.value > 1 else names[::-1]
         ratio = ratio if ratio.value > 1 else ratio.inverse
         size = f"{ratio.value:.2f} times as fast as {slow} ({ends(ratio.low, ratio.high)})"
-        found.append((-ratio.value, f"{fast} trains {size}"))
-    parts = [text for _, text in sorted(found)]
+        faster.append((-ratio.value, f"{fast} trains {size}"))
+    parts = [text for _, text in sorted(faster)]
     rest = f"; {counted(len(parts) - NAMED, 'more choice')} too" if parts[NAMED:] else ""
     of = "Of the parts that tie" if run.verdicts.pairs else "Of the parts"
     return f"{of}, {'; '.join(parts[:NAMED])}{rest}." if parts else ""
