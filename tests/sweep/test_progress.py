@@ -43,6 +43,18 @@ def test_a_terminal_gets_bars_and_a_pipe_plain_lines():
         assert ("train: 1 to run\n" in said) != stream.isatty()
 
 
+def test_a_plain_line_has_the_time_left_once_two_jobs_have_ended():
+    stream = io.StringIO()
+    shown = Shown(stream)
+    shown.phase("train", 4)
+    shown.began -= 600  # ten minutes ago
+    for _ in range(4):
+        shown.event(Ended(JOB, Result(seconds=300.0)), METRICS)
+    _, *lines = stream.getvalue().splitlines()
+    ends = ["[300.0 s]", "s, 10 min left]", "s, 3 min left]", "[300.0 s]"]
+    assert all(line.endswith(end) for line, end in zip(lines, ends, strict=True))
+
+
 @pytest.mark.parametrize(
     ("job", "result", "line"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
@@ -37,7 +38,7 @@ class Shown(Progress):
     """Notices, and for each phase a line for each job that ended, and a bar where there are bars.
 
     bars: whether there is a bar: jobs done, the time left, and how far the last job has come; by
-    default on a terminal.
+    default on a terminal. Without one the lines have the time left, once two jobs have ended.
     """
 
     def __init__(self, stream: TextIO | None = None, *, bars: bool | None = None) -> None:
@@ -48,7 +49,7 @@ class Shown(Progress):
 
             self.make = tqdm
         self.bar: Any = None
-        self.name, self.total, self.ended = "", 0, 0
+        self.name, self.total, self.ended, self.began = "", 0, 0, 0.0
 
     def notice(self, text: str) -> None:
         if self.make is None:
@@ -58,7 +59,7 @@ class Shown(Progress):
 
     def phase(self, name: str, total: int) -> None:
         self.close()
-        self.name, self.total, self.ended = name, total, 0
+        self.name, self.total, self.ended, self.began = name, total, 0, time.monotonic()
         if total and self.make is None:
             self.notice(f"{name}: {total} to run")
         elif total:
@@ -82,10 +83,18 @@ class Shown(Progress):
             if self.make is None or self.stream.isatty():  # in a notebook the bar says it
                 node = f" @{event.node}" if event.node else ""
                 done = f"{self.name} {self.ended}/{self.total}"
-                self.notice(f"{done} {text} [{event.result.seconds:.1f} s]{node}")
+                self.notice(f"{done} {text} [{event.result.seconds:.1f} s{self._left()}]{node}")
         if self.bar is not None:
             self.bar.n = self.ended
             self.bar.set_postfix_str(text)
+
+    def _left(self) -> str:
+        """The time that the phase goes on, as far as its jobs take as long as those that ended."""
+        more = self.total - self.ended
+        if self.bar is not None or self.ended < 2 or more < 1:
+            return ""
+        seconds = (time.monotonic() - self.began) * more / self.ended
+        return f", {seconds / 60:.0f} min left" if seconds > 90 else f", {seconds:.0f} s left"
 
     def close(self) -> None:
         if self.bar is not None:
