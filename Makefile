@@ -43,8 +43,8 @@ claims:
 	python -m bench.claims $(ARGS)
 	python -m bench.publish
 
-# The diagnostics' profile, some six hours on two cores; goes on from what is published and where it
-# was interrupted, seed by seed.
+# The diagnostics' profile, ten hours or more on two cores; goes on from what is published and where
+# it was interrupted, seed by seed, and publishes each seed.
 profile:
 	python -m bench.results --rounds 6 diagnostics/cpu/profile
 	python -m bench.publish
