@@ -91,8 +91,8 @@ def test_scores_on_longer_texts_are_those_of_the_group():
     records = [grouped(r, {"short": 1.0, "long": long[r.cell["pe"]]}) for r in records]
     profile = Profile([DataSetReport("recall", "recall", RunReport(records))])
     assert longer("recall", "pe", "long")(profile) == (
-        "Accuracy of `recall` at long words, median of 5 seeds, not tested: `rope` 0.990, `none` 0.600 and "
-        "`sin` 0.500."
+        "Accuracy of `recall` at long words, median of 5 seeds, not tested: `rope` 0.990, "
+        "`none` 0.600 and `sin` 0.500."
     )
     assert longer("recall", "pe", "longest")(profile) == "Not measured yet."
 
