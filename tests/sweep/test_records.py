@@ -112,6 +112,7 @@ def test_a_folder_with_tables_and_no_records_is_somebody_elses(tmp_path):
     ("line", "says"),
     [
         ("nonsense", "not a valid record"),
+        (record().model_dump_json() + "\r" + record().model_dump_json(), "not a valid record"),
         ("[]", "not a valid record"),
         ('{"schema_version": 99}', "schema_version: Input should be 2"),
         ("[" * 100_000, "not a valid record: record: Invalid JSON: recursion limit"),

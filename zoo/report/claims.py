@@ -204,8 +204,7 @@ def _above(
 ) -> tuple[bool | None, float]:
     """Whether an effect that is predicted to be positive, and at least ``by``, is; and the p.
 
-    What is seen to be less than ``by`` does not hold; it is refuted where the interval ends below.
-
+    Where less than ``by`` is seen it is undecided, and refuted if the interval ends below ``by``.
     high: the upper end of its interval, with so many degrees of freedom. p: that it is 0.
     """
     if by is not None and (high < by or (0 < effect < by and math.isfinite(high))):

@@ -123,7 +123,7 @@ def make_request(
             if model is None:
                 raise ZooError(_unknown(name, task_name, task, registry))
             value = _plain(name, value) if model is Request else value
-            if brought and name not in ("lr", "max_length"):
+            if brought and name not in ("lr", "max_length"):  # of these each value is read below
                 validated(model, {name: value})
             if model is task.options:
                 own[name] = value

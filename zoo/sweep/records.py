@@ -131,9 +131,8 @@ class RecordFile:
 
         An unfinished last line is ignored.
         """
-        lines = self._content().splitlines(keepends=True)
-        whole = enumerate((line for line in lines if line.endswith(b"\n")), start=1)
-        return [_parse(line, f"{self.path}:{n}") for n, line in whole]
+        whole = self._content().split(b"\n")[:-1]
+        return [_parse(line, f"{self.path}:{n}") for n, line in enumerate(whole, start=1)]
 
     def _content(self) -> bytes:
         """What the file holds, unpacked; nothing where there is none."""
