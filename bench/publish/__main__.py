@@ -64,8 +64,9 @@ def publish(source: Path, suites: Path | None = None, out: Path | None = None) -
         run.directory.mkdir(parents=True, exist_ok=True)
         write_report(run.report, run.directory, run.title, inner=False)
         write_file(run.directory / PAGE, page(run))
-    others = write_others(source, out or source)
-    questions = questions_section({run.place: run.report for run in runs}, source)
+    judgements = claims.judged(source)
+    others = write_others(source, out or source, judgements)
+    questions = questions_section({run.place: run.report for run in runs}, source, judgements)
     write_file((out or source) / PAGE, overview(runs, others, questions))
     for place, (suite, _) in pages.items():
         if source / place not in reports:

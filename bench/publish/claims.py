@@ -30,6 +30,7 @@ claim together, corrected by Holm's method for all claims on this page, and at l
 .05 the verdict stands for its claim alone. *Minutes*: of one core, at least 1."""
 SMALLEST = 1e-16  # of a p: below it floats say nothing
 UNLIKE = "## Where a run contradicts its paper"
+LIMITS = "## Conditions of the other verdicts"
 
 
 def judged(source: Path) -> dict[str, Judgement]:
@@ -87,8 +88,14 @@ def claims_page(judgements: dict[str, Judgement], current: str = "") -> str:
         }
         for name, judgement in ordered
     ]
-    unlike = [judgement.claim for _, judgement in ordered if judgement.verdict == REFUTED]
-    said = [f"{line(c.statement)} {line(c.conditions or c.pitfalls)}".strip() for c in unlike]
-    last = [UNLIKE, bullets(said)] if said else []
-    parts = [ABOUT, counts(judgements), current, grid(rows), *last]
+    unlike, rest = list[str](), list[str]()
+    for name, judgement in ordered:
+        claim = judgement.claim
+        if judgement.verdict == REFUTED:
+            unlike.append(f"{line(claim.statement)} {line(claim.conditions or claim.pitfalls)}")
+        elif limits := " ".join(filter(None, (claim.pitfalls, claim.conditions))):
+            rest.append(f"{code(name)}: {line(limits)}")
+    last = [(UNLIKE, bullets(map(str.strip, unlike))), (LIMITS, bullets(rest))]
+    more = [part for heading, text in last if text for part in (heading, text)]
+    parts = [ABOUT, counts(judgements), current, grid(rows), *more]
     return "\n\n".join(filter(None, parts)) + "\n"

@@ -14,6 +14,7 @@ from bench.publish.markdown import code, grid, link
 from bench.publish.page import PAGE
 from bench.simulate.page import LINES, SIMULATIONS
 from bench.simulate.page import page as simulation_page
+from zoo.report.claims import Judgement
 from zoo.report.write import write_file
 
 # Folders among the published results; in the first two is one for each machine.
@@ -44,8 +45,11 @@ STUDIES = {
 }
 
 
-def write_others(source: Path, out: Path) -> list[str]:
-    """Write these pages of the published directory; what its overview says of them."""
+def write_others(source: Path, out: Path, judgements: dict[str, Judgement]) -> list[str]:
+    """Write these pages of the published directory; what its overview says of them.
+
+    judgements: of the published claims, by name.
+    """
     said: list[str] = []
     for place in _places(source, PEERS, PEERS_FILE):
         file = source / place / PEERS_FILE
@@ -61,7 +65,7 @@ def write_others(source: Path, out: Path) -> list[str]:
     if (source / INVENTORY / inventory.FILE).exists():
         inventory.publish(source / INVENTORY, out / INVENTORY)
         said += ["## Inventory", PARTS]
-    if judgements := claims.judged(source):
+    if judgements:
         _write(out / claims.FOLDER / PAGE, claims.claims_page(judgements, claims.currency(source)))
         to = link("each with its figures", f"{claims.FOLDER}/{PAGE}")
         said += ["## Published claims", f"{claims.counts(judgements)} They are {to}."]

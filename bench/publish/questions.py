@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.peers.table import verdict_sentence
+from bench.publish.claims import FOLDER
 from bench.publish.markdown import code, link
 from zoo.errors import counted, listed
+from zoo.report.claims import Judgement
 from zoo.report.profile import DataSetReport, Profile
 from zoo.report.rows import ReportRow
 from zoo.report.run_report import RunReport
@@ -26,22 +28,34 @@ UNMEASURED = "Not measured yet."
 class Question:
     """place: the published directory that answers it. answer: makes the sentence of what is there.
 
-    That is a report of one data set, the profile of several, or else the directory.
+    That is a report of one data set, the profile of several, or else the directory. claims: names
+    of published claims that say more.
     """
 
     text: str
     place: str
     answer: Callable[[Any], str]
+    claims: tuple[str, ...] = ()
 
 
-def questions_section(reports: Mapping[str, RunReport | Profile], source: Path) -> list[str]:
-    """The questions with their answers, as Markdown. reports: by place."""
+def questions_section(
+    reports: Mapping[str, RunReport | Profile],
+    source: Path,
+    judgements: Mapping[str, Judgement],
+) -> list[str]:
+    """The questions with their answers, as Markdown.
+
+    reports: by place. judgements: of the published claims, by name.
+    """
     lines = []
     for number, question in enumerate(QUESTIONS, start=1):
         place, said, to = question.place, UNMEASURED, ""
         if place in reports or (source / place).exists():
             said = question.answer(reports.get(place, source / place))
             to = f" {link('Table', f'{place}/README.md')}."
+        known = [f"{code(c)}: {judgements[c].verdict}" for c in question.claims if c in judgements]
+        if known:
+            to += f" {link('Claims', f'{FOLDER}/README.md')}, {'; '.join(known)}."
         lines.append(f"{number}. **{question.text}** {said}{to}")
     return [f"## {TITLE}", "\n".join(lines)]
 
@@ -220,19 +234,28 @@ GRID, ONE_FACTOR, MASKED = (f"bbc-news/cpu/{name}" for name in ("grid", "one-fac
 LONGER = "101 to 200"  # words of a text
 QUESTIONS = (
     Question("Which attentions learn to recall?", PROFILE, learning("recall", "attention")),
-    Question("Which attentions learn to copy?", PROFILE, learning("selective-copy", "attention")),
+    Question("Which attentions learn to copy?", PROFILE, learning("copying", "attention")),
     Question("Which encodings learn the order of words?", PROFILE, learning("order", "pe")),
     Question(
         "Which encodings of a decoder work on longer texts?",
         LENGTHS,
         longer("noisy-recall", "pe", LONGER),
+        ("alibi-longer", "nope-longer"),
     ),
     Question("Which attentions are best at hidden words?", MASKED, best_of("attention")),
     Question("Does a transformer beat a bag of words on BBC news?", GRID, beats_baselines),
     Question(
-        "Is RMSNorm worse than LayerNorm?", ONE_FACTOR, whether(False, "norm", "rms", "layer")
+        "Is RMSNorm worse than LayerNorm?",
+        ONE_FACTOR,
+        whether(False, "norm", "rms", "layer"),
+        ("rms-equal", "rms-cost"),
     ),
-    Question("Is SwiGLU better than GELU?", ONE_FACTOR, whether(True, "ffn", "swiglu", "gelu")),
-    Question("What does rope cost?", GRID, costs_of("pe", "rope", "none")),
+    Question(
+        "Is SwiGLU better than GELU?",
+        ONE_FACTOR,
+        whether(True, "ffn", "swiglu", "gelu"),
+        ("swiglu-better",),
+    ),
+    Question("What does rope cost?", GRID, costs_of("pe", "rope", "none"), ("rope-faster",)),
     Question("Is the zoo slower than other libraries?", "peers/cpu", beside_others),
 )

@@ -167,6 +167,7 @@ def test_claims_have_one_page_with_a_line_each_and_no_report(tmp_path):
     (shown,) = (line for line in page.splitlines() if "zoo claim copying-linear" in line)
     for part in ("**holds here**", "fused on copying: solved 8/8", "Jelassi", "| 8 "):
         assert part in shown, part
+    assert "- `copying-linear`: The state of linear attention here" in page
     summary = "1 have been run: 1 held here, 0 did not, 0 undecided. "
     assert summary in (root / "README.md").read_text().replace("\n", " ")
     assert {file.name for file in (root / "claims" / "copying-linear").iterdir()} == {

@@ -1,5 +1,7 @@
 """Answers to questions follow from the verdicts of the records, and say so where these are open."""
 
+from types import SimpleNamespace
+
 import pytest
 from example import grouped, profile_of_skills, records_of, run
 from factory import cell, train_record
@@ -98,8 +100,14 @@ def test_scores_on_longer_texts_are_those_of_the_group():
 
 
 def test_there_are_ten_and_what_is_not_there_is_not_answered(tmp_path):
-    head, lines = questions_section({}, tmp_path)
+    head, lines = questions_section({}, tmp_path, {})
     assert head == "## Ten questions"
     assert len(QUESTIONS) == lines.count("Not measured yet.") == len(lines.splitlines()) == 10
     assert beside_others(tmp_path) == "Not measured yet."
     assert len({one.text for one in QUESTIONS}) == 10
+
+
+def test_an_answer_names_the_claims_that_say_more(tmp_path):
+    _, lines = questions_section({}, tmp_path, {"rms-equal": SimpleNamespace(verdict="holds here")})
+    (shown,) = (line for line in lines.splitlines() if "rms-equal" in line)
+    assert shown.endswith("[Claims](claims/README.md), `rms-equal`: holds here.")
