@@ -12,7 +12,7 @@ from bench.publish.markdown import code
 from bench.publish.others import INVENTORY
 from bench.publish.page import NOT_CURRENT
 from bench.publish.published import published_profile
-from bench.publish.questions import PROFILE, UNMEASURED
+from bench.publish.questions import PROFILE, UNMEASURED, seeds_of
 from zoo.errors import counted, listed
 from zoo.report.claims import REFUTED
 from zoo.report.tables.text import line
@@ -55,7 +55,6 @@ def skills() -> str:
     runs = [data.run for data in profile.streamed]
     cells = {row.name: row.cell for run in runs for row in run.rows}
     plain = cells[profile.reference]
-    seeds = max(each.runs for run in runs for each in run.learning.values())
     # Of each row: each skill that was measured, and whether every seed learned it.
     learned: dict[str, dict[str, bool]] = {name: {} for name in cells}
     for data in profile.streamed:
@@ -83,7 +82,7 @@ def skills() -> str:
         able = [part for name, part in parts.items() if learned[name].get(skill)]
         takers.setdefault(" or ".join(able), []).append(skill)
     sentences = [
-        f"Begin with attention and {code(plain['pe'])}: with each of {counted(seeds, 'seed')} it "
+        f"Begin with attention and {code(plain['pe'])}: with each of {seeds_of(runs)} it "
         f"learns {len(own)} of {len(every)} skills, but none of {listed(lacks)}.",
         *(f"For {listed(skills)} take {mixers}." for mixers, skills in takers.items() if mixers),
         f"Other mixers learn: {ranked('attention')}.",

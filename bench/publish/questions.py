@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -87,6 +87,13 @@ def _data_set(data_sets: Sequence[DataSetReport], task: str) -> DataSetReport | 
     return next((data for data in data_sets if data.name.partition("(")[0] == task), None)
 
 
+def seeds_of(runs: Iterable[RunReport]) -> str:
+    """How many seeds the rows of streamed diagnostics have: ``3 seeds``, ``3 to 6 seeds``."""
+    of = [each.runs for run in runs for each in run.learning.values()] or [0]
+    few, many = min(of), max(of)
+    return f"{few} to {many} seeds" if few < many else counted(many, "seed")
+
+
 def learning(task: str, axis: str) -> Callable[[Profile], str]:
     """Which choices learn a streamed diagnostic, the fastest first, and which do not.
 
@@ -110,8 +117,7 @@ def learning(task: str, axis: str) -> Callable[[Profile], str]:
             by_lead.setdefault(lead, []).append(f"{code(choice)}{more}")
         leads = [lead for lead in ("in every seed", "in some", "in none") if lead in by_lead]
         parts = [f"{lead} by {listed(by_lead[lead])}" for lead in leads]
-        seeds = counted(max((each.runs for each in run.learning.values()), default=0), "seed")
-        said = f"{code(data.name)} ({seeds}) is learned {'; '.join(parts)}."
+        said = f"{code(data.name)} ({seeds_of([run])}) is learned {'; '.join(parts)}."
         return said if parts else UNMEASURED
 
     return answer

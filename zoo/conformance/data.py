@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from zoo.conformance.assertions import must
-from zoo.conformance.declares import parameters_act
+from zoo.conformance.assertions import hinting, must
+from zoo.conformance.declares import at_other_values, parameters_act
 from zoo.conformance.elsewhere import same_elsewhere
 from zoo.conformance.outcomes import CheckSkipped
 from zoo.conformance.parts import Part, is_a
@@ -67,7 +67,7 @@ SIGNS: dict[str, tuple[Callable[[Unit], Any], str]] = {
 for _place in range(-4, 4):  # from the end, and from the beginning
     SIGNS[f"word {_place}"] = (
         lambda u, at=_place: "".join(u.words[at:][:1]),  # type: ignore[misc]
-        f"place position {FRONT if _place >= 0 else END} {WORD}",
+        f"place position {WORD} {({0: FRONT, -1: END}).get(_place, '')}",
     )
 # How a target may follow from its source.
 RELATIONS: dict[str, Callable[[list[str], list[str]], bool]] = {
@@ -89,11 +89,14 @@ def data(part: Part) -> None:
     except ZooError as error:
         raise CheckSkipped(f"the data cannot be had here: {error}") from None
     is_a(loaded, kind)
-    units = _described(loaded, streamed=part.can("streamed"))
+    units = _described(loaded, streamed := part.can("streamed"))
     must(part.make().fingerprint == loaded.fingerprint, "loaded again, it gives other documents")
     same_elsewhere(part, fingerprint, loaded.fingerprint, "load other data")
     sizes = {n: SMALL for n in ("train", "test") if part.choice.component.parameters.get(n)}
     values = {**part.choice.parameters, **sizes}
+    for other in at_other_values(part.with_parameters(**values)):
+        with hinting(f"with {other.choice}"):
+            _described(other.make(), streamed)
     parameters_act(part, values, lambda a, b: a.make().fingerprint != b.make().fingerprint)
     _apart(loaded)
     if units["train"]:
@@ -108,7 +111,7 @@ def data(part: Part) -> None:
         _related_alike(loaded)
 
 
-def _described(loaded: Any, *, streamed: bool) -> dict[str, list[Unit]]:
+def _described(loaded: Any, streamed: bool) -> dict[str, list[Unit]]:
     """The units of each split that have an answer, once all is what its class says.
 
     streamed: its chance may be of more than guessing, such as one answer for all of a text.
@@ -116,6 +119,8 @@ def _described(loaded: Any, *, streamed: bool) -> dict[str, list[Unit]]:
     scored = "validation" if isinstance(loaded, Texts) else "test"
     for name in ("train", scored, *(["validation"] if streamed else [])):
         must(name in loaded.splits and bool(loaded.splits[name].texts), f"has no {name} split")
+    again = len(loaded.splits["train"].texts) - len({*map(str, loaded.splits["train"].texts)})
+    must(not (again and streamed), f"is streamed, and {again} texts of train are there twice")
     solvable = loaded.goal is not None or not streamed
     must(solvable, "is streamed, and no score counts as solved: give `chance` or `solved_at`")
     units = {name: list(_units(loaded, name)) for name in loaded.splits}
@@ -285,9 +290,11 @@ def _means_the_same(units: dict[str, list[Unit]]) -> None:
 
 
 def _in_order(unit: Unit) -> list[str]:
-    """The words, and of a text with a label pairs of its first ones, which say what comes first."""
-    pairs = itertools.combinations(unit.words[: 0 if unit.length else FIRST], 2)
-    return [*unit.words, *map(" ".join, pairs)]
+    """The words, and of a text with a label pairs: neighbours, and of the first ones in order."""
+    if unit.length:
+        return unit.words
+    pairs, first = itertools.pairwise(unit.words), itertools.combinations(unit.words[:FIRST], 2)
+    return [*unit.words, *map("+".join, pairs), *map(" ".join, first)]
 
 
 def _related_alike(loaded: Pairs) -> None:

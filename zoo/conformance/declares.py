@@ -13,9 +13,19 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from zoo.components.attention.split import Split
 from zoo.components.tokens import Tokens
 from zoo.conformance import parts
-from zoo.conformance.assertions import EXACT, close, has_shape, largest, must, refusal, same
+from zoo.conformance.assertions import (
+    EXACT,
+    close,
+    has_shape,
+    hinting,
+    largest,
+    must,
+    refusal,
+    same,
+)
 from zoo.conformance.models import models_of
 from zoo.conformance.outcomes import CheckFailed
 from zoo.conformance.parts import DIM, HEADS, MAX_LENGTH, PLACE, Call, Part, Way, forms, normal
@@ -38,6 +48,9 @@ def declares(part: Part) -> None:
     _contract(part)
     probes = {"pe": _encoding, "norm": _norm, "ffn": _ffn, "block": _block, "pool": _pool}
     probes.get(part.kind, _attention)(part)
+    for other in at_other_values(part) if part.kind == "pool" else ():
+        with hinting(f"with {other.choice}"):
+            _pool(other)
     parameters_act(part, part.choice.parameters, _differ)
 
 
@@ -78,7 +91,7 @@ def other_values(value: object) -> list[Any]:
     if isinstance(value, int):
         return [2 * value, value // 2, value + 1] if value else [1]
     if isinstance(value, float):
-        return [value / 2, 2 * value, value / 100, 100 * value] if value else [0.5]
+        return [2 * value, value / 2, value / 100, 100 * value] if value else [0.5]
     return []
 
 
@@ -98,6 +111,17 @@ def parameters_act(
                 acts.append(any(acts) or differ(*both))
         what = f"'{name}' changes nothing: all is bit by bit as with {plain!r}"
         must(any(acts) or not acts, what)
+
+
+def at_other_values(part: Part) -> Iterator[Part]:
+    """The part at twice the value of each parameter that is a number, and at each switched one."""
+    for name, default in part.choice.component.parameters.items():
+        plain = part.choice.parameters.get(name, default)
+        for value in other_values(plain)[:1]:
+            other = part.with_parameters(**{**part.choice.parameters, name: value})
+            # It may refuse the value, or the sizes with it.
+            if refusal(other.make, (Exception,)) is None:
+                yield other
 
 
 def _contract(part: Part) -> None:
@@ -234,7 +258,7 @@ def _encoding(part: Part) -> None:
 
     last = whole + MAX_LENGTH - length
     at(last)
-    _limit(part, lambda: at(last + length), f"position {int(last[-1]) + length}")
+    _limit(part, lambda: at(last + 1), f"position {MAX_LENGTH}, built for {MAX_LENGTH} of them")
     least = 1e-7 if can("order") else EXACT
     for first, other in itertools.combinations(range(length), 2):
         exchange = list(range(length))
@@ -322,6 +346,7 @@ def _block(part: Part) -> None:
     for form in forms(part):
         _spied(form)
     part.run(part.but(ffn=False).build(), call)
+    _packs(part, call.leaves())
     _residual(part, call)
     crossing = part.but(cross=True)
     error = refusal(crossing.build)
@@ -329,6 +354,17 @@ def _block(part: Part) -> None:
     if error is None:
         error = refusal(lambda: part.call(crossing.build(), call), (ValueError,))
         must(error is not None, "a block with cross-attention accepts a call without a memory")
+
+
+def _packs(part: Part, call: Call) -> None:
+    """`packs`: with an attention that gives what it gets, each token is by itself."""
+    block = part.build()
+    for attention in (module for module in sublayers(block) if isinstance(module, Split)):
+        attention.register_forward_hook(lambda module, args, out: args[0])
+    (slope,) = torch.autograd.grad(part.run(block, call)[:, 3].sin().sum(), call.x)
+    others = largest(slope[:, torch.arange(slope.shape[1]) != 3])
+    what = "packs is True, yet tokens depend on others but for the attention"
+    must(others == 0 or not block.packs, f"{what} (a gradient of {others:.3g})")
 
 
 def _spied(part: Part) -> None:

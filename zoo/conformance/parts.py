@@ -119,8 +119,8 @@ class Part:
     """Builds one choice as the contract of its kind says, and calls it where it is a torch module.
 
     dim, heads, hidden, max_length, place, sizes: what it is built with. cross, ffn, norm: whether a
-    block has a cross-attention and a feed-forward network, and what makes its norms. one_bias:
-    whether an encoding has one bias for all heads, which content would make one for each.
+    block has a cross-attention and a feed-forward network, and what makes its norms. bias: of
+    an encoding: by content where it takes that, for each of the heads, or one.
     ids: whether it takes token ids. per_text: whether it gives one output a text, not one a token.
     pads: whether padding never matters. sides: where it may stand. tolerance: of two ways of
     computing the same. quiet: whether training without dropout is deterministic. files: the
@@ -129,7 +129,7 @@ class Part:
 
     dim, heads, hidden, place = DIM, HEADS, HIDDEN, PLACE
     sizes = Sizes(dim=8, layers=1, heads=2, ffn_dim=16, max_length=BASELINE_MOST, vocab_size=VOCAB)
-    cross, ffn, one_bias = False, True, False
+    cross, ffn, bias = False, True, "content"
     norm: Callable[[], nn.Module] | None = None
 
     def __init__(self, choice: Choice, settings: CheckSettings, files: Sequence[str] = ()) -> None:
@@ -235,8 +235,9 @@ class Part:
             of_block = self.kind == "block" and slot != "content-bias"
             return slot != without and (of_block or self.can(slot))
 
-        kind = ContentBias if has("content-bias") and not self.one_bias else ReferenceEncoding
-        heads = 1 if self.one_bias or self.can("one-head") else self.heads
+        content = has("content-bias") and self.bias == "content"
+        kind = ContentBias if content else ReferenceEncoding
+        heads = 1 if self.bias == "one" or self.can("one-head") else self.heads
         return kind(has("rotate"), has("bias"), heads=heads, gain=gain)
 
     def layer(self, call: Call) -> LayerContext:

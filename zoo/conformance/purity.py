@@ -37,6 +37,11 @@ def purity(part: Part) -> None:
     own = forms(part)
     _seeds(part)
     for form in own:
+        module, call = form.build(), form.calls()[0]
+        with torch.inference_mode():
+            form.run(module, call)
+        with trying("after its first call, in inference mode"):
+            gradients(form, module, call)
         _sequence(form)
         _nothing_kept(form)
         _device(form)

@@ -21,6 +21,7 @@ from torch import Tensor
 from zoo.components.layer_context import AuxiliaryLoss
 from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import close, finite, hinting, largest, must, trying
+from zoo.conformance.declares import at_other_values
 from zoo.conformance.models import ModelPart, models_of
 from zoo.conformance.parts import DROPOUT, VOCAB, Call, Part, Way, forms, gradients, normal
 from zoo.models.key_value_cache import KeyValues
@@ -117,14 +118,14 @@ ROWS = (
     AS_HEADS,
     Row("an input that is a view", order=(0, 0), strided=True),
     # Crossing lengths at which positions are likely to begin again.
-    *(Row(f"every position {n} later", shift=n) for n in (7, 508, 1020, 2045, 4093)),
+    *(Row(f"every position {n} later", shift=n) for n in (7, 508, 597, 1020, 2045, 4093)),
 )
 # Where there is neither a mask nor an encoding; with other weights or lengths; in a model.
 BARE, FEW, MODEL = (RIGHT, LATER, *ROWS[11:14]), ROWS[:3], ROWS[:6]
 IN_PIECES = [
     replace(row, name=f"{name}, with {row.name},", run=run)
     for name, run in (("decoding step by step", step_by_step), ("asking for few rows", few_rows))
-    for row in ROWS[2:4]
+    for row in (*ROWS[2:4], Row("no padding"))
 ]
 
 
@@ -333,13 +334,16 @@ def surroundings(part: Part) -> None:
         _whole_table(form)
     if part.kind == "baseline":
         return
-    for other in resized(part, (*OTHER_SIZES, *drawn_sizes(part))):
+    for number, other in enumerate(resized(part, (*OTHER_SIZES, *drawn_sizes(part)))):
         rows = replace(AS_HEADS, order=[n % 3 for n in range(other.heads)]), RIGHT
-        other = other.but(one_bias=True)
+        other = other.but(bias=("one", "heads")[number % 2])
         for way in other.shown_ways[-3:]:
             with hinting(f"at width {other.dim} with {other.heads} heads"):
                 lengths = max(3, other.heads), other.dim // other.heads, 1
                 KnownTexts(other, other.build(), way, lengths).check(rows)
+    for other in at_other_values(part):
+        with hinting(f"with {other.choice}"):
+            KnownTexts(other, other.build(), other.shown_ways[-1], SHORT).check(FEW)
     models = list(models_of(part))
     for model in models:
         _whole_table(model)

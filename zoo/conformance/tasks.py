@@ -109,6 +109,7 @@ class _TinyRun:
 
     def __init__(self, made: Any, spec: str, registry: Any) -> None:
         self.made, self.registry, self.options = made, registry, made.options()
+        self.spec = spec
         self.sizes = Sizes(dim=16, layers=1, heads=2, ffn_dim=32, max_length=32, vocab_size=300)
         loaded = made.load(spec, self.options, self.sizes, registry)
         recorded(loaded.description)
@@ -156,11 +157,22 @@ class _TinyRun:
                 must(right, f"{what} in {examples} examples")
         return np.array(values)
 
+    def labels_mean_the_same(self) -> None:
+        """What the data's labels of texts become does not depend on the split."""
+        classes, became = self.spec == DATA["text-labels"], dict[int, int]()
+        given = self.registry.choose("data", self.spec).build()
+        for name, split in self.data.corpus().splits.items() if classes else ():
+            labels = dict(zip(*given.splits[name][:2], strict=True))
+            for text, label in zip(split.texts, split.targets, strict=True):
+                kept = became.setdefault(labels[text], label) == label if text in labels else True
+                must(kept, f"a label of {name} is another class than in train")
+
     def check(self) -> None:
         """Loss falls, scores rise; neither order, batch nor mode changes a score."""
         held_out = [self.splits(validation=0.3)[1] for _ in range(2)]
         first, again = ([b.ids.tolist() for b in split.ordered(8)] for split in held_out)
         must(first == again, "validation=0.3: other examples are held out each time")
+        self.labels_mean_the_same()
         models = map(self.build, (0, 0, 1))
         weights = [torch.cat([p.flatten() for p in m.parameters()]) for m in models]
         alike = [torch.equal(weights[0], other) for other in weights[1:]]
@@ -178,6 +190,10 @@ class _TinyRun:
             known = {text if isinstance(text, str) else " ".join(text) for text in texts}
             both = known & {*self.made.texts_to_pretrain(setup)}
             must(not both, f"{len(both)} texts of --init pretrain are scored")
+            fewer = self.setup(validation=0.3)
+            every, left = (len(self.made.texts_to_pretrain(each)) for each in (setup, fewer))
+            what = "--init pretrain reads as many texts with --validation, which are scored, too"
+            must(left < every or bool(self.made.scored_part(fewer)), what)
         loss = functools.partial(self.made.loss, setup)
         trainer = Trainer(model, train, loss, setup.training, self.runtime, 0)
         before = self.scores(model, train)
@@ -230,7 +246,12 @@ def _loss_of_each(made: Any, setup: Any, model: Any, train: Any) -> None:
     for module in model.modules():
         if isinstance(module, Attention):
             module.register_forward_pre_hook(note)
-    smoothing = setup.training.model_copy(update={"label_smoothing": 0.3})
+
+    def smoothed(by: float) -> float:
+        torch.manual_seed(0)  # where what is predicted is drawn
+        training = setup.training.model_copy(update={"label_smoothing": by})
+        return float(made.loss(replace(setup, training=training), model, train.batch(rows))[0])
+
     with torch.no_grad(), trying("the loss of a batch"):
         for batch in map(train.batch, (rows, rows, rows[:1], rows[1:])):
             value, _ = made.loss(setup, model, batch)
@@ -241,13 +262,12 @@ def _loss_of_each(made: Any, setup: Any, model: Any, train: Any) -> None:
         right = float(made.loss(setup, model, many)[1])
         counted = right.is_integer() and 0 <= right <= many.items
         must(counted, f"the loss says that {right:g} of {many.items} items are right")
-        smooth = made.loss(replace(setup, training=smoothing), model, train.batch(rows))[0]
+        _acts(made, "label_smoothing", smoothed(0.3) != smoothed(0.0))
     unnamed = sorted(needed - {*made.needs_of(setup.options).get("attention", ())})
     must(not unnamed, f"it calls the attention with {', '.join(unnamed)}, which `needs` must name")
     both, again, *apart = losses
     if both != again or items[0] != items[1] or items[0] == 0:
         return  # what is predicted is drawn anew
-    _acts(made, "label_smoothing", float(smooth) != both)
     # The mean over items, or over texts.
     means = np.average(apart, weights=items[2:]), np.mean(apart)
     alike = min(abs(mean - both) for mean in means) < 1e-4 * (1 + abs(both))

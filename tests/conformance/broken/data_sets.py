@@ -44,6 +44,11 @@ GIVEN = {
         "no score counts as solved",
         {"also": ("streamed",)},
     ),
+    "streamed_twice": (
+        lambda: corpus([*TRAIN[:10], *TRAIN[:2]], validation=True),
+        "is streamed, and 2 texts of train are there twice",
+        {"also": ("streamed",)},
+    ),
     "class_without_test": (
         lambda: corpus(test_labels=[0] * 8),
         "no test document is 'right'",
@@ -120,6 +125,10 @@ def of_drawn(train, test=None, **about):
 GIVEN_AWAY = {
     "longer": (lambda words, label: words * (1 + label), "the number of words gives"),
     "space_at_the_end": (lambda words, label: [*words, *[""] * label], "gives 80 of 80"),
+    "second_last_word": (
+        lambda words, label: [*words, WORDS[label], "end"],
+        "word -2 gives",
+    ),
     "fourth_word": (lambda words, label: [*words[:3], WORDS[label], *words[3:]], "word 3 gives"),
     "marker": (
         lambda words, label: [*words[:5], *["zq"] * label, *words[5:]],
@@ -169,6 +178,34 @@ def ordered(seed, count):
 def orders_renumbered_in_test():
     texts, labels = ordered(1, 80)
     return of_drawn(ordered(0, 300), (texts, labels[::-1]))
+
+
+def pointed(seed, count):
+    """Texts in which one word follows another, of which there are as many in each class."""
+    draw, texts, labels = random.Random(seed), [], [n % 3 for n in range(count)]
+    for label in labels:
+        words = draw.sample([*WORDS[:6], *(w for n, w in enumerate(WORDS[6:9]) if n != label)], 8)
+        at = draw.randint(0, 8)
+        texts.append(" ".join([*words[:at], "see", WORDS[6 + label], *words[at:]]))
+    return texts, labels
+
+
+@broken.caught_by("data", "labels do not mean the same in both splits")
+def neighbours_renumbered_in_test():
+    texts, labels = pointed(1, 90)
+    splits = {"train": pointed(0, 600), "test": (texts, [(n + 1) % 3 for n in labels])}
+    return Corpus("pointed", splits, ["a", "b", "c"])
+
+
+@broken.caught_by(
+    "data",
+    "no train document is 'more'",
+    parameters={"span": 1},
+)
+def class_of_a_longer_span(span=1):
+    train = Examples(TRAIN, [0, 1] * 6)
+    splits = {"train": train, "test": Examples(TEST, [*(1, 0) * 3, 1, 2 * (span > 1)])}
+    return Corpus("tiny", splits, ["left", "right", *["more"] * (span > 1)])
 
 
 @broken.caught_by("data", "are nearly in one text of train")

@@ -10,8 +10,8 @@ import numpy as np
 from specimens import Specimens, registering
 
 from zoo.config.metric_description import MetricDescription
-from zoo.execution.base import Advanced, Ended, Executor, Result, Started
-from zoo.execution.local import run_job
+from zoo.execution.base import Advanced, Artifacts, Ended, Executor, Result, Started
+from zoo.execution.local import InlineExecutor, LocalExecutor, run_job
 from zoo.tracking import Tracker
 
 executors, metrics, trackers = Specimens("executor"), Specimens("metric"), Specimens("tracker")
@@ -140,6 +140,12 @@ class Overwrites(Tracker):
         (run.directory / "run.txt").write_text(f"{run.name} {dict(run.values)}")
 
 
+@trackers.caught_by("runs", "it changes the run that it is shown")
+class TakesThePhase(Tracker):
+    def show(self, run):
+        run.config.pop("attention")
+
+
 @trackers.caught_by("runs", "a run that failed is not shown")
 class LeavesOutFailures(Tracker):
     def show(self, run):
@@ -152,6 +158,25 @@ class LeavesOutFailures(Tracker):
 class NeedsAnAccuracy(Tracker):
     def show(self, run):
         return run.values["accuracy"]
+
+
+@executors.caught_by("runs", "a job has ended without its files")
+class RemovesFilesFirst(Executor):
+    def run(self, jobs, *, limits, directory):
+        artifacts = Artifacts(directory)
+        for event in InlineExecutor().run(jobs, limits=limits, directory=directory):
+            if isinstance(event, Ended):
+                artifacts.remove(event.job)
+            yield event
+
+
+@executors.caught_by("runs", "closing the iterator does not stop the job")
+class GoesOnWhenClosed(LocalExecutor):
+    def run(self, jobs, *, limits, directory):
+        # Kept, for it would be closed with this call.
+        self.events = super().run(jobs, limits=limits, directory=directory)
+        while event := next(self.events, None):
+            yield event
 
 
 @executors.caught_by("runs", "which must fail: ok")

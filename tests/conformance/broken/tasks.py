@@ -114,6 +114,30 @@ class NeverSmooth(Classify):
         return super().loss(dataclasses.replace(setup, training=smooth), model, batch)
 
 
+@broken.caught_by("tasks", "label_smoothing changes nothing")
+class NeverSmoothWithChance(NeverSmooth):
+    def loss(self, setup, model, batch):
+        import torch
+
+        loss, right = super().loss(setup, model, batch)
+        return loss * (1 + torch.rand(())), right
+
+
+@broken.caught_by("tasks", "--init pretrain reads as many texts with --validation")
+class PretrainsOnWhatIsHeldOut(Classify):
+    def texts_to_pretrain(self, setup, *, all_data=False):
+        return list(setup.data.corpus().splits["train"].texts)
+
+
+@broken.caught_by("tasks", "a label of test is another class than in train")
+class NumbersEachSplit(Classify):
+    def read(self, spec, options, registry):
+        corpus, notices = super().read(spec, options, registry)
+        test = corpus.splits["test"]
+        turned = test._replace(targets=[(label + 1) % 3 for label in test.targets])
+        return dataclasses.replace(corpus, splits={**corpus.splits, "test": turned}), notices
+
+
 @broken.caught_by("tasks", "with causal, which `needs` must name")
 class NeedsTooLittle(LanguageModelling):
     needs: ClassVar = {"attention": {"rotate"}}
