@@ -189,9 +189,10 @@ def _others(part: Part, call: Call) -> Iterator[tuple[str, Call]]:
 
 
 def _key_twice(part: Part, module: Any) -> None:
-    """A bias of ln 2 on a key counts as having the key twice, in a softmax over the keys.
+    """A bias of ln 2 on a key counts as having the key twice, and a very negative one hides it.
 
-    It is one where all keys twice change nothing, and neither does a bias that all keys have.
+    The first in a softmax over the keys, which it is where all keys twice change nothing, and
+    neither does a bias that all keys have.
     """
     x, context, every = part.draw(5), part.draw(7, seed=1), torch.arange(7)
     way, none = Way("cross", encoded=True, cross=True), torch.zeros(7).double()
@@ -203,6 +204,10 @@ def _key_twice(part: Part, module: Any) -> None:
         return part.run(module, call.but(position=encoding))
 
     twice, all_twice = (every.repeat_interleave(1 + n) for n in ((every == 3).int(), 1))
+    hidden = none - 1e6 * (every == 3)
+    before, context[:, 3] = out(every, hidden), torch.randn(DIM)
+    what = "output where the encoding's bias hides a key, and where another key is hidden"
+    close(out(every, hidden), before, what, tolerance=1e-6)
     biased, neutral = out(every, none + (every == 3) * math.log(2)), out(every, none)
     if all(largest(o - neutral) <= NEAR for o in (out(all_twice, none), out(every, none + 1))):
         what = "output where the encoding's bias of a key is ln 2, and where the key is there twice"

@@ -19,6 +19,7 @@ from zoo.conformance.outcomes import CheckSkipped
 from zoo.conformance.parts import Part, is_a
 from zoo.errors import ZooError
 from zoo.execution.base import (
+    UNFINISHED,
     WEIGHTS,
     Advanced,
     Ended,
@@ -110,6 +111,8 @@ def _executor(part: Part) -> None:
             must(any(isinstance(e, Advanced) for e in events), "no event says how far a job is")
             events.close()
             must(_at_rest(directory), "closing the iterator does not stop the job")
+            kept = [f for f in (directory / UNFINISHED).rglob("*") if f.is_file()]
+            must(bool(kept), "closing the iterator removes what the unfinished job goes on with")
     finally:
         made.close()
 

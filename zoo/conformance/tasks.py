@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import subprocess
@@ -13,6 +14,7 @@ import numpy as np
 import torch
 
 from zoo.components.attention.base import Attention
+from zoo.components.block.base import Block
 from zoo.config.settings import Execution, Training
 from zoo.config.sizes import Sizes
 from zoo.conformance.assertions import must, trying
@@ -21,6 +23,7 @@ from zoo.conformance.elsewhere import environment, own_plugin
 from zoo.conformance.models import PLAIN_PARTS
 from zoo.conformance.parts import Part, is_a, perturb
 from zoo.data.sources.corpus import IGNORED, Corpus, Examples, TaggedCorpus
+from zoo.errors import ZooError
 from zoo.registry import CAPABILITIES, Register
 from zoo.registry.cell import Cell
 from zoo.registry.loading import load
@@ -41,10 +44,10 @@ DATA = {
 }
 
 
-def tagged_texts() -> TaggedCorpus:
+def tagged_texts(validation: int = 0) -> TaggedCorpus:
     """Texts of many lengths; the word w0 has no tag."""
-    splits = {}
-    for name, count in (("train", 80), ("test", 150)):
+    splits, sizes = {}, {"train": 80, "test": 150, "validation": validation}
+    for name, count in ((name, count) for name, count in sizes.items() if count):
         texts, tags = noisy(count, count, 12)
         pairs = (zip(*both, strict=True) for both in zip(texts, tags, strict=True))
         own = [[IGNORED if word == "w0" else tag for word, tag in pair] for pair in pairs]
@@ -52,9 +55,10 @@ def tagged_texts() -> TaggedCorpus:
     return TaggedCorpus("checked-tags", splits, ["A", "B", "C"])
 
 
-def classed_texts() -> Corpus:
+def classed_texts(validation: int = 0) -> Corpus:
     """The same texts, each with its most frequent tag."""
-    splits = {name: Examples(*classed(*split[:2])) for name, split in tagged_texts().splits.items()}
+    tagged = tagged_texts(validation).splits
+    splits = {name: Examples(*classed(*split[:2])) for name, split in tagged.items()}
     return Corpus("checked-texts", splits, ["A", "B", "C"])
 
 
@@ -86,10 +90,14 @@ def tasks(part: Part) -> None:
     _no_torch(part)
     if made.reads and type(made).load is not Task.load:
         own = Register(part.choice.component.owner)
-        own("data", DATA["token-labels"], tagged_texts, summary="", capabilities=["token-labels"])
-        own("data", DATA["text-labels"], classed_texts, summary="", capabilities=["text-labels"])
+        for sort, given in (("token-labels", tagged_texts), ("text-labels", classed_texts)):
+            more: dict[str, Any] = {"summary": "", "parameters": {"validation": 0}}
+            own("data", DATA[sort], given, capabilities=[sort], **more)
         registry.admit(own)
-        _TinyRun(made, DATA[made.reads[0]], registry).check()
+        spec = DATA[made.reads[0]]
+        _TinyRun(made, spec, registry).check()
+        if spec.startswith("checked-"):
+            _TinyRun(made, f"{spec}(validation=40)", registry).splits(validation=0.3)
 
 
 def _no_torch(part: Part) -> None:
@@ -184,6 +192,10 @@ class _TinyRun:
             _acts(self.made, name, count != len(weights[0]))
         self.sizes = small
         (train, scored), setup, model = self.splits(), self.setup(), self.build()
+        with contextlib.suppress(ZooError):
+            whole = self.made.full_length_split(setup, 3, self.device)
+            lengths, most = [int(n) for n in whole.lengths], self.sizes.max_length
+            must(lengths == [most] * 3, f"full_length_split: {lengths} tokens, not {most} each")
         _loss_of_each(self.made, setup, self.build().eval(), train)
         if self.made.no_pretraining(self.options) is None:
             texts = self.data.corpus().splits[self.made.scored_split].texts
@@ -236,15 +248,20 @@ def _acts(made: Any, option: str, differs: bool) -> None:
 def _loss_of_each(made: Any, setup: Any, model: Any, train: Any) -> None:
     """The mean loss of a batch is that of its examples, whatever their padding."""
     lengths = np.asarray(train.lengths)
-    rows = np.array([int(lengths.argmax()), int(lengths.argmin())])
-    losses, items, needed = [], [], set[str]()
+    # Of many tokens, for a loss may be computed in pieces.
+    rows = np.array([int(lengths.argmax()), int(lengths.argmin()), *range(min(14, len(train)))])
+    losses, items, needed = [], [], set[tuple[str, str]]()
 
     def note(module: Any, args: Any) -> None:
-        needed.update(["causal"] * args[1].causal)
-        needed.update(["padding"] * (args[1].tokens.attention_mask is not None))
+        layer = args[1]
+        of_block = {("block", "cross"): layer.memory is not None}
+        masked = layer.tokens.attention_mask is not None
+        of_attention = {("attention", "causal"): layer.causal, ("attention", "padding"): masked}
+        does = of_block if isinstance(module, Block) else of_attention
+        needed.update(need for need, is_so in does.items() if is_so)
 
     for module in model.modules():
-        if isinstance(module, Attention):
+        if isinstance(module, Attention | Block):
             module.register_forward_pre_hook(note)
 
     def smoothed(by: float) -> float:
@@ -253,7 +270,7 @@ def _loss_of_each(made: Any, setup: Any, model: Any, train: Any) -> None:
         return float(made.loss(replace(setup, training=training), model, train.batch(rows))[0])
 
     with torch.no_grad(), trying("the loss of a batch"):
-        for batch in map(train.batch, (rows, rows, rows[:1], rows[1:])):
+        for batch in map(train.batch, (rows, rows, *rows[:, None])):
             value, _ = made.loss(setup, model, batch)
             must(value.dim() == 0, f"the loss has shape {tuple(value.shape)}, not that of a number")
             losses.append(float(value))
@@ -263,13 +280,14 @@ def _loss_of_each(made: Any, setup: Any, model: Any, train: Any) -> None:
         counted = right.is_integer() and 0 <= right <= many.items
         must(counted, f"the loss says that {right:g} of {many.items} items are right")
         _acts(made, "label_smoothing", smoothed(0.3) != smoothed(0.0))
-    unnamed = sorted(needed - {*made.needs_of(setup.options).get("attention", ())})
-    must(not unnamed, f"it calls the attention with {', '.join(unnamed)}, which `needs` must name")
+    named = {(a, name) for a, names in made.needs_of(setup.options).items() for name in names}
+    for axis, name in sorted(needed - named):
+        must(False, f"it calls the {axis} with {name}, which `needs` must name")
     both, again, *apart = losses
     if both != again or items[0] != items[1] or items[0] == 0:
         return  # what is predicted is drawn anew
     # The mean over items, or over texts.
     means = np.average(apart, weights=items[2:]), np.mean(apart)
     alike = min(abs(mean - both) for mean in means) < 1e-4 * (1 + abs(both))
-    what = f"a batch of two has a loss of {both:.6g}, its examples alone one of {means[0]:.6g}"
+    what = f"a batch has a loss of {both:.6g}, its {len(apart)} examples alone {means[0]:.6g}"
     must(alike, f"{what} on average: padding counts")

@@ -130,6 +130,15 @@ GIVEN_AWAY = {
         "word -2 gives",
     ),
     "fourth_word": (lambda words, label: [*words[:3], WORDS[label], *words[3:]], "word 3 gives"),
+    "two_spaces": (
+        lambda words, label: [
+            *words[:5],
+            *[""] * label,
+            *words[5:],
+            "i" * (1 + WORDS.index(words[0]) % 6),
+        ],
+        "spaces more than one between words gives 80 of 80",
+    ),
     "marker": (
         lambda words, label: [*words[:5], *["zq"] * label, *words[5:]],
         "gives 80 of 80 answers away",
@@ -208,6 +217,13 @@ def class_of_a_longer_span(span=1):
     return Corpus("tiny", splits, ["left", "right", *["more"] * (span > 1)])
 
 
+@broken.caught_by("data", "in validation: labels do not mean the same in both splits")
+def exchanged_in_validation():
+    texts, labels = drawn(1, 80)
+    splits = {"train": drawn(0, 300), "test": drawn(2, 80)}
+    return Corpus("drawn", {**splits, "validation": (texts, [1 - n for n in labels])}, SIDES)
+
+
 @broken.caught_by("data", "are nearly in one text of train")
 def one_word_replaced():
     texts, labels = drawn(0, 300)
@@ -225,6 +241,12 @@ def sorts_in_train_alone():
 @broken.caught_by("data", "chance is 0.1, and guessing scores")
 def chance_of_other_data():
     return of_drawn(drawn(0, 60), chance=0.1)
+
+
+@broken.caught_by("data", "chance is 0.5, and guessing scores 0.75")
+def chance_of_as_many_each():
+    texts, _ = drawn(1, 80)
+    return of_drawn(drawn(0, 60), (texts, [0, 1, 1, 1] * 20), chance=0.5)
 
 
 def looked_up(seed, count, tag_of):

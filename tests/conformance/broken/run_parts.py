@@ -170,6 +170,16 @@ class RemovesFilesFirst(Executor):
             yield event
 
 
+@executors.caught_by("runs", "closing the iterator removes what the unfinished job goes on with")
+class RemovesWhatIsUnfinished(Executor):
+    def run(self, jobs, *, limits, directory):
+        try:
+            yield from InlineExecutor().run(jobs, limits=limits, directory=directory)
+        finally:
+            for job in jobs:
+                Artifacts(directory).remove(job)
+
+
 @executors.caught_by("runs", "closing the iterator does not stop the job")
 class GoesOnWhenClosed(LocalExecutor):
     def run(self, jobs, *, limits, directory):

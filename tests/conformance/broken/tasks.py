@@ -14,6 +14,7 @@ from zoo.registry import Register
 from zoo.tasks.base import Task
 from zoo.tasks.classify import Classify
 from zoo.tasks.lm import LanguageModelling
+from zoo.tasks.seq2seq import SequenceToSequence
 
 broken = Specimens("task")
 
@@ -121,6 +122,39 @@ class NeverSmoothWithChance(NeverSmooth):
 
         loss, right = super().loss(setup, model, batch)
         return loss * (1 + torch.rand(())), right
+
+
+@broken.caught_by("tasks", "its 16 examples alone")
+class MeanOfPieces(Classify):
+    def loss(self, setup, model, batch):
+        import torch
+
+        from zoo.tasks.passes import token_loss
+
+        pieces = zip(model(batch.ids, batch.tokens).split(6), batch.targets.split(6), strict=True)
+        smoothing = setup.training.label_smoothing
+        found = [token_loss(logits, own, len(own), smoothing) for logits, own in pieces]
+        return torch.stack([loss for loss, _ in found]).mean(), sum(right for _, right in found)
+
+
+@broken.caught_by("tasks", "held-out examples are also trained on, with .'validation': 0.3")
+class TrainsOnValidationToo(Classify):
+    def splits(self, setup, device):
+        train, scored = super().splits(setup, device)
+        names = [name for name in ("train", "validation") if name in setup.data.splits]
+        return (self.split(setup, names, device) if len(names) > 1 else train), scored
+
+
+@broken.caught_by("tasks", r"full_length_split: \[31, 31, 31\] tokens, not 32 each")
+class RoomForNothing(Classify):
+    def full_length_split(self, setup, examples, device):
+        sizes = setup.sizes.model_copy(update={"max_length": setup.sizes.max_length - 1})
+        return super().full_length_split(dataclasses.replace(setup, sizes=sizes), examples, device)
+
+
+@broken.caught_by("tasks", "it calls the block with cross, which `needs` must name")
+class NeedsNoBlock(SequenceToSequence):
+    needs: ClassVar = {"attention": SequenceToSequence.needs["attention"]}
 
 
 @broken.caught_by("tasks", "--init pretrain reads as many texts with --validation")
