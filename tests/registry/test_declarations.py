@@ -44,12 +44,15 @@ def test_capabilities_are_those_of_the_base_class_more_or_less(parts):
         "class Own(MultiHead):\n    '''My own.'''\n\n"
         "class Between(Own):\n    capabilities = ('padding',)\n\n"
         "@part('attention', 'above', adds=('map',))\n"
-        "class Above(Between):\n    '''Above it.'''\n",
+        "class Above(Between):\n    '''Above it.'''\n\n"
+        "@part('attention', 'anew', adds=('map',))\n"
+        "class Anew(MultiHead):\n    '''Of its own.'''\n    capabilities = ('causal',)\n",
         "@part('attention', 'fast')\nclass Fast(Fused):\n    '''Fast.'''\n",
     )
     full = built_ins().get("attention", "fused").capabilities
     assert declared["own"].capabilities == full - {"map", "cache"}
     assert declared["above"].capabilities == {"padding", "map"}
+    assert declared["anew"].capabilities == {"causal", "map"}
     assert declared["fast"].capabilities == full
 
 

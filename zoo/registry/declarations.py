@@ -5,8 +5,8 @@
         '''Rotary: queries and keys rotated by their position.'''
 
 The first line of the docstring is the summary. The parameters are those of the signature that the
-kind's contract does not pass. The capabilities are those of the base class (``capabilities`` there)
-with those that the part adds and without those that it lacks.
+kind's contract does not pass. The capabilities are those of the class (``capabilities`` in it, or
+in the nearest base class) with those that the part adds and without those that it lacks.
 """
 
 from __future__ import annotations
@@ -153,7 +153,8 @@ def _register(
     if not summary:
         raise error(node, f"{node.name} has no docstring, whose first line is its summary")
     bases = list(definition.bases())
-    inherited, lacks = _capabilities(bases), set(options.get("lacks", ()))
+    stated, lacks = _stated(definition), set(options.get("lacks", ()))
+    inherited = _capabilities(bases) if stated is None else stated
     if absent := sorted(lacks - inherited):
         raise error(call, f"'{name}' lacks {', '.join(absent)}: its base has none to lack")
     try:
@@ -172,12 +173,20 @@ def _register(
         raise error(call, str(refused)) from None
 
 
+def _stated(definition: Definition) -> set[str] | None:
+    """The ``capabilities`` in the body of a class; None where there are none."""
+    body = definition.node.body if isinstance(definition.node, ast.ClassDef) else []
+    for statement in (s for s in body if isinstance(s, ast.Assign | ast.AnnAssign)):
+        if statement.value and re.match(r"capabilities\b", ast.unparse(statement)):
+            return set(definition.literal(statement.value, "'capabilities'"))
+    return None
+
+
 def _capabilities(bases: Sequence[Definition]) -> set[str]:
     """What base classes declare: the nearest ``capabilities``, and what parts before it change."""
     for number, base in enumerate(bases):
-        for statement in (s for s in base.node.body if isinstance(s, ast.Assign | ast.AnnAssign)):
-            if statement.value and re.match(r"capabilities\b", ast.unparse(statement)):
-                return set(base.literal(statement.value, "'capabilities'"))
+        if (stated := _stated(base)) is not None:
+            return stated
         for _, options in base.calls():
             inherited = _capabilities(bases[number + 1 :]) - set(options.get("lacks", ()))
             return inherited | set(options.get("adds", ()))
