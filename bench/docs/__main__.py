@@ -79,7 +79,8 @@ def write_pages() -> None:
     for folder in (RESULTS, ROOT / "bench" / "suites"):
         for file in sorted(folder.rglob("*")):
             if file.is_file() and file.suffix in {*PUBLISHED, ".toml"}:
-                write(file.relative_to(ROOT).as_posix(), file.read_bytes())
+                content = page(file) if file.suffix == ".md" else file.read_bytes()
+                write(file.relative_to(ROOT).as_posix(), content)
     for path, text, pictures in component_pages():
         write(path, text)
         for picture in pictures:

@@ -86,7 +86,7 @@ A claim is tested with {STAGES[0][0]} seeds at {STAGES[0][1]:.0%}, and one that 
 with {STAGES[1][0]} at {STAGES[1][1]:.0%}. The table says how often it is decided in the end, and
 with how many seeds in the mean; of rows that are alike each decision is a mistake. Testing twice at
 5% would be wrong in some 8% of cases. These are predictions that compare examples (`faster`); what
-is known of the others is in [docs/claims.md](../../docs/claims.md#how-a-verdict-is-made)."""
+is known of the others is in `docs/claims.md`."""
 
 OF_RATIOS = """\
 ## Intervals of ratios

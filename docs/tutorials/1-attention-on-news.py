@@ -125,7 +125,7 @@ with contextlib.chdir(tempfile.mkdtemp()):
 found = attention_map(model, "the minister said that the team won")
 
 figure, axes = plt.subplots(figsize=(4, 4))
-axes.imshow(found.weights[0].mean(axis=0), cmap="Blues")
+axes.imshow(found.means[1], cmap="Blues")
 axes.set_xticks(range(len(found.tokens)), found.tokens, rotation=90)
 axes.set_yticks(range(len(found.tokens)), found.tokens)
 figure.tight_layout()

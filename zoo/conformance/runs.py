@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from zoo.config.request import Request
 from zoo.config.settings import Execution, Training
 from zoo.config.sizes import Sizes
 from zoo.conformance.assertions import must
@@ -78,10 +79,11 @@ def _tracker(part: Part) -> None:
 def _training(epochs: int) -> TrainJob:
     """A training of a small model, which leaves its weights."""
     registry, sizes = built_ins(), Sizes(dim=8, layers=1, heads=2, ffn_dim=16, max_length=16)
-    task = registry.choose("task", "classify").build()
+    name = Request().task
+    task = registry.choose("task", name).build()
     data = task.load("order(train=24, test=12)", task.options(), sizes, registry).encoded
     training, execution = Training(epochs=epochs, batch_size=8), Execution(device="cpu")
-    setup = JobSetup("classify", {}, sizes, training, execution, data.key)
+    setup = JobSetup(name, {}, sizes, training, execution, data.key)
     cell = Cell.parse(registry, {**PLAIN_PARTS, "pe": "sin", "pool": "mean"})
     return TrainJob(setup, "a training", f"job-{epochs}", cell.parts, save_weights=True)
 
