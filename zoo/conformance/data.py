@@ -56,7 +56,7 @@ SIGNS: dict[str, tuple[Callable[[Unit], Any], str]] = {
     "the number of capitals": (lambda u: sum(map(str.isupper, u.text)), "capital case"),
     "the number of digits": (lambda u: sum(map(str.isdigit, u.text)), f"{COUNTED} digit"),
     "the number of spaces": (lambda u: sum(map(str.isspace, u.text)), f"{COUNTED} space"),
-    "the number of spaces more than one between words": (
+    "the number of doubled spaces": (
         lambda u: len(u.text) - len(" ".join(u.text.split())),
         "space",
     ),

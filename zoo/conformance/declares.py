@@ -114,12 +114,14 @@ def parameters_act(
 
 
 def at_other_values(part: Part) -> Iterator[Part]:
-    """The part at twice the value of each parameter that is a number, and at each switched one."""
+    """The part at another value of each parameter: a number doubled (1 or .5 for 0), or a switch.
+
+    Values that it refuses are left out.
+    """
     for name, default in part.choice.component.parameters.items():
         plain = part.choice.parameters.get(name, default)
         for value in other_values(plain)[:1]:
             other = part.with_parameters(**{**part.choice.parameters, name: value})
-            # It may refuse the value, or the sizes with it.
             if refusal(other.make, (Exception,)) is None:
                 yield other
 

@@ -137,7 +137,7 @@ GIVEN_AWAY = {
             *words[5:],
             "i" * (1 + WORDS.index(words[0]) % 6),
         ],
-        "spaces more than one between words gives 80 of 80",
+        "the number of doubled spaces gives 80 of 80",
     ),
     "marker": (
         lambda words, label: [*words[:5], *["zq"] * label, *words[5:]],
