@@ -260,10 +260,10 @@ class Executor(ABC):
         """Run the jobs and yield events as they happen, in any order.
 
         directory: of the run, where artifacts of unfinished jobs stay (``Artifacts``), so that the
-        same request resumes them, on this executor or another. Jobs that are ``alone`` come after
-        the others. A result without an environment counts as of the machine that ran the run's
-        InspectJob: an executor of several machines adds what is missing. Closing the iterator stops
-        the jobs.
+        same request resumes them, on this executor or another; those that a node of a cluster had
+        begun begin anew. Jobs that are ``alone`` come after the others. A result without an
+        environment counts as of the machine that ran the run's InspectJob: an executor of several
+        machines adds what is missing. Closing the iterator stops the jobs.
         """
 
     def connect(self) -> None:

@@ -73,9 +73,9 @@ class InlineExecutor(Executor):
     """Every job in this process, for debuggers and notebooks."""
 
     def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Generator[Event]:
-        """Run the jobs in order."""
+        """Run the jobs one after another."""
         with Artifacts(directory) as artifacts:
-            for job in jobs:
+            for job in sorted(jobs, key=lambda job: job.alone):
                 if job.alone:  # needs no torch in this process
                     yield from _run_here(job, limits, artifacts)
                     continue

@@ -10,12 +10,16 @@ import numpy as np
 from specimens import Specimens, registering
 
 from zoo.config.metric_description import MetricDescription
-from zoo.execution.base import Advanced, Artifacts, Ended, Executor, Result, Started
+from zoo.execution.base import Advanced, Artifacts, Ended, Executor, Limits, Result, Started
 from zoo.execution.local import InlineExecutor, LocalExecutor, run_job
 from zoo.tracking import Tracker
 
 executors, metrics, trackers = Specimens("executor"), Specimens("metric"), Specimens("tracker")
 zoo_register = registering(executors, metrics, trackers)
+
+
+def alone_last(jobs):
+    return sorted(jobs, key=lambda job: job.alone)
 
 
 @executors.caught_by("runs", "gives a .*NoExecutor, no .*Executor")
@@ -29,17 +33,16 @@ class CannotRun(Executor):
     pass
 
 
-@executors.caught_by("runs", "start, then end, once, .*; it says $")
+@executors.caught_by("runs", "start, then end, once; never ended: a job that runs alone")
 class RunsNothing(Executor):
     def run(self, jobs, *, limits, directory):
         return iter(())
 
 
-@executors.caught_by(
-    "runs", "start, then end, once, .*, Ended a training of no model, which must fail$"
-)
+@executors.caught_by("runs", "at most 1 at a time; it says Started a job after")
 class LosesTheLastJob(Executor):
     def run(self, jobs, *, limits, directory):
+        jobs = alone_last(jobs)
         for job in jobs:
             yield Started(job)
         for item in run_job(jobs[0], directory, limits):
@@ -49,7 +52,7 @@ class LosesTheLastJob(Executor):
 @executors.caught_by("runs", "no environment")
 class ForgetsTheMachine(Executor):
     def run(self, jobs, *, limits, directory):
-        for job in jobs:
+        for job in alone_last(jobs):
             yield Started(job)
             *_, result = run_job(job, directory, limits)
             yield Ended(job, replace(result, environment={}))
@@ -146,7 +149,7 @@ class TakesThePhase(Tracker):
         run.config.pop("attention")
 
 
-@trackers.caught_by("runs", "a run that failed is not shown")
+@trackers.caught_by("runs", "status 'oom' and 0 values: its name is not shown")
 class LeavesOutFailures(Tracker):
     def show(self, run):
         if run.status == "ok":
@@ -154,13 +157,13 @@ class LeavesOutFailures(Tracker):
                 file.write(f"{run.name} {dict(run.values)}\n")
 
 
-@trackers.caught_by("runs", "status 'oom', 0 values: KeyError")
+@trackers.caught_by("runs", "status 'oom' and 0 values: KeyError")
 class NeedsAnAccuracy(Tracker):
     def show(self, run):
         return run.values["accuracy"]
 
 
-@executors.caught_by("runs", "a job has ended without its files")
+@executors.caught_by("runs", "training 0 has ended without its files")
 class RemovesFilesFirst(Executor):
     def run(self, jobs, *, limits, directory):
         artifacts = Artifacts(directory)
@@ -192,19 +195,111 @@ class GoesOnWhenClosed(LocalExecutor):
 @executors.caught_by("runs", "which must fail: ok")
 class AlwaysFine(Executor):
     def run(self, jobs, *, limits, directory):
-        for job in jobs:
+        for job in alone_last(jobs):
             yield Started(job)
             *_, result = run_job(job, directory, limits)
             yield Ended(job, Result(environment=result.environment))
 
 
-@executors.caught_by("runs", "before another one starts; .* must fail, Started a job")
+@executors.caught_by("runs", "at most 1 at a time; it says Started")
 class StartsAll(Executor):
     def run(self, jobs, *, limits, directory):
+        jobs = alone_last(jobs)
         yield from map(Started, jobs)
         for job in jobs:
             *_, result = run_job(job, directory, limits)
             yield Ended(job, result)
+
+
+@executors.caught_by("runs", "a job that runs alone: it must come last, alone")
+class TakesTurns(InlineExecutor):
+    def run(self, jobs, *, limits, directory):
+        for job in jobs:
+            yield from super().run([job], limits=limits, directory=directory)
+
+
+@executors.caught_by("runs", "training 1 has the losses")
+class IgnoresTheSeed(InlineExecutor):
+    def run(self, jobs, *, limits, directory):
+        asked = {job.key: job for job in jobs}
+        one = [replace(job, seed=0) if hasattr(job, "seed") else job for job in jobs]
+        for event in super().run(one, limits=limits, directory=directory):
+            yield replace(event, job=asked[event.job.key])
+
+
+@executors.caught_by("runs", "all jobs have ended, and it leaves checkpoint.pt, weights")
+class LeavesWeights(Executor):
+    def run(self, jobs, *, limits, directory):
+        artifacts = Artifacts(directory)
+        for job in alone_last(jobs):
+            yield Started(job)
+            for item in run_job(job, artifacts.of(job), limits):
+                if isinstance(item, Result):
+                    yield Ended(job, artifacts.with_files(job, item))
+                else:
+                    yield Advanced(job, item)
+
+
+@executors.caught_by("runs", "begins a job anew that another run in the same directory has begun")
+class BeginsAnew(LocalExecutor):
+    def run(self, jobs, *, limits, directory):
+        for job in jobs:
+            Artifacts(directory).remove(job)
+        yield from super().run(jobs, limits=limits, directory=directory)
+
+
+@executors.caught_by("runs", "a job that takes longer than `timeout` ends with ")
+class HasPatience(LocalExecutor):
+    def run(self, jobs, *, limits, directory):
+        for event in super().run(jobs, limits=replace(limits, timeout=None), directory=directory):
+            yield event
+            if limits.timeout and isinstance(event, Advanced):
+                return
+
+
+@executors.caught_by("runs", "asked for Limits.*timeout=4.0.*, it takes")
+class ForgetsTheTimeout(LocalExecutor):
+    def default_limits(self, asked, trainings=1):
+        return Limits(asked.jobs or 1, asked.threads or 1)
+
+
+@executors.caught_by("runs", "at most 1 at a time")
+class RunsTwo(LocalExecutor):
+    def run(self, jobs, *, limits, directory):
+        yield from super().run(jobs, limits=replace(limits, jobs=2), directory=directory)
+
+
+@executors.caught_by("runs", "2 threads, not 1")
+class TakesTwoThreads(LocalExecutor):
+    def run(self, jobs, *, limits, directory):
+        yield from super().run(jobs, limits=replace(limits, threads=2), directory=directory)
+
+
+@trackers.caught_by("runs", r"its result is not shown, unlike .* \(2.0625\)")
+class KnowsTheFirstColumns(Tracker):
+    def show(self, run):
+        file = run.directory / "runs.csv"
+        columns = file.read_text().split("\n")[0].split(",") if file.exists() else [*run.values]
+        with file.open("a") as rows:
+            rows.write("" if rows.tell() else ",".join(columns) + "\n")
+            rows.write(f"{run.name}," + ",".join(str(run.values.get(c, "")) for c in columns))
+
+
+@trackers.caught_by("runs", "window.*: FileNotFoundError")
+class FilesByName(Tracker):
+    def show(self, run):
+        with (run.directory / f"{run.name}.txt").open("a") as file:
+            file.write(f"{run.name} {run.values}\n")
+
+
+@trackers.caught_by("runs", "not in the `directory` of that run")
+class KeepsTheFirstFolder(Tracker):
+    folder = None
+
+    def show(self, run):
+        self.folder = self.folder or run.directory
+        with (self.folder / "runs.txt").open("a") as file:
+            file.write(f"{run.name} {dict(run.values)}\n")
 
 
 @trackers.caught_by("runs", "gives a .*LooksLikeOne, no .*Tracker")
