@@ -127,6 +127,7 @@ def _executor(part: Part) -> None:
         _Alone(training.setup, "a job that runs alone", "job-1"),
         replace(training, name=FAILS, key="job-0", model={}),
         InspectJob(training.setup, "a job", "job-2"),
+        InspectJob(training.setup, "a job", "job-3"),  # names are for people
         training,
         _training(3, seed=1),
     ]

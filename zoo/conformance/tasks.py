@@ -3,32 +3,44 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import json
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
+from torch.nn.functional import cross_entropy
 
 from zoo.components.attention.base import Attention
 from zoo.components.block.base import Block
 from zoo.config.settings import Execution, Training
 from zoo.config.sizes import Sizes
-from zoo.conformance.assertions import must, trying
+from zoo.conformance.assertions import hinting, must, trying
 from zoo.conformance.baselines import classed, noisy
+from zoo.conformance.declares import other_values
 from zoo.conformance.elsewhere import environment, own_plugin
 from zoo.conformance.models import PLAIN_PARTS
 from zoo.conformance.parts import Part, is_a, perturb
-from zoo.data.sources.corpus import IGNORED, Corpus, Examples, TaggedCorpus
+from zoo.data.sources.corpus import (
+    IGNORED,
+    Corpus,
+    Examples,
+    TaggedCorpus,
+    plain_words,
+    whole_text,
+)
+from zoo.data.tokenizer import piece_bytes
 from zoo.errors import ZooError
-from zoo.registry import CAPABILITIES, Register
+from zoo.registry import CAPABILITIES, Choice, Register
 from zoo.registry.cell import Cell
 from zoo.registry.loading import load
 from zoo.sweep.make_request import make_request
-from zoo.tasks.base import Task, TaskSetup
+from zoo.tasks.base import SAMPLE_SCORES, Evaluation, Task, TaskSetup
 from zoo.training.device import resolve
 from zoo.training.trainer import Trainer
 
@@ -44,21 +56,22 @@ DATA = {
 }
 
 
-def tagged_texts(validation: int = 0) -> TaggedCorpus:
-    """Texts of many lengths; the word w0 has no tag."""
+def tagged_texts(validation: int = 0, groups: bool = False) -> TaggedCorpus:
+    """Texts of many lengths; the word w0 has no tag. groups: of the test texts, by their length."""
     splits, sizes = {}, {"train": 80, "test": 150, "validation": validation}
     for name, count in ((name, count) for name, count in sizes.items() if count):
         texts, tags = noisy(count, count, 12)
         pairs = (zip(*both, strict=True) for both in zip(texts, tags, strict=True))
         own = [[IGNORED if word == "w0" else tag for word, tag in pair] for pair in pairs]
-        splits[name] = Examples(texts, own)
+        by = [f"{len(text)} words" for text in texts] if groups and name == "test" else []
+        splits[name] = Examples(texts, own, by)
     return TaggedCorpus("checked-tags", splits, ["A", "B", "C"])
 
 
-def classed_texts(validation: int = 0) -> Corpus:
+def classed_texts(validation: int = 0, groups: bool = False) -> Corpus:
     """The same texts, each with its most frequent tag."""
-    tagged = tagged_texts(validation).splits
-    splits = {name: Examples(*classed(*split[:2])) for name, split in tagged.items()}
+    tagged = tagged_texts(validation, groups).splits
+    splits = {name: Examples(*classed(*split[:2]), split[2]) for name, split in tagged.items()}
     return Corpus("checked-texts", splits, ["A", "B", "C"])
 
 
@@ -91,13 +104,21 @@ def tasks(part: Part) -> None:
     if made.reads and type(made).load is not Task.load:
         own = Register(part.choice.component.owner)
         for sort, given in (("token-labels", tagged_texts), ("text-labels", classed_texts)):
-            more: dict[str, Any] = {"summary": "", "parameters": {"validation": 0}}
+            more: dict[str, Any] = {"summary": "", "parameters": {"validation": 0, "groups": False}}
             own("data", DATA[sort], given, capabilities=[sort], **more)
         registry.admit(own)
-        spec = DATA[made.reads[0]]
-        _TinyRun(made, spec, registry).check()
-        if spec.startswith("checked-"):
-            _TinyRun(made, f"{spec}(validation=40)", registry).splits(validation=0.3)
+        run = _TinyRun(made, DATA[made.reads[0]], registry)
+        run.check()
+        if run.spec.startswith("checked-"):
+            more_data = _TinyRun(made, f"{run.spec}(validation=40, groups=True)", registry)
+            more_data.splits(validation=0.3)
+            more_data.grouped()
+            more_data.texts_stay_apart(validation=0.3)
+        for name, value in _other_options(made):
+            with hinting(f"with --set {name}={value}"):
+                other = _TinyRun(made, run.spec, registry, {name: value})
+                other.check()
+                _acts(made, name, other.gives() != run.gives())
 
 
 def _no_torch(part: Part) -> None:
@@ -110,17 +131,32 @@ def _no_torch(part: Part) -> None:
     must(not done.returncode, f"in a new process: {said}")
 
 
+def _other_options(made: Any) -> Iterator[tuple[str, Any]]:
+    """Another value of each option that the zoo's own tasks do not have."""
+    bases = [each for each in made.options.__mro__ if hasattr(each, "model_fields")]
+    known = {name for b in bases if b.__module__.startswith("zoo.") for name in b.model_fields}
+    for name, field in made.options.model_fields.items():
+        for value in other_values(field.default)[:1] if name not in known else ():
+            with contextlib.suppress(ValueError):  # which it refuses
+                made.options(**{name: value})
+                yield name, value
+
+
 class _TinyRun:
     """A small model of a task on small data, from loading to scores."""
 
-    wrong: set[int]  # rows of the last evaluation that are not right
+    last: Evaluation
 
-    def __init__(self, made: Any, spec: str, registry: Any) -> None:
-        self.made, self.registry, self.options = made, registry, made.options()
+    def __init__(
+        self, made: Any, spec: str, registry: Any, options: Mapping[str, Any] | None = None
+    ) -> None:
+        self.made, self.registry, self.options = made, registry, made.options(**(options or {}))
         self.spec = spec
         self.sizes = Sizes(dim=16, layers=1, heads=2, ffn_dim=32, max_length=32, vocab_size=300)
         loaded = made.load(spec, self.options, self.sizes, registry)
         recorded(loaded.description)
+        named = {"name", "fingerprint"} <= {*loaded.description}
+        must(named, "load: its description lacks `name` or `fingerprint`")
         self.data = loaded.encoded
         self.training = Training(epochs=6, batch_size=8, lr=0.01, dropout=0.0)
         self.runtime, self.device = resolve(Execution(device="cpu")), torch.device("cpu")
@@ -137,16 +173,29 @@ class _TinyRun:
         """The model of CELL."""
         return self.made.build(self.setup(**settings), Cell.parse(self.registry, CELL), seed)
 
+    def split(self, *names: str) -> Any:
+        """Some splits of the data as one."""
+        return self.made.split(self.setup(), names, self.device)
+
     def splits(self, **settings: Any) -> tuple[Any, Any]:
         """What is trained on and what is scored, which have no example in common."""
-        train, scored = self.made.splits(self.setup(**settings), self.device)
-        rows, others = (
-            {tuple(batch.ids.flatten().tolist()) for batch in split.ordered(1)}
-            for split in (train, scored)
-        )
+        setup = self.setup(**settings)
+        train, scored = self.made.splits(setup, self.device)
+        rows, others = _ids(train), _ids(scored)
         must(bool(others), f"it holds out nothing, with {settings}")
-        shared = len(rows & others)
+        shared = len({*rows} & {*others})
         must(not shared, f"{shared} held-out examples are also trained on, with {settings}")
+        whole, named = len(self.split("train")), self.made.scored_part(setup)
+        all_of_it = len(self.split(named)) if named else 0.3 * whole
+        counts = f"of {whole} of train it trains on {len(train)} and scores {len(scored)}"
+        fair = abs(len(scored) - all_of_it) <= (0 if named else 0.1 * whole) + 1
+        left = whole if named else whole - len(scored)
+        must(fair and 0.9 * left <= len(train) <= left, f"{counts}, with {settings}")
+        last = self.made.scored_split
+        must(named != last or not settings, f"it scores {last} with {settings}")
+        if settings:
+            touched = len({*_ids(self.split(last))} & {*rows, *others})
+            must(not touched, f"{touched} examples of {last} are used with {settings}")
         return train, scored
 
     def scores(self, model: Any, split: Any) -> np.ndarray:
@@ -155,8 +204,8 @@ class _TinyRun:
             evaluation = self.made.evaluate(self.setup(), model, split, self.runtime)
             values = [metric.of(evaluation.outputs) for metric in self.metrics]
             recorded(evaluation.details)
+        self.last = evaluation
         examples, errors = (evaluation.details.get(n) for n in ("examples", "errors"))
-        self.wrong = {row for row, *_ in errors or ()}
         must(type(examples) is int and examples > 0, f"details: examples is {examples!r}")
         for metric, value in zip(self.metrics, values, strict=True):
             if metric.description.paired and errors is not None:
@@ -164,6 +213,131 @@ class _TinyRun:
                 right = abs(len(errors) - (1 - value) * examples) < 0.5
                 must(right, f"{what} in {examples} examples")
         return np.array(values)
+
+    @property
+    def wrong(self) -> set[int]:
+        """Rows of the last evaluation that are not right."""
+        return {row for row, *_ in self.last.details.get("errors") or ()}
+
+    def gives(self) -> tuple[Any, ...]:
+        """What an option may change: data, weights, a loss and the scores."""
+        model, (train, scored) = self.build(), self.splits()
+        weights = torch.cat([p.detach().flatten() for p in model.parameters()])
+        torch.manual_seed(0)
+        perturb(model, 0.5)
+        loss, right = self.made.loss(self.setup(), model.train(), train.batch(np.arange(8)))
+        scores = self.scores(model.eval(), scored).tolist()
+        numbers = weights.tolist(), loss.item(), int(right), scores, len(train), len(scored)
+        return self.data.key, *numbers, self.made.needs_of(self.options)
+
+    def counted(self, model: Any, split: Any) -> None:
+        """The last evaluation counts what one pass after another over the examples gives."""
+        outputs, right, again, items, nats, size = self.last.outputs, 0, 0, 0, 0.0, 0
+        sizes = torch.from_numpy(piece_bytes(self.data.tokenizer()))
+        for batch in split.ordered(7):
+            with torch.no_grad():
+                counts = [int(self.made.loss(self.setup(), model, batch)[1]) for _ in range(2)]
+                logits = self.made.forward(model, batch).double().flatten(0, -2)
+            right, again, items = right + counts[0], again + counts[1], items + batch.items
+            flat = batch.targets.flatten()
+            if "bytes" in outputs:
+                nats += float(cross_entropy(logits, flat, reduction="sum"))
+                size += int(sizes[flat].sum())
+        expected = {"tokens": items, "pairs": len(split), "nats": nats, "bytes": size}
+        given = {name: float(outputs[name]) for name in expected if name in outputs}
+        hits = outputs.get("right_tokens")
+        if "labels" in outputs:
+            labels, predicted = np.array(outputs["labels"]), np.array(outputs["predicted"])
+            expected["labels"], given["labels"] = items, len(labels)
+            hits = (labels == predicted).sum()
+            targets = self.data.corpus().splits[self.made.scored_split].targets
+            true = [t for each in targets for t in np.atleast_1d(each) if t != IGNORED]
+            what = "`labels` are not those of the scored texts in their order"
+            must(len(true) != len(labels) or labels.tolist() == true, what)
+        if hits is not None and right == again:  # what is predicted may be drawn
+            expected["right answers"], given["right answers"] = right, float(hits)
+        for name in given:
+            what = f"an evaluation has {name} {given[name]:g}, and its batches one by one"
+            same = np.isclose(given[name], expected[name], rtol=1e-3)
+            must(bool(same), f"{what} {expected[name]:g}")
+
+    def grouped(self) -> None:
+        """Each group has the answers to its own examples."""
+        of = self.data.corpus().test.groups
+        model = self.build()
+        perturb(model, 0.5)
+        self.scores(model, self.splits()[1])
+        outputs, groups = self.last.outputs, self.last.groups
+        must(bool(groups), "the data have groups, and an evaluation has none")
+        if "labels" not in outputs:
+            return
+        ends = np.cumsum(outputs.get("lengths", np.ones(len(of), dtype=int)))[:-1]
+        for name in ("labels", "predicted"):
+            texts = np.split(np.array(outputs[name]), ends)
+            for group, own in groups.items():
+                rows = [t for t, each in zip(texts, of, strict=True) if each == group]
+                same = bool(rows) and np.array_equal(own[name], np.concatenate(rows))
+                must(same, f"group {group!r}: its {name} are not those of its texts")
+
+    def texts_stay_apart(self, **settings: Any) -> None:
+        """What models are pretrained on, and baselines fitted to, is not scored."""
+        made, setup = self.made, self.setup(**settings)
+        named, corpus = made.scored_part(setup), self.data.corpus()
+        texts = corpus.splits[named or "train"].texts
+        if not named:  # rows of train
+            held, every = {*_ids(made.splits(setup, self.device)[1])}, _ids(self.split("train"))
+            texts = [text for text, ids in zip(texts, every, strict=True) if ids in held]
+        scored = {plain_words(whole_text(text)) for text in texts}
+        read: dict[str, Any] = {}
+        if made.no_pretraining(self.options) is None:
+            read["--init pretrain"] = made.texts_to_pretrain(setup)
+        for sort in {"texts", "token-texts"} & {*made.baselines}:
+            component = next(c for c in self.registry.components("baseline") if c.can(sort))
+            spy = _Spy(sort)
+            fitted = made.estimator(setup, Choice(component, component.full_name, {}))
+            answers = fitted.score(spy).outputs
+            asked = {plain_words(whole_text(text)) for text in spy.texts}
+            must(asked <= scored, f"a baseline is scored on other texts, with {settings}")
+            same = np.array_equal(answers["labels"], self.last.outputs["labels"])
+            must(
+                same or bool(settings), "baselines are scored by other labels, or in another order"
+            )
+            read["a baseline"] = fitted.training[0]
+        for who, known in read.items():
+            both = scored & {plain_words(whole_text(text)) for text in known}
+            must(not both, f"{len(both)} texts that {who} reads are scored, with {settings}")
+
+    def answers_texts(self, model: Any) -> None:
+        """A saved model answers texts as it was scored."""
+        corpus, predicted = self.data.corpus(), np.array(self.last.outputs["predicted"])
+        if "predict" not in self.made.commands:
+            return
+        saved = self.made.text_model(self.setup(), model, self.data.tokenizer())
+        answers = saved.predict(corpus.test.texts)
+        names = np.array(corpus.label_names)[predicted].tolist()
+        if isinstance(corpus, Corpus):
+            own = [answer.label for answer in answers]
+        else:
+            pairs = zip(answers, corpus.test.targets, strict=True)
+            own = [
+                name for a, tags in pairs for name in np.array(a.tags)[np.array(tags) != IGNORED]
+            ]
+        must(own == names, "its text_model answers the scored texts otherwise than is scored")
+
+    def sampled(self, model: Any) -> None:
+        """The scores by which a saved model is known are each text's own."""
+        texts = [[5, 6, 7], [8], [9, 10, 11, 12, 13]]
+        with torch.no_grad(), trying("sample_scores"):
+            together = self.made.sample_scores(model.eval(), texts)
+            alone = torch.cat([self.made.sample_scores(model, [ids]) for ids in texts])
+        fits = together.shape == alone.shape and together.shape[1] <= SAMPLE_SCORES
+        must(fits, f"sample_scores has shape {tuple(together.shape)} for 3 texts")
+        must(torch.allclose(together, alone, atol=1e-4), "sample_scores: a text's depend on others")
+        moved = copy.deepcopy(model)
+        perturb(moved, 0.5)
+        with torch.no_grad():
+            same = torch.equal(together, self.made.sample_scores(moved, texts))
+        must(not same, "sample_scores do not depend on the weights")
 
     def labels_mean_the_same(self) -> None:
         """What the data's labels of texts become does not depend on the split."""
@@ -196,16 +370,9 @@ class _TinyRun:
             whole = self.made.full_length_split(setup, 3, self.device)
             lengths, most = [int(n) for n in whole.lengths], self.sizes.max_length
             must(lengths == [most] * 3, f"full_length_split: {lengths} tokens, not {most} each")
+            of_it = self.made.loss(setup, model, whole.batch(np.arange(3)))[0].item()
+            must(np.isfinite(of_it), f"full_length_split: a loss of {of_it}")
         _loss_of_each(self.made, setup, self.build().eval(), train)
-        if self.made.no_pretraining(self.options) is None:
-            texts = self.data.corpus().splits[self.made.scored_split].texts
-            known = {text if isinstance(text, str) else " ".join(text) for text in texts}
-            both = known & {*self.made.texts_to_pretrain(setup)}
-            must(not both, f"{len(both)} texts of --init pretrain are scored")
-            fewer = self.setup(validation=0.3)
-            every, left = (len(self.made.texts_to_pretrain(each)) for each in (setup, fewer))
-            what = "--init pretrain reads as many texts with --validation, which are scored, too"
-            must(left < every or bool(self.made.scored_part(fewer)), what)
         loss = functools.partial(self.made.loss, setup)
         trainer = Trainer(model, train, loss, setup.training, self.runtime, 0)
         before = self.scores(model, train)
@@ -223,6 +390,12 @@ class _TinyRun:
         perturb(model, 0.5)  # so that its answers are of all kinds
         expected = self.scores(model.eval(), scored)
         moved = wrong = self.wrong
+        self.counted(model, scored)
+        if self.spec.startswith("checked-"):
+            self.texts_stay_apart()
+            self.texts_stay_apart(validation=0.3)
+            self.answers_texts(model)
+        self.sampled(model)
         outcomes = {"in training mode, with dropout,": self.scores(model.train(), scored)}
         if hasattr(scored, "subset"):
             rows = np.arange(len(scored))
@@ -238,6 +411,23 @@ class _TinyRun:
             what = f"{how} the scores are {other.tolist()}, not {expected.tolist()}"
             must(np.allclose(other, expected), what)
         must(moved == wrong, "in another order of the texts, `errors` has rows of other texts")
+
+
+class _Spy:
+    """A baseline that remembers the texts that it is asked about."""
+
+    def __init__(self, sort: str) -> None:
+        self.sort, self.texts = sort, list[Any]()
+
+    def predict(self, texts: Sequence[Any]) -> list[Any]:
+        self.texts += texts
+        return [[0] * len(text) if self.sort == "token-texts" else 0 for text in texts]
+
+
+def _ids(split: Any) -> list[tuple[int, ...]]:
+    """The ids of each example, in the order of the split."""
+    batches = (split.batch(np.array([row])) for row in range(len(split)))
+    return [tuple(batch.ids.flatten().tolist()) for batch in batches]
 
 
 def _acts(made: Any, option: str, differs: bool) -> None:
