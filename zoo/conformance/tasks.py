@@ -402,11 +402,6 @@ class _TinyRun:
             shuffled = np.random.default_rng(0).permutation(rows)
             outcomes["in another order"] = self.scores(model, scored.subset(shuffled))
             moved = {int(shuffled[row]) for row in self.wrong}
-            halves = np.array_split(rows, 2)
-            parts = [self.scores(model, scored.subset(half)) for half in halves]
-            mean = np.average(parts, axis=0, weights=list(map(len, halves)))
-            paired = [metric.description.paired for metric in self.metrics]
-            outcomes["by halves"] = np.where(paired, mean, expected)
         for how, other in outcomes.items():
             what = f"{how} the scores are {other.tolist()}, not {expected.tolist()}"
             must(np.allclose(other, expected), what)
