@@ -191,7 +191,7 @@ def book() -> Texts:
 
 
 def tiny(repeats: int = 4) -> Corpus:
-    """A few texts of two classes, each of which has a word of its own."""
+    """A few texts of two classes, whose first word tells the class."""
     texts = [f"{word} {number}" for number in range(3 * repeats) for word in ("red", "blue")]
     labels, cut = [0, 1] * (3 * repeats), 4 * repeats
     splits = {"train": (texts[:cut], labels[:cut]), "test": (texts[cut:], labels[cut:])}

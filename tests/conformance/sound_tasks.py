@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -10,7 +11,18 @@ from pydantic import BaseModel, Field
 
 from zoo import hookimpl
 from zoo.config.metric_description import MetricDescription
-from zoo.execution.base import Advanced, Ended, Event, Executor, Job, Limits, Result, Started
+from zoo.errors import ZooError
+from zoo.execution.base import (
+    Advanced,
+    Artifacts,
+    Ended,
+    Event,
+    Executor,
+    Job,
+    Limits,
+    Result,
+    Started,
+)
 from zoo.execution.local import run_job
 from zoo.registry import Register
 from zoo.tasks.base import Task
@@ -43,13 +55,23 @@ def mean_rank() -> object:
 
 
 class OneByOne(Executor):
-    """Runs jobs in this process."""
+    """Runs jobs in this process, which nothing stops."""
+
+    def default_limits(self, asked: Limits, trainings: int = 1) -> Limits:
+        if asked.jobs > 1 or asked.timeout is not None:
+            raise ZooError("one at a time, and without a timeout")
+        return replace(asked, jobs=1, threads=asked.threads or 1)
 
     def run(self, jobs: Sequence[Job], *, limits: Limits, directory: Path) -> Generator[Event]:
-        for job in jobs:
+        artifacts = Artifacts(directory)
+        for job in sorted(jobs, key=lambda job: job.alone):
             yield Started(job)
-            for item in run_job(job, directory, limits):
-                yield Ended(job, item) if isinstance(item, Result) else Advanced(job, item)
+            for item in run_job(job, artifacts.of(job), limits):
+                if isinstance(item, Result):
+                    yield Ended(job, artifacts.with_files(job, item))
+                else:
+                    yield Advanced(job, item)
+            artifacts.remove(job)
 
 
 class Remembers(Tracker):

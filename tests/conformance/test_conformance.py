@@ -32,4 +32,4 @@ def test_a_built_in_component_conforms(check):
     check()
 
 
-test_no_check_fails_on_a_correct_component = pytest.mark.slow(checks(plugin=SOUND))
+test_no_check_fails_on_a_correct_component = pytest.mark.parts(checks(plugin=SOUND))

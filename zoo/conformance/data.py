@@ -30,7 +30,8 @@ COPIES = 0.1  # some well-known sets have duplicates, which are dropped from tra
 FIRST = 12  # words of a text of which pairs are taken
 MANY = 3000  # texts of a split that are compared
 GO_ON = 0.3  # the share of scored texts that may go on as a training text begins
-SMALL = 200  # texts of a data set whose size is a parameter, where others are tried
+OTHERS = 1000  # texts of a split, at most, where other values of parameters are tried
+AT_ONCE = 200  # pieces that are compared with all of train
 # With which a data set says that one word tells the answer.
 WORD = "word token marker symbol letter character"
 Said = Callable[[str], bool]  # whether the data set says one of some words
@@ -80,6 +81,8 @@ RELATIONS: dict[str, Callable[[list[str], list[str]], bool]] = {
     "is the source backwards": lambda s, t: t == s[::-1],
     "is the source in order": lambda s, t: t == sorted(s),
     "is as long as the source": lambda s, t: len(t) == len(s),
+    "has the words of the source": lambda s, t: sorted(t) == sorted(s),
+    "has a word of the source": lambda s, t: bool({*s} & {*t}),
     "begins as the source does": lambda s, t: t[:1] == s[:1],
     "begins with the source's end": lambda s, t: t[:1] == s[-1:],
 }
@@ -97,11 +100,14 @@ def data(part: Part) -> None:
     units = _described(loaded, streamed := part.can("streamed"))
     must(part.make().fingerprint == loaded.fingerprint, "loaded again, it gives other documents")
     same_elsewhere(part, fingerprint, loaded.fingerprint, "load other data")
-    sizes = {n: SMALL for n in ("train", "test") if part.choice.component.parameters.get(n)}
+    taken = part.choice.component.parameters
+    sizes = {n: min(OTHERS, taken[n]) for n in ("train", "test") if taken.get(n)}
     values = {**part.choice.parameters, **sizes}
     for other in at_other_values(part.with_parameters(**values)):
         with hinting(f"with {other.choice}"):
-            _described(other.make(), streamed)
+            made = other.make()
+            _described(made, streamed)
+            _apart(made)
     parameters_act(part, values, lambda a, b: a.make().fingerprint != b.make().fingerprint)
     _apart(loaded)
     if units["train"]:
@@ -126,8 +132,13 @@ def _described(loaded: Any, streamed: bool) -> dict[str, list[Unit]]:
         must(name in loaded.splits and bool(loaded.splits[name].texts), f"has no {name} split")
     again = len(loaded.splits["train"].texts) - len({*map(str, loaded.splits["train"].texts)})
     must(not (again and streamed), f"is streamed, and {again} texts of train are there twice")
-    solvable = loaded.goal is not None or not streamed
-    must(solvable, "is streamed, and no score counts as solved: give `chance` or `solved_at`")
+    told = "held out" in loaded.notes or not isinstance(loaded, Texts)
+    must(told, "its notes do not say what is `held out`, which records keep")
+    goal = loaded.goal
+    what = "is streamed, and no score counts as solved: give `chance` or `solved_at`"
+    must(goal is not None or not streamed, what)
+    above = goal is None or (loaded.chance or 0.0) < goal <= 1
+    must(above, f"counts as solved at {goal}, and guessing scores {loaded.chance}")
     units = {name: list(_units(loaded, name)) for name in loaded.splits}
     groups = [re.findall(r"\d+", group) for group in loaded.splits[scored].groups]
     for measure in (len, lambda text: len(_plain(text))):
@@ -204,8 +215,8 @@ def _apart(loaded: Any) -> None:
         texts = words[name][:MANY]
         pieces = [t[at : at + PIECE] for t in texts for at in range(0, max(1, len(t)), PIECE)]
         copies = sum(tuple(text) in known for text in texts)
-        for start in range(0, len(pieces), SMALL):
-            windows = counter.transform(pieces[start : start + SMALL])
+        for start in range(0, len(pieces), AT_ONCE):
+            windows = counter.transform(pieces[start : start + AT_ONCE])
             counts = np.asarray(windows.sum(axis=1)).ravel()
             shared = (windows @ trained).max(axis=1).toarray().ravel()
             copies += int(((counts >= FEW) & (shared >= NEAR * counts)).sum())
@@ -218,14 +229,14 @@ def _apart(loaded: Any) -> None:
 
 
 def _go_on(texts: Sequence[list[str]], known: Sequence[list[str]]) -> float:
-    """The share of texts whose last third, or more of it, is the beginning of a known one."""
+    """The share of texts of which the last words, a few or more, are the first of a known one."""
     begin = defaultdict(list)
     for other in known:
         begin[tuple(other[:SHORT])].append(other)
     ends = (
         any(
             len(set(text[at:])) > 2 and other[: len(text) - at] == text[at:]
-            for at in range(1, len(text) - max(SHORT, len(text) // 3) + 1)
+            for at in range(1, len(text) - FEW + 1)
             for other in begin.get(tuple(text[at : at + SHORT]), ())
         )
         for text in texts

@@ -116,14 +116,12 @@ def parameters_act(
 def at_other_values(part: Part) -> Iterator[Part]:
     """The part at another value of each parameter: a number doubled (1 or .5 for 0), or a switch.
 
-    Values that it refuses are left out.
+    Of a value that it refuses the next one: a number halved, or larger by 1.
     """
     for name, default in part.choice.component.parameters.items():
-        plain = part.choice.parameters.get(name, default)
-        for value in other_values(plain)[:1]:
-            other = part.with_parameters(**{**part.choice.parameters, name: value})
-            if refusal(other.make, (Exception,)) is None:
-                yield other
+        values = other_values(part.choice.parameters.get(name, default))
+        others = (part.with_parameters(**{**part.choice.parameters, name: v}) for v in values)
+        yield from itertools.islice((p for p in others if not refusal(p.make, (Exception,))), 1)
 
 
 def _contract(part: Part) -> None:
@@ -297,15 +295,17 @@ def _norm(part: Part) -> None:
     for factor in (3.0, 1000.0) if part.can("scale-invariant") else ():
         what = f"output for {factor:g} times the input"
         close(module(factor * x), module(x), what, tolerance=NEAR)
-    out = part.build(jitter=0)(x)
-    mean = ("mean", out.mean(-1), 0.0)
-    claims = {
-        "unit-rms": [("mean square", out.square().mean(-1), 1.0)],
-        "unit-variance": [mean, ("variance over D", out.var(-1, correction=0), 1.0)],
-        "unbiased": [mean, ("variance over D - 1", out.var(-1), 1.0)],
-    }
-    for what, numbers, value in (c for name in filter(part.can, claims) for c in claims[name]):
-        close(numbers, torch.full_like(numbers, value), what, tolerance=NEAR)
+    for place in (PLACE, parts.LAST):
+        out = part.but(place=place).build(jitter=0)(x)
+        mean = ("mean", out.mean(-1), 0.0)
+        claims = {
+            "unit-rms": [("mean square", out.square().mean(-1), 1.0)],
+            "unit-variance": [mean, ("variance over D", out.var(-1, correction=0), 1.0)],
+            "unbiased": [mean, ("variance over D - 1", out.var(-1), 1.0)],
+        }
+        for what, numbers, value in (c for name in filter(part.can, claims) for c in claims[name]):
+            what = f"{what} in layer {place['layer_index']}"
+            close(numbers, torch.full_like(numbers, value), what, tolerance=NEAR)
 
 
 def _ffn(part: Part) -> None:

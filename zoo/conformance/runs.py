@@ -46,7 +46,7 @@ FAILS = "a training of no model, which must fail"
 
 
 def runs(part: Part) -> None:
-    """Each job is told once, from start to end; each run is shown and stays; failed ones too."""
+    """Each job is told once, within limits, and goes on later; each run is shown and stays."""
     {"executor": _executor, "tracker": _tracker}[part.kind](part)
 
 

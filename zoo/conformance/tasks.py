@@ -36,6 +36,7 @@ from zoo.data.sources.corpus import (
 )
 from zoo.data.tokenizer import piece_bytes
 from zoo.errors import ZooError
+from zoo.models.stack import Encoder
 from zoo.registry import CAPABILITIES, Choice, Register
 from zoo.registry.cell import Cell
 from zoo.registry.loading import load
@@ -98,6 +99,10 @@ def tasks(part: Part) -> None:
         must(kind in CAPABILITIES, f"needs names {kind!r}, which is no axis")
         unknown = sorted(set(names) - set(CAPABILITIES[kind]))
         must(not unknown, f"no {kind} can declare {', '.join(map(repr, unknown))}")
+    base: Any = next((b for b in type(made).__mro__ if b.__module__.startswith("zoo.")), Task)
+    for kind, names in base.needs.items():
+        lost = ", ".join(sorted({*names} - {*made.needs.get(kind, ())}))
+        must(not lost, f"needs of {kind} lacks {lost}, which {base.__name__} needs")
     must(bool(made.metrics), "it names no metrics")
     made.metric_choices(registry)
     _no_torch(part)
@@ -109,6 +114,10 @@ def tasks(part: Part) -> None:
         registry.admit(own)
         run = _TinyRun(made, DATA[made.reads[0]], registry)
         run.check()
+        for sort in made.reads[1:]:
+            with hinting(f"of data with {sort}"):
+                more_data = _TinyRun(made, DATA[sort], registry)
+                more_data.scores(more_data.build(), more_data.splits()[1])
         if run.spec.startswith("checked-"):
             more_data = _TinyRun(made, f"{run.spec}(validation=40, groups=True)", registry)
             more_data.splits(validation=0.3)
@@ -116,9 +125,7 @@ def tasks(part: Part) -> None:
             more_data.texts_stay_apart(validation=0.3)
         for name, value in _other_options(made):
             with hinting(f"with --set {name}={value}"):
-                other = _TinyRun(made, run.spec, registry, {name: value})
-                other.check()
-                _acts(made, name, other.gives() != run.gives())
+                _TinyRun(made, run.spec, registry, {name: value}).check()
 
 
 def _no_torch(part: Part) -> None:
@@ -162,6 +169,8 @@ class _TinyRun:
         self.runtime, self.device = resolve(Execution(device="cpu")), torch.device("cpu")
         self.metrics = made.metrics_from(registry, self.data.label_names)
         must(bool(self.metrics), "no metric of it applies to the data")
+        longest = max(self.split(name).lengths.max() for name in self.data.splits)
+        must(longest <= self.sizes.max_length, f"an example has {longest} tokens, more than asked")
 
     def setup(self, **settings: Any) -> Any:
         """The task with its data, and these settings of the training."""
@@ -169,9 +178,10 @@ class _TinyRun:
         own = self.made, self.options, self.sizes, training, data.vocab_size, data.label_names, data
         return TaskSetup(*own, registry=self.registry)
 
-    def build(self, seed: int = 0, **settings: Any) -> Any:
-        """The model of CELL."""
-        return self.made.build(self.setup(**settings), Cell.parse(self.registry, CELL), seed)
+    def build(self, seed: int = 0, pool: str = CELL["pool"], **settings: Any) -> Any:
+        """The model of CELL, with this pool."""
+        cell = Cell.parse(self.registry, {**CELL, "pool": pool})
+        return self.made.build(self.setup(**settings), cell, seed)
 
     def split(self, *names: str) -> Any:
         """Some splits of the data as one."""
@@ -218,17 +228,6 @@ class _TinyRun:
     def wrong(self) -> set[int]:
         """Rows of the last evaluation that are not right."""
         return {row for row, *_ in self.last.details.get("errors") or ()}
-
-    def gives(self) -> tuple[Any, ...]:
-        """What an option may change: data, weights, a loss and the scores."""
-        model, (train, scored) = self.build(), self.splits()
-        weights = torch.cat([p.detach().flatten() for p in model.parameters()])
-        torch.manual_seed(0)
-        perturb(model, 0.5)
-        loss, right = self.made.loss(self.setup(), model.train(), train.batch(np.arange(8)))
-        scores = self.scores(model.eval(), scored).tolist()
-        numbers = weights.tolist(), loss.item(), int(right), scores, len(train), len(scored)
-        return self.data.key, *numbers, self.made.needs_of(self.options)
 
     def counted(self, model: Any, split: Any) -> None:
         """The last evaluation counts what one pass after another over the examples gives."""
@@ -292,9 +291,7 @@ class _TinyRun:
         if made.no_pretraining(self.options) is None:
             read["--init pretrain"] = made.texts_to_pretrain(setup)
         for sort in {"texts", "token-texts"} & {*made.baselines}:
-            component = next(c for c in self.registry.components("baseline") if c.can(sort))
-            spy = _Spy(sort)
-            fitted = made.estimator(setup, Choice(component, component.full_name, {}))
+            spy, fitted = _Spy(sort), self.estimator(sort, setup)
             answers = fitted.score(spy).outputs
             asked = {plain_words(whole_text(text)) for text in spy.texts}
             must(asked <= scored, f"a baseline is scored on other texts, with {settings}")
@@ -306,6 +303,25 @@ class _TinyRun:
         for who, known in read.items():
             both = scored & {plain_words(whole_text(text)) for text in known}
             must(not both, f"{len(both)} texts that {who} reads are scored, with {settings}")
+
+    def estimator(self, sort: str, setup: Any) -> Any:
+        """What fits and scores a baseline of this sort."""
+        component = next(c for c in self.registry.components("baseline") if c.can(sort))
+        return self.made.estimator(setup, Choice(component, component.full_name, {}))
+
+    def guessed(self) -> None:
+        """A baseline that knows nothing is scored on the tokens that the last model was."""
+        own, size = self.last.outputs, self.data.vocab_size
+        for sort in {"stream", "masked"} & {*self.made.baselines}:
+            given = self.estimator(sort, self.setup()).score(_Spy(sort, size)).outputs
+            for name in ("tokens", "bytes"):
+                what = (
+                    f"a {sort} baseline is scored on {given[name]} {name}, a model on {own[name]}"
+                )
+                must(given[name] == own[name], what)
+            nats = given["tokens"] * np.log(size)
+            what = f"a baseline that guesses has {given['nats']:g} nats, not {nats:g}"
+            must(bool(np.isclose(given["nats"], nats)), what)
 
     def answers_texts(self, model: Any) -> None:
         """A saved model answers texts as it was scored."""
@@ -355,7 +371,10 @@ class _TinyRun:
         must(first == again, "validation=0.3: other examples are held out each time")
         if self.spec == DATA["text-labels"]:
             self.labels_mean_the_same()
-        models = map(self.build, (0, 0, 1))
+        models = [*map(self.build, (0, 0, 1))]
+        if self.made.no_pretraining(self.options) is None:
+            has = any(isinstance(module, Encoder) for module in models[0].modules())
+            must(has, "--init is taken, and its model has no Encoder: see no_pretraining")
         weights = [torch.cat([p.flatten() for p in m.parameters()]) for m in models]
         alike = [torch.equal(weights[0], other) for other in weights[1:]]
         must(alike == [True, False], "its initial weights do not follow from the seed")
@@ -366,6 +385,10 @@ class _TinyRun:
             _acts(self.made, name, count != len(weights[0]))
         self.sizes = small
         (train, scored), setup, model = self.splits(), self.setup(), self.build()
+        batch = train.batch(np.arange(8))
+        with torch.no_grad():
+            pools = [self.made.forward(self.build(pool=pool), batch) for pool in ("mean", "cls")]
+        _acts(self.made, "pool", not torch.equal(*pools))
         with contextlib.suppress(ZooError):
             whole = self.made.full_length_split(setup, 3, self.device)
             lengths, most = [int(n) for n in whole.lengths], self.sizes.max_length
@@ -384,13 +407,15 @@ class _TinyRun:
         better = ((after - before) * directions)[after != before]
         learns = len(better) > 0 and better[0] > 0
         must(learns, f"{what}, and the scores of what it is trained on from {before} to {after}")
+        self.scores(model, scored)
+        self.counted(model, scored)
+        self.guessed()
         model = self.build(dropout=0.5)
         pair = [loss(model.train(), train.batch(np.arange(2)))[0] for _ in range(2)]
         _acts(self.made, "dropout", not torch.equal(*pair))
         perturb(model, 0.5)  # so that its answers are of all kinds
         expected = self.scores(model.eval(), scored)
         moved = wrong = self.wrong
-        self.counted(model, scored)
         if self.spec.startswith("checked-"):
             self.texts_stay_apart()
             self.texts_stay_apart(validation=0.3)
@@ -411,8 +436,14 @@ class _TinyRun:
 class _Spy:
     """A baseline that remembers the texts that it is asked about."""
 
-    def __init__(self, sort: str) -> None:
-        self.sort, self.texts = sort, list[Any]()
+    def __init__(self, sort: str, size: int = 1) -> None:
+        self.sort, self.size, self.texts = sort, size, list[Any]()
+
+    def nats(self, ids: Any) -> Any:
+        return np.full(len(ids) - 1, np.log(self.size))
+
+    def log_probabilities(self, ids: Any, places: Any) -> Any:
+        return np.full((len(places), self.size), -np.log(self.size))
 
     def predict(self, texts: Sequence[Any]) -> list[Any]:
         self.texts += texts
@@ -428,6 +459,7 @@ def _ids(split: Any) -> list[tuple[int, ...]]:
 def _acts(made: Any, option: str, differs: bool) -> None:
     what = f"{option} changes nothing: use it, or name it in `unused`"
     must(differs or option in made.unused, what)
+    must(not differs or option not in made.unused, f"{option} acts, and `unused` names it")
 
 
 def _loss_of_each(made: Any, setup: Any, model: Any, train: Any) -> None:
@@ -471,8 +503,7 @@ def _loss_of_each(made: Any, setup: Any, model: Any, train: Any) -> None:
     both, again, *apart = losses
     if both != again or items[0] != items[1] or items[0] == 0:
         return  # what is predicted is drawn anew
-    # The mean over items, or over texts.
-    means = np.average(apart, weights=items[2:]), np.mean(apart)
-    alike = min(abs(mean - both) for mean in means) < 1e-4 * (1 + abs(both))
-    what = f"a batch has a loss of {both:.6g}, its {len(apart)} examples alone {means[0]:.6g}"
-    must(alike, f"{what} on average: padding counts")
+    mean = np.average(apart, weights=items[2:])
+    what = f"a batch has a loss of {both:.6g}, its {len(apart)} examples alone {mean:.6g}"
+    alike = abs(mean - both) < 1e-4 * (1 + abs(both))
+    must(alike, f"{what} on average over their items: padding counts, or the length of a text")

@@ -133,7 +133,7 @@ class CostJob(Job):
 
 @dataclass(frozen=True)
 class Limits:
-    """What jobs may use. jobs: at once; 0: as many as a cluster has room for.
+    """What jobs may use. jobs: at most, at once; 0: as many as a cluster has room for.
 
     timeout: seconds per training, or per step of a cost measurement; None: no limit.
     """

@@ -12,7 +12,7 @@ from specimens import Specimens
 from zoo import hookimpl
 from zoo.registry import Register
 from zoo.tasks.base import Task
-from zoo.tasks.classify import Classify, ClassifyOptions
+from zoo.tasks.classify import Classify
 from zoo.tasks.lm import LanguageModelling
 from zoo.tasks.seq2seq import SequenceToSequence
 from zoo.tasks.tag import Tag, TagOptions
@@ -154,7 +154,7 @@ class RoomForNothing(Classify):
         return super().full_length_split(dataclasses.replace(setup, sizes=sizes), examples, device)
 
 
-@broken.caught_by("tasks", "it calls the block with cross, which `needs` must name")
+@broken.caught_by("tasks", "needs of block lacks cross, which SequenceToSequence needs")
 class NeedsNoBlock(SequenceToSequence):
     needs: ClassVar = {"attention": SequenceToSequence.needs["attention"]}
 
@@ -174,7 +174,9 @@ class NumbersEachSplit(Classify):
         return dataclasses.replace(corpus, splits={**corpus.splits, "test": turned}), notices
 
 
-@broken.caught_by("tasks", "with causal, which `needs` must name")
+@broken.caught_by(
+    "tasks", "needs of attention lacks causal, padding, which LanguageModelling needs"
+)
 class NeedsTooLittle(LanguageModelling):
     needs: ClassVar = {"attention": {"rotate"}}
 
@@ -269,17 +271,50 @@ class BytesOfWhatIsRead(LanguageModelling):
         return dataclasses.replace(found, outputs=outputs)
 
 
-class Warm(ClassifyOptions):
-    warmth: float = Field(default=1.0, description="Of the softmax in the loss.")
+@broken.caught_by("tasks", "label_smoothing acts, and `unused` names it")
+class SmoothAllTheSame(Classify):
+    unused: ClassVar = {"label_smoothing": "its loss has none"}
+
+
+@broken.caught_by("tasks", "pool changes nothing: use it, or name it in `unused`")
+class NamesNothingUnused(Tag):
+    unused: ClassVar = {}
+
+
+@broken.caught_by("tasks", "a stream baseline is scored on .* bytes, a model on")
+class CountsTheFirstToken(LanguageModelling):
+    def estimator(self, setup, choice):
+        made = super().estimator(setup, choice)
+        return made._replace(score=lambda model: self._more(made.score(model)))
+
+    def _more(self, found):
+        outputs = {**found.outputs, "bytes": found.outputs["bytes"] + 1}
+        return dataclasses.replace(found, outputs=outputs)
+
+
+@broken.caught_by("tasks", "an example has 33 tokens, more than asked")
+class ReadsMore(Classify):
+    def load(self, spec, options, sizes, registry):
+        more = sizes.model_copy(update={"max_length": sizes.max_length + 1})
+        return super().load(spec, options, more, registry)
+
+
+@broken.caught_by("tasks", "alone .* on average over their items")
+class MeanOfTexts(Tag):
+    def loss(self, setup, model, batch):
+        import torch
+        import torch.nn.functional as F
+
+        _, right = super().loss(setup, model, batch)
+        logits = self.forward(model, batch).transpose(1, 2)
+        smoothing = setup.training.label_smoothing
+        each = F.cross_entropy(logits, batch.targets, reduction="none", label_smoothing=smoothing)
+        counts = (batch.targets != -100).sum(dim=1).clamp_min(1)
+        return torch.mean(each.sum(dim=1) / counts), right
 
 
 class Forwards(TagOptions):
     forwards: bool = Field(default=False, description="Whether tokens see those before alone.")
-
-
-@broken.caught_by("tasks", "warmth changes nothing: use it")
-class ForgetsItsOption(Classify):
-    options = Warm
 
 
 @broken.caught_by("tasks", "it calls the attention with causal, .*: with --set forwards=True")
