@@ -333,6 +333,10 @@ def surroundings(part: Part) -> None:
     for form in forms(part):
         _whole_table(form)
     if part.kind == "baseline":
+        ids, module, real = part.draw(3), part.build(), torch.ones(3, 3, dtype=torch.bool)
+        ids[:, 1] = 0  # the id of padding, at a real token
+        bare, shown = (module(ids, Tokens(mask, torch.arange(3))) for mask in (None, real))
+        close(bare, shown, "id 0 without a mask, and with one that is True")
         return
     for number, other in enumerate(resized(part, (*OTHER_SIZES, *drawn_sizes(part)))):
         rows = replace(AS_HEADS, order=[n % 3 for n in range(other.heads)]), RIGHT
@@ -351,7 +355,7 @@ def surroundings(part: Part) -> None:
         _whole_table(model)
     for model in models:
         if model.per_text and part.kind != "pool" and not part.can("causal-only"):
-            _few_rows_of_a_model(model.but(pool="cls"))
+            _few_rows_of_a_model(model)
 
 
 def _whole_table(part: Part) -> None:
@@ -381,12 +385,12 @@ def _whole_table(part: Part) -> None:
 
 
 def _few_rows_of_a_model(model: Part) -> None:
-    """A pool that reads the first row gets what it would if the last layer computed all."""
-    module, call = model.build(), model.calls()[0]
-    few = model.run(module, call)
-    module.encoder.all_positions = True
-    what = "logits of a model whose last layer computes few rows against those of all"
-    close(few, model.run(module, call), what)
+    """The last layer gives a few rows, wherever they stand, as it does among all."""
+    encoder, ids = model.build().encoder, model.draw(SHORT[0])
+    tokens = Tokens.whole(SHORT[0])
+    for rows in (slice(0, 1), slice(1, 3), slice(-2, None)):
+        what = f"rows {rows.start} to {rows.stop} of a model's last layer, which gives them alone"
+        close(encoder(ids, tokens, rows), encoder(ids, tokens)[:, rows], what)
 
 
 def resized(part: Part, sizes: Iterable[tuple[int, int, int]]) -> Iterator[Part]:

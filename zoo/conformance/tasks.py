@@ -186,8 +186,8 @@ class _TinyRun:
         self.runtime, self.device = resolve(Execution(device="cpu")), torch.device("cpu")
         self.metrics = made.metrics_from(registry, self.data.label_names)
         must(bool(self.metrics), "no metric of it applies to the data")
-        longest = max(self.split(name).lengths.max() for name in self.data.splits)
-        must(longest <= self.sizes.max_length, f"an example has {longest} tokens, more than asked")
+        reads, asked = self.data.max_length, self.sizes.max_length
+        must(reads == asked, f"reads {reads} tokens at once, not {asked}")
 
     def setup(self, **settings: Any) -> Any:
         """The task with its data, and these settings of the training."""

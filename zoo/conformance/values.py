@@ -73,6 +73,8 @@ def values(part: Part) -> None:
         _stays_finite(model, module, call, "a step of a model, with an empty text")
     if part.kind == "attention":
         _long(part)
+    if part.kind == "pool":
+        _far_padding(part)
     if part.kind == "norm":
         x = (1000 + normal(part.generator(), 3, LONG, part.dim)).float()
         actual, expected = part.build(torch.float32)(x), part.build()(x.double())
@@ -198,6 +200,20 @@ def _map(part: Part, module: Any, call: Call, weights: CanonicalWeights | None) 
         shares = shown.detach().abs().transpose(1, 2) * v.shape[-1] ** 0.5
         what = f"{name}: the map's weight of a value, and what the value adds"
         close(mixed[kept], shares[kept], what, tolerance=1e-6)
+
+
+def _far_padding(part: Part) -> None:
+    """In float32, too, a thousand places of padding change nothing."""
+    module, x = part.build(torch.float32), part.draw(SHORT, texts=2).float()
+    padding, expected = (
+        x.new_zeros(2, LONGER, part.dim),
+        part.run(module, Call(x, Tokens.whole(SHORT))),
+    )
+    for where, pair in {"behind": (x, padding), "in front": (padding, x)}.items():
+        mask = torch.cat([torch.full(each.shape[:2], each is x) for each in pair], dim=1)
+        tokens = Tokens(mask, torch.arange(mask.shape[1]))
+        out = part.run(module, Call(torch.cat(pair, dim=1), tokens))
+        _near(out, expected, f"{LONGER} places of padding {where}, in float32", TYPES[0][2])
 
 
 def _long(part: Part) -> None:

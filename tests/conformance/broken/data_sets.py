@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import functools
 import os
@@ -9,7 +10,7 @@ import random
 
 from specimens import Specimens, registering
 
-from zoo.data.sources.corpus import Corpus, Examples, Pairs, TaggedCorpus
+from zoo.data.sources.corpus import Corpus, Examples, Pairs, TaggedCorpus, Texts
 
 broken = Specimens("data", "text-labels")
 zoo_register = registering(broken)
@@ -42,6 +43,11 @@ GIVEN = {
     "streamed_and_never_solved": (
         lambda: corpus(validation=True),
         "no score counts as solved",
+        {"also": ("streamed",)},
+    ),
+    "solved_by_guessing": (
+        lambda: dataclasses.replace(corpus(validation=True), chance=0.5, solved_at=0.45),
+        "counts as solved at 0.45, and guessing scores 0.5",
         {"also": ("streamed",)},
     ),
     "streamed_twice": (
@@ -275,3 +281,56 @@ def windows_that_overlap():
     draw.shuffle(found)
     texts, labels = map(list, zip(*found, strict=True))
     return of_drawn((texts[:300], labels[:300]), (texts[300:], labels[300:]))
+
+
+@broken.caught_by("data", "windows of one text", only=("text",))
+def passages_that_begin_with_the_last_words():
+    draw = random.Random(0)
+    words = [f"{draw.choice(WORDS)}{draw.randrange(40)}" for _ in range(4000)]
+    texts = [" ".join(words[at : at + 48]) for at in range(0, 3900, 36)]
+    held_out = {"held out": "every tenth passage"}
+    splits = {"train": ([t for n, t in enumerate(texts) if n % 10],), "validation": (texts[::10],)}
+    return Texts("passages", splits, notes=held_out)
+
+
+@broken.caught_by("data", "do not say what is `held out`", only=("text",))
+def says_nothing_of_what_is_held_out():
+    return Texts("tiny", {"train": (TRAIN,), "validation": (TEST,)})
+
+
+@broken.caught_by("data", "groups are lengths, and not those of their test texts")
+def groups_in_the_order_of_length():
+    texts, labels = drawn(1, 80)
+    groups = sorted((f"{len(text.split())} words" for text in texts), key=len)
+    return of_drawn(drawn(0, 300), (texts, labels, groups))
+
+
+@broken.caught_by("data", "the last word that names a class gives 100% of the answers in train")
+def named_last_and_renumbered():
+    def texts(seed, count, turn):
+        draw, found = random.Random(seed), []
+        for _ in range(count):
+            named = draw.sample(["oak", "elm", "ash"], 3)
+            places = sorted(draw.sample(range(12), 3))
+            words = draw.choices(WORDS, k=12)
+            for place, name in zip(places, named, strict=True):
+                words[place] = name
+            found.append((" ".join(words), (["oak", "elm", "ash"].index(named[-1]) + turn) % 3))
+        return tuple(map(list, zip(*found, strict=True)))
+
+    return Corpus(
+        "trees", {"train": texts(0, 400, 0), "test": texts(1, 100, 1)}, ["oak", "elm", "ash"]
+    )
+
+
+@broken.caught_by("data", "one character for each class gives 80 of 80 answers away")
+def letters_of_another_alphabet():
+    def marked(seed, count):
+        draw, labels = random.Random(seed), [0, 1] * (count // 2)
+        texts = [draw.choices(WORDS, k=9) for _ in labels]
+        for words, label in zip(texts, labels, strict=True):
+            at = draw.randrange(9)
+            words[at] = "éè"[label] + words[at]
+        return list(map(" ".join, texts)), labels
+
+    return of_drawn(marked(0, 300), marked(1, 80))
