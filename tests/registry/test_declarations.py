@@ -72,6 +72,14 @@ def test_parameters_are_those_that_the_contract_does_not_pass(parts):
         ("NAME = 'x'\n@part('norm', NAME)\ndef f(dim):\n    '''It.'''", "must be a literal"),
         ("@part('norm', 'x', source=str(3))\ndef f(dim):\n    '''It.'''", "'source' must be a lit"),
         ("@part('norm', 'x')\ndef f(dim, eps=EPS):\n    '''It.'''", "the default of 'eps' must be"),
+        (
+            "@part('norm', 'x', adds=('unbiased'))\ndef f(dim): 'N.'",
+            "write adds=('unbiased',), with a comma",
+        ),
+        (
+            "@part('norm', 'x')\nclass F:\n    'N.'\n    capabilities = 'unbiased'",
+            "capabilities: write ('unbiased',), with a comma",
+        ),
         ("@part('norm', 'x')\ndef f(dim): pass", "f has no docstring, whose first line is its sum"),
         ("@part('norm', 'x')\ndef f(dim, size):\n    '''It.'''", "parameter 'size' has no default"),
         ("@part('nrom', 'x')\ndef f(dim):\n    '''It.'''", "no kind 'nrom'; did you mean 'norm'"),

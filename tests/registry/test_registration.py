@@ -65,7 +65,7 @@ ILLEGAL_NAMES = ("", "Mine", "my own", "my(own)", "my:own", "-mine", "my--own", 
         *(({"name": name}, "illegal attention name") for name in ILLEGAL_NAMES),
         ({"capabilities": ["paddding"]}, "unknown capability 'paddding'; did you mean 'padding'"),
         ({"capabilities": ["gated"]}, "unknown capability 'gated'"),
-        ({"capabilities": "exact"}, "unknown capability 'e'"),
+        ({"capabilities": "exact"}, r"write capabilities \('exact',\), with a comma"),
         ({"name": "all"}, "attention 'all': the name means every attention"),
         ({"factory": 7}, "factory of attention 'mine' must be callable or 'package.module:name'"),
         (

@@ -215,6 +215,8 @@ class Register:
             raise ValueError(f"{what}: the name means every {kind}, choose another")
         if not (callable(factory) or isinstance(factory, str)):
             raise ValueError(f"the factory of {what} must be callable or 'package.module:name'")
+        if isinstance(capabilities, str):
+            raise ValueError(f"{what}: write capabilities ({capabilities!r},), with a comma")
         for capability in capabilities:
             if capability not in known:
                 hint = nearest(str(capability), known)

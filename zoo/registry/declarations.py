@@ -148,6 +148,9 @@ def _register(
     texts = [definition.literal(argument, "what a part is called with") for argument in call.args]
     if len(texts) != 2 or set(options) - {"source", "adds", "lacks", "recipe"}:
         raise error(call, "write part(KIND, NAME, source=..., adds=(...), lacks=(...), recipe={})")
+    for option in ("adds", "lacks"):
+        if isinstance(options.get(option), str):
+            raise error(call, f"write {option}=({options[option]!r},), with a comma")
     kind, name = texts
     summary = (ast.get_docstring(node) or "").partition("\n")[0]
     if not summary:
@@ -178,7 +181,11 @@ def _stated(definition: Definition) -> set[str] | None:
     body = definition.node.body if isinstance(definition.node, ast.ClassDef) else []
     for statement in (s for s in body if isinstance(s, ast.Assign | ast.AnnAssign)):
         if statement.value and re.match(r"capabilities\b", ast.unparse(statement)):
-            return set(definition.literal(statement.value, "'capabilities'"))
+            stated = definition.literal(statement.value, "'capabilities'")
+            if isinstance(stated, str):
+                what = f"capabilities: write ({stated!r},), with a comma"
+                raise definition.error(statement, what)
+            return set(stated)
     return None
 
 
