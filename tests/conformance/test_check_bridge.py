@@ -83,5 +83,5 @@ def test_pytest_runs_the_checks_of_a_file(tmp_path):
     words += ["-k", "declares or values or other"]
     printed = forked.output(f"import pytest; pytest.main({words})", cwd=tmp_path)
     assert "norm/mine:declares" in printed
-    assert "declares: mean: " in printed
+    assert "declares: mean in layer 0: " in printed
     assert "1 failed, 1 passed, 4 deselected" in printed

@@ -36,7 +36,7 @@ def test_a_plugin_alone_means_all_that_it_registers(capsys):
     printed = capsys.readouterr().out
     assert "pool/mean-over-padding" in printed
     assert "encoder-zoo" not in printed
-    assert printed.splitlines()[-1].startswith("15 components: ")
+    assert printed.splitlines()[-1].startswith("16 components: ")
 
 
 def test_json_holds_every_result_the_counts_and_a_certificate(capsys):

@@ -5,12 +5,14 @@ The task: how often does a word occur in a text? A number is predicted, not a cl
 
 import os
 import random
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import Field
 
 from zoo import hookimpl
 from zoo.config.metric_description import MetricDescription
+from zoo.errors import ZooError
 from zoo.execution.base import Executor
 from zoo.tasks.base import Evaluation, Loaded, Metric, Task, TaskOptions
 
@@ -143,12 +145,17 @@ class Count(Task):
 class LoggedExecutor(Executor):
     """Runs jobs in this process and writes down which, in the file that ZOO_COUNTING_LOG names."""
 
+    def default_limits(self, asked, trainings=1):
+        if asked.jobs > 1 or asked.timeout is not None:
+            raise ZooError("--on logged runs one job at a time, and cannot stop it")
+        return replace(super().default_limits(asked, trainings), jobs=1)
+
     def run(self, jobs, *, limits, directory):
         from zoo.execution.base import Advanced, Artifacts, Ended, Result, Started
         from zoo.execution.local import run_job
 
         with Artifacts(directory) as artifacts:
-            for job in jobs:
+            for job in sorted(jobs, key=lambda job: job.alone):
                 with Path(os.environ["ZOO_COUNTING_LOG"]).open("a") as log:
                     log.write(f"{job.kind} {job.name}\n")
                 yield Started(job)
