@@ -187,12 +187,13 @@ def copies() -> Pairs:
 
 
 def book() -> Texts:
-    return Texts("book", {"train": (["once upon a time"],), "validation": (["the end"],)})
+    splits = {"train": (["once upon a time"],), "validation": (["the end"],)}
+    return Texts("book", splits, notes={"held out": "the end"})
 
 
 def tiny(repeats: int = 4) -> Corpus:
-    """A few texts of two classes, whose first word tells the class."""
+    """A few texts of two classes, each of which has a word of its own; six, to be scored."""
     texts = [f"{word} {number}" for number in range(3 * repeats) for word in ("red", "blue")]
-    labels, cut = [0, 1] * (3 * repeats), 4 * repeats
+    labels, cut = [0, 1] * (3 * repeats), 6 * repeats - 6
     splits = {"train": (texts[:cut], labels[:cut]), "test": (texts[cut:], labels[cut:])}
     return Corpus("tiny", splits, ["warm", "cold"])
