@@ -235,12 +235,12 @@ def _go_on(texts: Sequence[list[str]], known: Sequence[list[str]]) -> float:
     """The share of texts of which the last words, a few or more, are the first of a known one."""
     begin = defaultdict(list)
     for other in known:
-        begin[tuple(other[:SHORT])].append(other)
+        begin[tuple(other[:FEW])].append(other)
     ends = (
         any(
-            len(set(text[at:])) > 2 and other[: len(text) - at] == text[at:]
+            other[: len(text) - at] == text[at:] and len(set(text[at:])) > 2
             for at in range(1, len(text) - FEW + 1)
-            for other in begin.get(tuple(text[at : at + SHORT]), ())
+            for other in begin.get(tuple(text[at : at + FEW]), ())
         )
         for text in texts
     )
