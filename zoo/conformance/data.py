@@ -32,8 +32,7 @@ MANY = 3000  # texts of a split that are compared
 GO_ON = 0.3  # the share of scored texts that may go on as a training text begins
 OTHERS = 1000  # texts of a split, at most, where other values of parameters are tried
 AT_ONCE = 200  # pieces that are compared with all of train
-# With which a data set says that one word tells the answer.
-WORD = "word token marker symbol letter character"
+WORD = "word token marker symbol"  # with which a data set says that one word tells the answer
 Said = Callable[[str], bool]  # whether the data set says one of some words
 
 
@@ -100,9 +99,9 @@ def data(part: Part) -> None:
     units = _described(loaded, streamed := part.can("streamed"))
     must(part.make().fingerprint == loaded.fingerprint, "loaded again, it gives other documents")
     same_elsewhere(part, fingerprint, loaded.fingerprint, "load other data")
-    taken = part.choice.component.parameters
-    sizes = {n: min(OTHERS, taken[n]) for n in ("train", "test") if taken.get(n)}
-    values = {**part.choice.parameters, **sizes}
+    values = {**part.choice.component.parameters, **part.choice.parameters}
+    for name in {"train", "test"} & values.keys():  # numbers of texts, or what its author means
+        values[name] = min(OTHERS, values[name]) if type(values[name]) is int else values[name]
     for other in at_other_values(part.with_parameters(**values)):
         with hinting(f"with {other.choice}"):
             made = other.make()
@@ -155,9 +154,10 @@ def _described(loaded: Any, streamed: bool) -> dict[str, list[Unit]]:
                 check_text(f"a text of {name}", text)
         if counts and name == scored and loaded.chance is not None:
             most = max(counts.values()) / counts.total()
-            by_text = [Counter(np.atleast_1d(targets).tolist()) for targets in split.targets]
-            best = sum(max(c.values()) for c in by_text if c.pop(IGNORED, 1) and c) / counts.total()
-            best = best if isinstance(loaded, TaggedCorpus) else most  # one answer for each text
+            best = most
+            if isinstance(loaded, TaggedCorpus):  # one answer for all of a text may score more
+                own = [Counter(tag for tag in tags if tag != IGNORED) for tags in split.targets]
+                best = sum(max(each.values(), default=0) for each in own) / counts.total()
             what = f"chance is {loaded.chance:g}, and guessing scores {most:.2g}"
             must(most - 0.05 < loaded.chance < (1 if streamed else best + 0.05), what)
     return units
@@ -232,7 +232,7 @@ def _apart(loaded: Any) -> None:
 
 
 def _go_on(texts: Sequence[list[str]], known: Sequence[list[str]]) -> float:
-    """The share of texts of which the last words, a few or more, are the first of a known one."""
+    """The share of texts whose last words are the first words of a known text: eight or more."""
     begin = defaultdict(list)
     for other in known:
         begin[tuple(other[:FEW])].append(other)
@@ -289,10 +289,12 @@ def _not_given_away(units: dict[str, list[Unit]], said: Said, natural: bool) -> 
         gives_away(*columns, None if numbers else 32, sign, says)
     if not train[0].length:  # a tag may well be that of its token
         labels = labels[:MANY]
-        for what, of in (("word", lambda u: u.words), ("character", lambda u: {*u.text})):
+        letters = f"{WORD} letter character"
+        bags = ("word", lambda u: u.words, WORD), ("character", lambda u: {*u.text}, letters)
+        for what, of, says in bags:
             counter = CountVectorizer(analyzer=of, binary=True)
-            bags = counter.fit_transform(train[:MANY]), counter.transform(test)
-            gives_away(*bags, len({*labels.tolist()}), f"one {what} for each class", WORD)
+            seen, shown = counter.fit_transform(train[:MANY]), counter.transform(test)
+            gives_away(seen, shown, len({*labels.tolist()}), f"one {what} for each class", says)
 
 
 def _means_the_same(units: dict[str, list[Unit]]) -> None:

@@ -116,12 +116,13 @@ def parameters_act(
 def at_other_values(part: Part) -> Iterator[Part]:
     """The part at another value of each parameter: a number doubled (1 or .5 for 0), or a switch.
 
-    Of a value that it refuses the next one: a number halved, or larger by 1.
+    Where it refuses that value, the next one is tried: a number halved, or larger by 1.
     """
     for name, default in part.choice.component.parameters.items():
         values = other_values(part.choice.parameters.get(name, default))
         others = (part.with_parameters(**{**part.choice.parameters, name: v}) for v in values)
-        yield from itertools.islice((p for p in others if not refusal(p.make, (Exception,))), 1)
+        taken = (other for other in others if refusal(other.make, (Exception,)) is None)
+        yield from itertools.islice(taken, 1)
 
 
 def _contract(part: Part) -> None:

@@ -8,6 +8,7 @@ is a part too.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -385,12 +386,18 @@ def _whole_table(part: Part) -> None:
 
 
 def _few_rows_of_a_model(model: Part) -> None:
-    """The last layer gives a few rows, wherever they stand, as it does among all."""
-    encoder, ids = model.build().encoder, model.draw(SHORT[0])
-    tokens = Tokens.whole(SHORT[0])
-    for rows in (slice(0, 1), slice(1, 3), slice(-2, None)):
+    """The last layer of a model gives a few rows, wherever they stand, as it does among all."""
+    encoder, padded = model.build().encoder, model.calls()[0]
+    whole = replace(padded, tokens=Tokens.whole(padded.x.shape[1]))
+    for call, rows in itertools.product(
+        (whole, padded), (slice(0, 1), slice(1, 3), slice(-2, None))
+    ):
+        alone, among = encoder(call.x, call.tokens, rows), encoder(call.x, call.tokens)[:, rows]
+        mask = call.tokens.attention_mask
+        if mask is not None:  # rows of padding may be anything
+            alone, among = (out[mask[:, rows]] for out in (alone, among))
         what = f"rows {rows.start} to {rows.stop} of a model's last layer, which gives them alone"
-        close(encoder(ids, tokens, rows), encoder(ids, tokens)[:, rows], what)
+        close(alone, among, what)
 
 
 def resized(part: Part, sizes: Iterable[tuple[int, int, int]]) -> Iterator[Part]:

@@ -203,12 +203,10 @@ def _map(part: Part, module: Any, call: Call, weights: CanonicalWeights | None) 
 
 
 def _far_padding(part: Part) -> None:
-    """In float32, too, a thousand places of padding change nothing."""
+    """A thousand places of padding change nothing, in float32 too."""
     module, x = part.build(torch.float32), part.draw(SHORT, texts=2).float()
-    padding, expected = (
-        x.new_zeros(2, LONGER, part.dim),
-        part.run(module, Call(x, Tokens.whole(SHORT))),
-    )
+    expected = part.run(module, Call(x, Tokens.whole(SHORT)))
+    padding = x.new_zeros(2, LONGER, part.dim)
     for where, pair in {"behind": (x, padding), "in front": (padding, x)}.items():
         mask = torch.cat([torch.full(each.shape[:2], each is x) for each in pair], dim=1)
         tokens = Tokens(mask, torch.arange(mask.shape[1]))

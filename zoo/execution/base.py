@@ -133,7 +133,7 @@ class CostJob(Job):
 
 @dataclass(frozen=True)
 class Limits:
-    """What jobs may use. jobs: at most, at once; 0: as many as a cluster has room for.
+    """What jobs may use. jobs: how many may run at once; 0: as a cluster has room for.
 
     timeout: seconds per training, or per step of a cost measurement; None: no limit.
     """
@@ -260,8 +260,8 @@ class Executor(ABC):
         """Run the jobs and yield events as they happen, in any order.
 
         directory: of the run, where artifacts of unfinished jobs stay (``Artifacts``), so that the
-        same request resumes them, on this executor or another; those that a node of a cluster had
-        begun begin anew. Jobs that are ``alone`` come after the others. A result without an
+        same request resumes them, on this executor or another. A job that runs on another machine
+        may begin anew. Jobs that are ``alone`` come after the others. A result without an
         environment counts as of the machine that ran the run's InspectJob: an executor of several
         machines adds what is missing. Closing the iterator stops the jobs.
         """
