@@ -13,7 +13,6 @@ from zoo.conformance import parts
 from zoo.conformance.outcomes import CheckSkipped
 from zoo.conformance.parts import CAUSAL, CROSS, DIM, HEADS, HIDDEN, PADDED, VOCAB, Call, Part, Way
 from zoo.models import build
-from zoo.models.seeding import seeded
 from zoo.registry.cell import Cell
 from zoo.registry.loading import built_ins
 from zoo.training.trainer import AuxiliaryLosses
@@ -32,16 +31,14 @@ MODELS: dict[str, tuple[Any, Way, dict[str, set[str]]]] = {
 
 
 class ModelPart(Part):
-    """A model with a part in all of its layers. pool: of a classifier.
+    """A model with a part in all of its layers.
 
     Raises CheckSkipped where planning refuses the model, and ValueError where the part does.
     """
 
-    pool = "mean"
-
     def __init__(self, part: Part, model: str) -> None:
         super().__init__(part.choice, part.settings, part.files)
-        self.model = model
+        self.model, self.contract = model, torch.nn.Module
         self.ids, self.per_text = True, model == CLASSIFIER
         self.builder, self.way, needs = MODELS[model]
         neighbours = part.can("neighbours") and not part.can("causal")
@@ -63,24 +60,13 @@ class ModelPart(Part):
         pe = "sin"
         if self.kind == "attention":
             pe = "rope" if self.can("rotate") else "alibi" if self.can("bias") else pe
-        plain = Cell.parse(built_ins(), {**PLAIN_PARTS, "pe": pe, "pool": self.pool})
+        plain = Cell.parse(built_ins(), {**PLAIN_PARTS, "pe": pe, "pool": "mean"})
         return Cell({**plain.axes, self.kind: (self.choice,)})
 
-    def build(
-        self,
-        dtype: torch.dtype = torch.float64,
-        *,
-        seed: int = 0,
-        dropout: float = 0.0,
-        jitter: float = parts.JITTER,
-    ) -> Any:
-        seed += self.settings.seed
+    def make(self, dropout: float = 0.0) -> Any:
         options = {"classes": parts.CLASSES} if self.per_text else {}
-        options |= {"vocab_size": VOCAB, "seed": seed}
-        model = self.builder(self.cell, SIZES, dropout=dropout, **options)
-        with seeded(self.settings.seed, "checks/model"):
-            parts.perturb(model, jitter)
-        return model.to(dtype).eval()
+        options |= {"vocab_size": VOCAB, "seed": int(torch.randint(2**31, ()))}
+        return self.builder(self.cell, SIZES, dropout=dropout, **options)
 
     def call(self, module: Any, call: Call) -> Any:
         """Logits; auxiliary losses go to the call's list of losses."""

@@ -124,18 +124,20 @@ class Part:
     ids: whether it takes token ids. per_text: whether it gives one output a text, not one a token.
     pads: whether padding never matters. sides: where it may stand. tolerance: of two ways of
     computing the same. quiet: whether training without dropout is deterministic. files: the
-    single-file plug-ins in use.
+    single-file plug-ins in use. model: the kind of model that it stands in; empty for none.
     """
 
     dim, heads, hidden, place = DIM, HEADS, HIDDEN, PLACE
     sizes = Sizes(dim=8, layers=1, heads=2, ffn_dim=16, max_length=BASELINE_MOST, vocab_size=VOCAB)
     cross, ffn, bias = False, True, "content"
     norm: Callable[[], nn.Module] | None = None
+    model = ""
 
     def __init__(self, choice: Choice, settings: CheckSettings, files: Sequence[str] = ()) -> None:
         self.choice, self.settings, self.files = choice, settings, files
         self.kind, self.can = choice.component.kind, choice.can
         self.passes = PASSED.get(self.kind, ())  # names of arguments
+        self.contract = CONTRACTS.get(self.kind, nn.Module)
         self.ids = baseline = self.kind == "baseline"
         self.per_text = self.kind in ("pool", "baseline")
         self.pads = self.kind != "attention" or self.can("padding")
@@ -287,7 +289,7 @@ class Part:
             made = self.make(dropout)
             if made is None and self.kind == "ffn":
                 raise CheckSkipped("it builds nothing, which its kind allows")
-            made = is_a(made, CONTRACTS.get(self.kind, nn.Module))
+            made = is_a(made, self.contract)
             if isinstance(made, PositionalEncoding):
                 made = Probe(made, self.dim, self.heads)
             perturb(made, jitter)
