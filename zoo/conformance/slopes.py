@@ -17,7 +17,7 @@ from zoo.components.attention.split import Split
 from zoo.components.layer_context import AuxiliaryLoss
 from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import all_close, finite, largest, must
-from zoo.conformance.models import ModelPart, models_of
+from zoo.conformance.models import models_of
 from zoo.conformance.parts import DROPOUT, LAST, Call, Part, PlainFFN, forms, gradients
 from zoo.models.seeding import seeded
 from zoo.training.trainer import after_step, undecayed
@@ -75,8 +75,7 @@ def _differences(part: Part) -> None:
     """Evaluated, in training with dropout, and in a long text; of what an encoding learns, too."""
     module = part.build(dropout=DROPOUT)
     gain = nn.Parameter(torch.tensor(0.7, dtype=torch.float64))
-    if not isinstance(part, ModelPart):
-        part = part.but(encoding=partial(part.encoding, gain=gain))
+    part = part.but(encoding=partial(part.encoding, gain=gain))
     runs = [(mode, call) for mode in (False, True) for call in part.calls()]
     if part.kind != "baseline":  # which is built for a length
         runs += [(False, call) for call in part.calls(length=CHUNKS)[-2:]]
@@ -90,7 +89,7 @@ def _differences(part: Part) -> None:
 
         weights = [p for p in module.parameters() if p.requires_grad]
         leaves = [*call.inputs.values(), *weights, gain]
-        model = f"{part.model}, " if isinstance(part, ModelPart) else ""
+        model = f"{part.model}, " if part.model else ""
         agrees(run, leaves, f"{model}{call}{', in training' * training}")
 
 

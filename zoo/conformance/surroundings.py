@@ -23,7 +23,7 @@ from zoo.components.layer_context import AuxiliaryLoss
 from zoo.components.tokens import Tokens
 from zoo.conformance.assertions import close, finite, hinting, largest, must, trying
 from zoo.conformance.declares import at_other_values
-from zoo.conformance.models import ModelPart, models_of
+from zoo.conformance.models import models_of
 from zoo.conformance.parts import DROPOUT, VOCAB, Call, Part, Way, forms, gradients, normal
 from zoo.models.key_value_cache import KeyValues
 
@@ -42,8 +42,7 @@ OUTPUT = "real tokens"  # as a failure names them
 
 def step_by_step(part: Part, module: Any, call: Call) -> Tensor:
     """Decode piece by piece, in turns with another batch, and the last piece in another order."""
-    model, pieces = isinstance(part, ModelPart), list[Tensor]()
-    new_cache = module.decoder.new_cache if model else KeyValues
+    pieces, new_cache = list[Tensor](), module.decoder.new_cache if part.model else KeyValues
     other, order = replace(call, x=call.x.flip(1)), torch.arange(len(call.x)).roll(1)
     turns = [(batch, new_cache(), KeyValues()) for batch in (call, other)]
     for rows in PIECES:
@@ -53,25 +52,23 @@ def step_by_step(part: Part, module: Any, call: Call) -> Tensor:
                 cache.select(order)
                 memory.select(order)
                 now = batch.map(lambda t: t[order] if t.dim() > 1 else t)
-            if now.context is not None and now.context_tokens is not None and not model:
+            if now.context is not None and now.context_tokens is not None and not part.model:
                 # A cross-attention is given its context at the first step alone.
                 new = slice(0, 0 if rows.start else None)
                 context, keys = now.context[:, new], now.context_tokens[new]
                 now = replace(now, context=context, context_tokens=keys)
-            more = {"memory_cache": memory} if part.cross else {}
-            out = part.call(module, now.columns(rows, cache=cache, **more))
+            out = part.call(module, now.columns(rows, cache=cache, memory_cache=memory))
             pieces += [out] if batch is call else []
     return torch.cat([*pieces[:-1], pieces[-1][order.argsort()]], dim=1)
 
 
 def few_rows(part: Part, module: Any, call: Call) -> Tensor:
     """Asked for a few rows at a time, which may read all."""
-    calls = [
-        call.but(read=rows)
-        if part.kind == "block"
-        else replace(call.columns(rows), context=call.x, context_tokens=call.tokens)
-        for rows in PIECES
-    ]
+    if part.kind == "block":
+        calls = [call.but(read=rows) for rows in PIECES]
+    else:
+        across = replace(call, context=call.x, context_tokens=call.tokens)
+        calls = [across.columns(rows) for rows in PIECES]
     return torch.cat([part.call(module, each) for each in calls], dim=1)
 
 
@@ -170,7 +167,7 @@ class KnownTexts:
         return [self.measure(row, *self.batch(row)) for row in rows]
 
     def __str__(self) -> str:
-        model = f" in {self.part.model}" if isinstance(self.part, ModelPart) else ""
+        model = f" in {self.part.model}" if self.part.model else ""
         mode = ", in training" * self.module.training
         lengths = ", ".join(map(str, self.lengths))
         return f"{self.part.kind}{model}, {self.way.name}{mode}, texts of {lengths} tokens"
@@ -195,9 +192,9 @@ class KnownTexts:
         def run(module: Any, call: Call) -> Tensor:
             out = (row.run or type(part).call)(part, module, call.but(losses=losses))
             finite(out, f"{row.name} ({self}): output")
-            length = call.x.shape[1]
-            rows = length if part.per_text else out.shape[1]
-            must(rows == length, f"{row.name} ({self}): {rows} rows instead of {length}")
+            rows, length = out.shape[1], call.x.shape[1]
+            what = f"{row.name} ({self}): {rows} rows instead of {length}"
+            must(part.per_text or rows == length, what)
             for number, places in enumerate(columns["x"]):
                 outputs.append(out[number] if part.per_text else out[number, places])
             return torch.cat([own.flatten() for own in outputs])
@@ -272,57 +269,56 @@ class KnownTexts:
 def arrange(texts: Sequence[Tensor], row: Row) -> tuple[Tensor, Tokens, list[Tensor]]:
     """Texts in one tensor (B, L, ...), its tokens, and the columns of each text."""
     generator, places = torch.Generator().manual_seed(len(texts)), list[Tensor]()
-    length = max(map(len, texts)) + row.more + 2 * (row.side in ("left", "inner"))
-    for text in texts:
+    moved = row.side in ("left", "inner")
+    length = max(map(len, texts)) + row.more + 2 * moved
+    shape = (len(texts) + row.empty, length, *texts[0].shape[1:])
+    mask = torch.zeros(shape[:2], dtype=torch.bool)
+    if not texts[0].is_floating_point():
+        x = torch.randint(VOCAB, shape, generator=generator)
+    elif math.isfinite(row.fill):
+        x = row.fill * normal(generator, *shape)
+    else:
+        x = torch.full(shape, row.fill, dtype=texts[0].dtype)
+    for number, text in enumerate(texts):
         place = torch.arange(len(text)) + (length - len(text) if row.side == "left" else 0)
         if row.side == "inner":
             place = torch.randperm(length, generator=generator)[: len(text)].sort().values
-        places.append(place)
-    shape = (len(texts) + row.empty, length, *texts[0].shape[1:])
-    if texts[0].is_floating_point():
-        noise = normal(generator, *shape) if math.isfinite(row.fill) else torch.ones(shape)
-        x = (row.fill * noise).to(texts[0].dtype)
-    else:
-        x = torch.randint(VOCAB, shape, generator=generator)
-    mask = torch.zeros(shape[:2], dtype=torch.bool)
-    for number, (text, place) in enumerate(zip(texts, places, strict=True)):
         x[number, place], mask[number, place] = text, True
-    positions, whole = torch.arange(length), row.side in ("", "later")
-    if row.side in ("left", "inner"):
-        positions = (mask.cumsum(dim=1) - 1).clamp_min(0)
+        places.append(place)
+    positions = Tokens.of(mask).positions if moved else torch.arange(length)
     if row.own:
         positions = positions + torch.tensor([0, 9, 4])[:, None]
-    in_order = row.side in ("", "right", "later") and not (row.shift or row.own)
-    return x, Tokens(None if whole else mask, positions + row.shift, in_order=in_order), places
+    shown = None if row.side in ("", "later") else mask
+    in_order = not (moved or row.shift or row.own)
+    return x, Tokens(shown, positions + row.shift, in_order=in_order), places
 
 
 def fits(row: Row, part: Part, way: Way) -> bool:
     """Whether the contract of the part, or what it declares, promises anything in these."""
-    model = isinstance(part, ModelPart)
     if row is LATER:
         return way.causal
     if row.run is step_by_step:
         return caches(part, way)
     if row.run is few_rows:
         crosses = part.kind == "attention" and part.can("cross") and not way.cross
-        return not model and (part.kind == "block" or crosses)
+        return not part.model and (part.kind == "block" or crosses)
     sided = row.empty or row.more or row is RIGHT or (row.side != "right" and row.order == ALL)
     if row.side and (row.side not in part.sides if part.pads else sided):
         return False
     if not math.isfinite(row.fill):
-        return part.kind == "pool" and not model
+        return part.kind == "pool" and not part.model
     if row.strided:
-        return not model and part.kind != "baseline"
+        return part.kind != "baseline" and not part.model
     if row.shift or row.own:
         far = part.can("fixed-length") and row.shift > 60
-        relative = not (part.can("absolute") or part.can("embed") or far or model)
+        relative = not (part.can("absolute") or part.can("embed") or far or part.model)
         return part.kind in ("attention", "pe") and relative and way.encoded
     return True
 
 
 def caches(part: Part, way: Way) -> bool:
     """Whether it is decoded step by step in this way."""
-    alone = part.kind in ("pool", "norm", "baseline") and not isinstance(part, ModelPart)
+    alone = part.kind in ("pool", "norm", "baseline") and not part.model
     forgets = part.kind == "attention" and not part.can("cache")
     if alone or forgets or (part.can("neighbours") and not part.can("causal", "cache")):
         return False
@@ -351,17 +347,15 @@ def surroundings(part: Part) -> None:
             module = other.build()
             other.run(module, other.calls()[0])
             KnownTexts(other, module, other.shown_ways[-1], SHORT).check((*FEW, ROWS[-1]))
-    models = list(models_of(part))
-    for model in models:
+    for model in models_of(part):
         _whole_table(model)
-    for model in models:
         if model.per_text and part.kind != "pool" and not part.can("causal-only"):
             _few_rows_of_a_model(model)
 
 
 def _whole_table(part: Part) -> None:
     """Small weights, weights as large as training may make them, long texts, and pieces of them."""
-    model, attention = isinstance(part, ModelPart), part.kind == "attention"
+    model, attention = part.model != "", part.kind == "attention"
     encodes = any(way.encoded for way in part.shown_ways)
     far = part.but(draw=lambda *a, **k: 1e6 * part.draw(*a, **k)) if part.kind == "pool" else part
     for way in part.shown_ways:
@@ -389,9 +383,8 @@ def _few_rows_of_a_model(model: Part) -> None:
     """The last layer of a model gives a few rows, wherever they stand, as it does among all."""
     encoder, padded = model.build().encoder, model.calls()[0]
     whole = replace(padded, tokens=Tokens.whole(padded.x.shape[1]))
-    for call, rows in itertools.product(
-        (whole, padded), (slice(0, 1), slice(1, 3), slice(-2, None))
-    ):
+    few = slice(0, 1), slice(1, 3), slice(-2, None)
+    for call, rows in itertools.product((whole, padded), few):
         alone, among = encoder(call.x, call.tokens, rows), encoder(call.x, call.tokens)[:, rows]
         mask = call.tokens.attention_mask
         if mask is not None:  # rows of padding may be anything
