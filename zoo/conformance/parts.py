@@ -79,7 +79,7 @@ class Call:
 
     def __str__(self) -> str:
         rows = f", rows {self.more['read']}" if self.more.get("read") else ""
-        return f"{self.way.name}{rows}, {self.x.shape[-2 if self.x.dim() > 2 else -1]} tokens"
+        return f"{self.way.name}{rows}, {self.x.shape[1]} tokens"
 
     @property
     def inputs(self) -> dict[str, Tensor]:
@@ -367,14 +367,14 @@ class PlainFFN(nn.Module):
 
     def __init__(self, dim: int) -> None:
         super().__init__()
-        self.layers = nn.Sequential(nn.Linear(dim, 2 * dim), nn.Tanh(), nn.Linear(2 * dim, dim))
+        self.inner, self.out = nn.Linear(dim, 2 * dim), nn.Linear(2 * dim, dim)
 
     def forward(self, x: Tensor, layer: LayerContext) -> Any:
         tokens = layer.tokens.positions.shape[-1]
         what = f"a feed-forward network is given {x.shape[1]} positions, and a context of {tokens}"
         hint = "one before the attention is called with replace(layer, read=None)"
         must(x.shape[1] == tokens, f"{what}: {hint}")
-        return self.layers(x)
+        return self.out(self.inner(x).tanh())
 
 
 def is_a(made: Any, wanted: type[Any]) -> Any:

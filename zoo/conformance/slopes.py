@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -146,40 +145,37 @@ def _dropping(part: Part, call: Call) -> Iterator[tuple[str, Any, Callable[[], T
         q, k, v, layer = module.queries_keys_values(call.x, part.layer(call))
         if largest(module.mix(q, k, 2 * v, layer) - 2 * module.mix(q, k, v, layer)) < 1e-6:
             yield "", module, partial(module.mix, q, k, v, layer)
-    elif part.kind != "block":
+        return
+    if part.kind != "block":
         yield "", module, partial(part.call, module, call)
-    for number, network in enumerate(sublayers(module) if part.kind == "block" else ()):
+        return
+    residual = part.call(silent(part.build(dropout=LITTLE)), call)
+    for number in range(len(sublayers(module))):
         module = part.build(dropout=LITTLE)
-        residual = part.call(silent(copy.deepcopy(module)), call)
+        network = sublayers(module)[number]
+        silent(module, kept=network)
 
-        def run(module: Any = module, residual: Tensor = residual) -> Any:
+        def run(module: Any = module) -> Any:
             return part.call(module, call) - residual
 
-        own = sublayers(module)[number]
-        for other in sublayers(module):
-            if other is not own:
-                silent(other)
         once = run()
-        for parameter in last(own).parameters():
+        for parameter in network.out.parameters():
             parameter.data.mul_(2)
         if largest(once) > 1e-9 and largest(run() - 2 * once) < 1e-6:
             yield f"{type(network).__name__} in a block: ", module, run
 
 
-def sublayers(block: nn.Module) -> list[nn.Module]:
-    """The networks of a block, which are plain ones."""
+def sublayers(block: nn.Module) -> list[Split | PlainFFN]:
+    """The networks of a block, which are plain ones with a last layer ``out``."""
     return [module for module in block.modules() if isinstance(module, Split | PlainFFN)]
 
 
-def last(network: Any) -> Any:
-    """Its last linear layer."""
-    return network.out if isinstance(network, Split) else network.layers[-1]
-
-
-def silent(block: nn.Module) -> nn.Module:
-    """The block with sub-layers that give zeros."""
-    for parameter in (p for network in sublayers(block) for p in last(network).parameters()):
-        nn.init.zeros_(parameter)
+def silent(block: nn.Module, kept: nn.Module | None = None) -> nn.Module:
+    """The block with sub-layers that give zeros, but for the kept one."""
+    for network in sublayers(block):
+        if network is not kept:
+            nn.init.zeros_(network.out.weight)
+            nn.init.zeros_(network.out.bias)
     return block
 
 
@@ -189,7 +185,7 @@ def _learns(part: Part, made_by: Part) -> None:
     made_by: gives the part whose parameters these are.
     """
     module = part.build(jitter=0).train()
-    parameters = {f".{name}": p for name, p in module.named_parameters() if p.requires_grad}
+    parameters = {name: p for name, p in module.named_parameters() if p.requires_grad}
     undecayed(module)
     reached = dict.fromkeys(parameters, False)
     with seeded(part.settings.seed, "checks/learns"):
@@ -202,12 +198,13 @@ def _learns(part: Part, made_by: Part) -> None:
             loss.backward()
             for name, p in parameters.items():
                 if p.grad is not None:
-                    finite(p.grad, f"gradient of {name[1:]}")
+                    finite(p.grad, f"gradient of {name}")
                     reached[name] |= bool(p.grad.any())
-                    p.data.sub_(0.01 * p.grad.sign())  # as an optimizer does, of which torch's
-            after_step(module)  # take seconds to import
+                    # As an optimizer does; those of torch take seconds to import.
+                    p.data.sub_(0.01 * p.grad.sign())
+            after_step(module)
     for name, _ in made_by.make().named_parameters():
-        acts = [reached[own] for own in reached if own.endswith(f".{name}")]
+        acts = [reached[own] for own in reached if f".{own}".endswith(f".{name}")]
         learns = any(acts) or not acts or name.endswith("k.bias")  # which changes no softmax
         what = f"in {STEPS} steps no gradient reaches {name}"
         must(learns, f"{what}: initial values, two of them zero, may keep each other from learning")
