@@ -184,8 +184,8 @@ def _others(part: Part, call: Call) -> Iterator[tuple[str, Call]]:
         for slot in filter(part.can, ("rotate", "bias", "content-bias")):
             yield f"an encoding without {slot}", call.but(position=part.encoding(without=slot))
         if part.can("rotate"):
-            turned = part.encoding()
-            turned.keys = -1
+            turned: Any = part.encoding()
+            turned.rotate_keys = lambda k, positions: -turned.rotate(k, positions)
             yield "an encoding whose rotate_keys differs", call.but(position=turned)
 
 

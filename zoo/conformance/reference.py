@@ -58,7 +58,7 @@ def hidden(layer: LayerContext) -> Tensor:
 class ReferenceEncoding(PositionalEncoding):
     """An encoding that rotates, adds a bias, does both, or neither.
 
-    gain: a factor of what it does, learned where it is a parameter. keys: a factor of rotated keys.
+    gain: a factor of what it does, learned where it is a parameter.
     """
 
     def __init__(
@@ -68,11 +68,9 @@ class ReferenceEncoding(PositionalEncoding):
         *,
         heads: int = 1,
         gain: Tensor | float = 1.0,
-        keys: float = 1.0,
     ) -> None:
         super().__init__(dim=0, heads=0, head_dim=0, max_length=0)
-        self.rotates, self.biases, self.heads = rotates, biases, heads
-        self.gain, self.keys = gain, keys
+        self.rotates, self.biases, self.heads, self.gain = rotates, biases, heads, gain
 
     def rotate(self, x: Tensor, positions: Tensor) -> Tensor:
         """Each pair (x₂ᵢ, x₂ᵢ₊₁) rotated by position · 100^(-2i/Dh).
@@ -89,10 +87,6 @@ class ReferenceEncoding(PositionalEncoding):
         first, second = x[..., 0::2], x[..., 1::2]
         rotated = [first * cos - second * sin, first * sin + second * cos]
         return self.gain * torch.stack(rotated, dim=-1).flatten(-2)
-
-    def rotate_keys(self, x: Tensor, positions: Tensor) -> Tensor:
-        """As queries, times ``keys``."""
-        return self.keys * self.rotate(x, positions)
 
     def bias(self, q_positions: Tensor, k_positions: Tensor) -> Tensor | None:
         """(…, H, Lq, Lk): depends on the head, the offset and its direction."""
