@@ -15,17 +15,8 @@ from torch import Tensor, nn
 
 from zoo.components.attention.split import Split
 from zoo.components.tokens import Tokens
-from zoo.conformance import parts
-from zoo.conformance.assertions import (
-    EXACT,
-    close,
-    has_shape,
-    hinting,
-    largest,
-    must,
-    refusal,
-    same,
-)
+from zoo.conformance import assertions, parts
+from zoo.conformance.assertions import EXACT, close, has_shape, hinting, largest, must, refusal
 from zoo.conformance.models import models_of
 from zoo.conformance.outcomes import CheckFailed
 from zoo.conformance.parts import DIM, HEADS, MAX_LENGTH, PLACE, Call, Part, Way, forms, normal
@@ -38,6 +29,8 @@ from zoo.registry import AXES
 # A norm's epsilon matters, so its claims hold to some 1e-4 for inputs of the order of one.
 NEAR = 1e-4
 WIDE = (64, 2, 80)  # heads so wide that encodings have several frequencies
+# What a block may raise when it is asked for a cross-attention that it does not declare.
+REFUSALS = (ValueError, TypeError, NotImplementedError, ZooError)
 
 
 def declares(part: Part) -> None:
@@ -140,7 +133,7 @@ def _contract(part: Part) -> None:
     explicit = part.with_parameters(**part.choice.component.parameters)
     for call in part.calls(torch.float32):
         own, other = (p.run(p.build(torch.float32), call) for p in (explicit, bare))
-        same(own, other, f"{call}: output with the defaults given")
+        assertions.same(own, other, f"{call}: output with the defaults given")
 
 
 def _attention(part: Part) -> None:
@@ -359,7 +352,7 @@ def _block(part: Part) -> None:
     _packs(part, call.leaves())
     _residual(part, call)
     crossing = part.but(cross=True)
-    error = refusal(crossing.build)
+    error = refusal(crossing.build, REFUSALS)
     probe(part, "cross", not error, f"refuses cross-attention: {error}", "takes cross-attention")
     if error is None:
         error = refusal(lambda: part.call(crossing.build(), call), (ValueError,))
@@ -421,7 +414,7 @@ def _residual(part: Part, call: Call) -> None:
     """`residual`: its own input is added; `final_norm`: the output grows."""
     x, before, bare = call.x, call.x.clone(), part.but(norm=nn.Identity)
     out = part.run(silent(bare.build(jitter=0)), call).detach()
-    same(x, before, "the input after a call of a block without norms")
+    assertions.same(x, before, "the input after a call of a block without norms")
     # Up to a factor, because some blocks weight the branches, and mostly, because a block may have
     # a network of its own.
     likeness = float(nn.functional.cosine_similarity(out.flatten(), x.flatten(), dim=0))
