@@ -233,12 +233,12 @@ def _encoding(part: Part) -> None:
     for slot, does in acts.items():
         probe(part, slot, does, "that slot changes nothing", f"its {slot} acts")
     near = torch.arange(40)
-    for training, positions in itertools.product((0, 1), (near, torch.stack([near, 2 * near]))):
-        placed = encoding.train(bool(training)).place(positions)
+    of_texts = near, torch.stack([near, 2 * near])  # of all alike, and of each its own
+    for training, positions in itertools.product((True, False), of_texts):
+        placed = encoding.train(training).place(positions)
         has_shape(placed, positions.shape, "positions that it places a text at")
         increasing = bool((placed.diff(dim=-1) > 0).all())
         must(increasing, f"places a text where positions do not increase: {placed[..., :6]}")
-    encoding.eval()
     added = encoding.embed(torch.zeros_like(x), whole)
     close(encoding.embed(x, whole) - x, added, "what is added to embeddings and to zeros")
     if can("rotate") and not can("scaled"):
@@ -297,9 +297,10 @@ def _norm(part: Part) -> None:
             "unit-variance": [mean, ("variance over D", out.var(-1, correction=0), 1.0)],
             "unbiased": [mean, ("variance over D - 1", out.var(-1), 1.0)],
         }
-        for what, numbers, value in (c for name in filter(part.can, claims) for c in claims[name]):
-            what = f"{what} in layer {place['layer_index']}"
-            close(numbers, torch.full_like(numbers, value), what, tolerance=NEAR)
+        for capability in filter(part.can, claims):
+            for what, numbers, value in claims[capability]:
+                what = f"{what} in layer {place['layer_index']}"
+                close(numbers, torch.full_like(numbers, value), what, tolerance=NEAR)
 
 
 def _ffn(part: Part) -> None:
@@ -380,13 +381,12 @@ def _spied(part: Part) -> None:
         once = normed.setdefault(module, args[0]).equal(args[0])
         must(once, "a norm is called for 2 different inputs in one pass: norm() gives one for each")
 
-    common = {"losses": [], "index": 2, "count": 5}
-    caches = {"cache": KeyValues(), "memory_cache": KeyValues()}
-    memory = {"cache": caches["memory_cache"], "context_tokens": call.context_tokens}
-    fields: dict[str, dict[str, Any]] = {
-        "attention": {"cache": caches["cache"], "causal": call.way.causal, **common},
+    common: dict[str, Any] = {"losses": [], "index": 2, "count": 5}
+    cache, memory_cache = KeyValues(), KeyValues()
+    fields = {
+        "attention": {"cache": cache, "causal": call.way.causal, **common},
         "feed-forward network": common,
-        "cross-attention": {**memory, **common},
+        "cross-attention": {"cache": memory_cache, "context_tokens": call.context_tokens, **common},
     }
 
     def look(module: nn.Module, args: Any) -> None:
@@ -404,7 +404,7 @@ def _spied(part: Part) -> None:
     for hook, modules in ((look_at_norm, norms), (look, sublayers(block))):
         for module in modules:
             module.register_forward_pre_hook(hook)
-    part.run(block, call.but(**caches, **common))
+    part.run(block, call.but(cache=cache, memory_cache=memory_cache, **common))
     must(block.normed or not norms, f"normed is False, yet it has {len(norms)} norms")
     for name in fields if part.cross else list(fields)[:2]:
         must(name in called, f"its {name} is not called")
