@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.autograd.functional import jacobian
+from torch.nn.functional import pad
 
 from zoo.components.attention.base import ProjectedAttention
 from zoo.components.attention.projections import CanonicalWeights
@@ -159,12 +160,7 @@ def _formula(part: Part) -> None:
 
 
 def _exact(
-    part: Part,
-    module: Any,
-    call: Call,
-    weights: CanonicalWeights,
-    what: str,
-    tolerance: float,
+    part: Part, module: Any, call: Call, weights: CanonicalWeights, what: str, tolerance: float
 ) -> None:
     """Output and gradients are those of the formula. tolerance: of the gradients."""
 
@@ -206,11 +202,9 @@ def _far_padding(part: Part) -> None:
     """A thousand places of padding change nothing, in float32 too."""
     module, x = part.build(torch.float32), part.draw(SHORT, texts=2).float()
     expected = part.run(module, Call(x, Tokens.whole(SHORT)))
-    padding = x.new_zeros(2, LONGER, part.dim)
-    for where, pair in {"behind": (x, padding), "in front": (padding, x)}.items():
-        mask = torch.cat([torch.full(each.shape[:2], each is x) for each in pair], dim=1)
-        tokens = Tokens(mask, torch.arange(mask.shape[1]))
-        out = part.run(module, Call(torch.cat(pair, dim=1), tokens))
+    for where, sides in {"behind": (0, LONGER), "in front": (LONGER, 0)}.items():
+        mask = pad(torch.ones(2, SHORT, dtype=torch.bool), sides)
+        out = part.run(module, Call(pad(x, (0, 0, *sides)), Tokens.of(mask)))
         _near(out, expected, f"{LONGER} places of padding {where}, in float32", TYPES[0][2])
 
 
