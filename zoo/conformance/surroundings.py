@@ -381,14 +381,13 @@ def _whole_table(part: Part) -> None:
 
 def _few_rows_of_a_model(model: Part) -> None:
     """The last layer of a model gives a few rows, wherever they stand, as it does among all."""
-    encoder, padded = model.build().encoder, model.calls()[0]
-    whole = replace(padded, tokens=Tokens.whole(padded.x.shape[1]))
-    few = slice(0, 1), slice(1, 3), slice(-2, None)
-    for call, rows in itertools.product((whole, padded), few):
-        alone, among = encoder(call.x, call.tokens, rows), encoder(call.x, call.tokens)[:, rows]
-        mask = call.tokens.attention_mask
-        if mask is not None:  # rows of padding may be anything
-            alone, among = (out[mask[:, rows]] for out in (alone, among))
+    encoder, call = model.build().encoder, model.calls()[0]
+    whole, few = Tokens.whole(call.x.shape[1]), (slice(0, 1), slice(1, 3), slice(-2, None))
+    for tokens, rows in itertools.product((whole, call.tokens), few):
+        alone, among = encoder(call.x, tokens, rows), encoder(call.x, tokens)[:, rows]
+        if tokens.attention_mask is not None:  # rows of padding may be anything
+            real = tokens.attention_mask[:, rows]
+            alone, among = alone[real], among[real]
         what = f"rows {rows.start} to {rows.stop} of a model's last layer, which gives them alone"
         close(alone, among, what)
 
