@@ -347,8 +347,11 @@ def surroundings(part: Part) -> None:
             module = other.build()
             other.run(module, other.calls()[0])
             KnownTexts(other, module, other.shown_ways[-1], SHORT).check((*FEW, ROWS[-1]))
-    for model in models_of(part):
+    models = list(models_of(part))
+    for model in models:
         _whole_table(model)
+    # Afterwards, since a table says better than these what is wrong.
+    for model in models:
         if model.per_text and part.kind != "pool" and not part.can("causal-only"):
             _few_rows_of_a_model(model)
 
