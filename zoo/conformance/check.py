@@ -91,8 +91,6 @@ def _named(zoo: Zoo, name: str) -> list[Choice]:
     kind, slash, text = name.partition("/")
     if not slash or not text.strip():
         raise ZooError(f"'{name}' is no component; write it as kind/name, such as attention/fused")
-    if kind not in KINDS:
-        raise ZooError(f"no kind '{kind}'{nearest(kind, KINDS)}")
     return _every(zoo, [kind]) if text.strip() == "all" else zoo.registry.choices(kind, text)
 
 
