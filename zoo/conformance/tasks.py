@@ -9,7 +9,6 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -38,7 +37,7 @@ from zoo.data.sources.corpus import (
 from zoo.data.tokenizer import piece_bytes
 from zoo.errors import ZooError
 from zoo.models.stack import Encoder
-from zoo.registry import CAPABILITIES, Choice, Register
+from zoo.registry import CAPABILITIES, Register
 from zoo.registry.cell import Cell
 from zoo.registry.loading import load
 from zoo.sweep.make_request import make_request
@@ -63,12 +62,12 @@ def tagged_texts(validation: int = 0, groups: bool = False) -> TaggedCorpus:
     splits, sizes = {}, {"train": 80, "test": 150, "validation": validation}
     for name, count in ((name, count) for name, count in sizes.items() if count):
         texts, tags = noisy(count, count, 12)
-        pairs = (zip(*both, strict=True) for both in zip(texts, tags, strict=True))
-        own = [[IGNORED if word == "w0" else tag for word, tag in pair] for pair in pairs]
+        for text, own in zip(texts, tags, strict=True):
+            own[:] = [IGNORED if word == "w0" else tag for word, tag in zip(text, own, strict=True)]
         by = [f"{len(text)} words" for text in texts] if groups and name == "test" else []
         if name == "train":  # some are there twice
-            texts[-3:], own[-3:] = texts[:3], own[:3]
-        splits[name] = Examples(texts, own, by)
+            texts[-3:], tags[-3:] = texts[:3], tags[:3]
+        splits[name] = Examples(texts, tags, by)
     return TaggedCorpus("checked-tags", splits, ["A", "B", "C"])
 
 
@@ -83,12 +82,8 @@ def paired_texts() -> Pairs:
     """The same texts, of which more than half have one target, which is soon learned."""
     splits = {}
     for name, split in classed_texts().splits.items():
-        rows = enumerate(zip(*split[:2], strict=True))
-        pairs = {
-            f"{name[:2]}{n} {text[:9].strip()}": "no" if label else "yes yes"
-            for n, (text, label) in rows
-        }
-        splits[name] = Examples([*pairs], [*pairs.values()])
+        sources = [f"{name[:2]}{n} {text[:9].strip()}" for n, text in enumerate(split.texts)]
+        splits[name] = Examples(sources, ["no" if label else "yes yes" for label in split.targets])
     return Pairs("checked-pairs", splits)
 
 
@@ -115,7 +110,7 @@ def tasks(part: Part) -> None:
         must(kind in CAPABILITIES, f"needs names {kind!r}, which is no axis")
         unknown = sorted(set(names) - set(CAPABILITIES[kind]))
         must(not unknown, f"no {kind} can declare {', '.join(map(repr, unknown))}")
-    base: Any = next((b for b in type(made).__mro__ if b.__module__.startswith("zoo.")), Task)
+    base: Any = next(b for b in type(made).__mro__ if b.__module__.startswith("zoo."))
     for kind, names in base.needs.items():
         lost = ", ".join(sorted({*names} - {*made.needs.get(kind, ())}))
         must(not lost, f"needs of {kind} lacks {lost}, which {base.__name__} needs")
@@ -123,10 +118,10 @@ def tasks(part: Part) -> None:
     made.metric_choices(registry)
     _no_torch(part)
     if made.reads and type(made).load is not Task.load:
-        own = Register(part.choice.component.owner)
+        own, parameters = Register(part.choice.component.owner), {"validation": 0, "groups": False}
         for sort, given in (("token-labels", tagged_texts), ("text-labels", classed_texts)):
-            more: dict[str, Any] = {"summary": "", "parameters": {"validation": 0, "groups": False}}
-            own("data", DATA[sort], given, capabilities=[sort], **more)
+            how: dict[str, Any] = {"capabilities": [sort], "parameters": parameters}
+            own("data", DATA[sort], given, summary="", **how)
         own("data", DATA["pairs"], paired_texts, summary="", capabilities=["pairs"])
         registry.admit(own)
         run = _TinyRun(made, DATA[made.reads[0]], registry)
@@ -200,17 +195,17 @@ class _TinyRun:
         cell = Cell.parse(self.registry, {**CELL, "pool": pool})
         return self.made.build(self.setup(**settings), cell, seed)
 
-    def split(self, *names: str) -> Any:
-        """Some splits of the data as one."""
-        return self.made.split(self.setup(), names, self.device)
+    def split(self, name: str) -> Any:
+        """A split of the data."""
+        return self.made.split(self.setup(), [name], self.device)
 
     def splits(self, **settings: Any) -> tuple[Any, Any]:
         """What is trained on and what is scored, which have no example in common."""
         setup = self.setup(**settings)
         train, scored = self.made.splits(setup, self.device)
-        rows, others = _ids(train), _ids(scored)
+        rows, others = {*_ids(train)}, {*_ids(scored)}
         must(bool(others), f"it holds out nothing, with {settings}")
-        shared = len({*rows} & {*others})
+        shared = len(rows & others)
         must(not shared, f"{shared} held-out examples are also trained on, with {settings}")
         whole, named = len(self.split("train")), self.made.scored_part(setup)
         all_of_it = len(self.split(named)) if named else 0.3 * whole
@@ -221,18 +216,17 @@ class _TinyRun:
         last = self.made.scored_split
         must(named != last or not settings, f"it scores {last} with {settings}")
         if settings:
-            touched = len({*_ids(self.split(last))} & {*rows, *others})
+            touched = len({*_ids(self.split(last))} & (rows | others))
             must(not touched, f"{touched} examples of {last} are used with {settings}")
         return train, scored
 
     def scores(self, model: Any, split: Any) -> np.ndarray:
         """The metrics of a model."""
         with trying("an evaluation"):
-            evaluation = self.made.evaluate(self.setup(), model, split, self.runtime)
-            values = [metric.of(evaluation.outputs) for metric in self.metrics]
-            recorded(evaluation.details)
-        self.last = evaluation
-        examples, errors = (evaluation.details.get(n) for n in ("examples", "errors"))
+            self.last = self.made.evaluate(self.setup(), model, split, self.runtime)
+            values = [metric.of(self.last.outputs) for metric in self.metrics]
+            recorded(self.last.details)
+        examples, errors = (self.last.details.get(n) for n in ("examples", "errors"))
         must(type(examples) is int and examples > 0, f"details: examples is {examples!r}")
         for metric, value in zip(self.metrics, values, strict=True):
             if metric.description.paired and errors is not None:
@@ -253,33 +247,34 @@ class _TinyRun:
 
     def counted(self, model: Any, split: Any) -> None:
         """The last evaluation counts what one pass after another over the examples gives."""
-        outputs, right, again, items, nats, size = self.last.outputs, 0, 0, 0, 0.0, 0
+        outputs, right, again = self.last.outputs, 0, 0
+        expected: dict[str, float] = {"tokens": 0, "pairs": len(split), "nats": 0.0, "bytes": 0}
         sizes = torch.from_numpy(piece_bytes(self.data.tokenizer()))
         for batch in split.ordered(7):
+            expected["tokens"] += batch.items
             with torch.no_grad():
-                counts = [int(self.made.loss(self.setup(), model, batch)[1]) for _ in range(2)]
-                right, again, items = right + counts[0], again + counts[1], items + batch.items
+                right += int(self.made.loss(self.setup(), model, batch)[1])
+                again += int(self.made.loss(self.setup(), model, batch)[1])
                 if "bytes" in outputs:
                     logits, flat = self.made.forward(model, batch), batch.targets.flatten()
                     flat_logits = logits.double().flatten(0, -2)
-                    nats += float(cross_entropy(flat_logits, flat, reduction="sum"))
-                    size += int(sizes[flat].sum())
-        expected = {"tokens": items, "pairs": len(split), "nats": nats, "bytes": size}
+                    expected["nats"] += float(cross_entropy(flat_logits, flat, reduction="sum"))
+                    expected["bytes"] += int(sizes[flat].sum())
         given = {name: float(outputs[name]) for name in expected if name in outputs}
         hits = outputs.get("right_tokens")
         if self.classifies:
             labels, predicted = np.array(outputs["labels"]), np.array(outputs["predicted"])
-            expected["labels"], given["labels"] = items, len(labels)
+            expected["labels"], given["labels"] = expected["tokens"], len(labels)
             hits = (labels == predicted).sum()
-            targets = self.data.corpus().splits[self.made.scored_split].targets
-            true = [t for each in targets for t in np.atleast_1d(each) if t != IGNORED]
+            true = np.hstack(self.data.corpus().splits[self.made.scored_split].targets)
+            true = true[true != IGNORED]
             what = "`labels` are not those of the scored texts in their order"
-            must(len(true) != len(labels) or labels.tolist() == true, what)
+            must(len(true) != len(labels) or np.array_equal(labels, true), what)
         if hits is not None and right == again:  # what is predicted may be drawn
             expected["right answers"], given["right answers"] = right, float(hits)
-        for name in given:
-            what = f"an evaluation has {name} {given[name]:g}, and its batches one by one"
-            same = np.isclose(given[name], expected[name], rtol=1e-3)
+        for name, count in given.items():
+            what = f"an evaluation has {name} {count:g}, and its batches one by one"
+            same = np.isclose(count, expected[name], rtol=1e-3)
             must(bool(same), f"{what} {expected[name]:g}")
 
     def grouped(self) -> None:
@@ -292,12 +287,11 @@ class _TinyRun:
         must(bool(groups), "the data have groups, and an evaluation has none")
         if not self.classifies:
             return
-        ends = np.cumsum(outputs.get("lengths", np.ones(len(of), dtype=int)))[:-1]
+        of_each = np.repeat(of, outputs.get("lengths", 1))  # the group of each answer
         for name in ("labels", "predicted"):
-            texts = np.split(np.array(outputs[name]), ends)
             for group, own in groups.items():
-                rows = [t for t, each in zip(texts, of, strict=True) if each == group]
-                same = bool(rows) and np.array_equal(own[name], np.concatenate(rows))
+                expected = np.array(outputs[name])[of_each == group]
+                same = group in of and np.array_equal(own[name], expected)
                 must(same, f"group {group!r}: its {name} are not those of its texts")
 
     def texts_stay_apart(self, **settings: Any) -> None:
@@ -328,7 +322,7 @@ class _TinyRun:
     def estimator(self, sort: str, setup: Any) -> Any:
         """What fits and scores a baseline of this sort."""
         component = next(c for c in self.registry.components("baseline") if c.can(sort))
-        return self.made.estimator(setup, Choice(component, component.full_name, {}))
+        return self.made.estimator(setup, self.registry.example(component))
 
     def guessed(self) -> None:
         """A baseline that knows nothing is scored on the tokens that the last model was."""
@@ -336,10 +330,8 @@ class _TinyRun:
         for sort in {"stream", "masked"} & {*self.made.baselines}:
             given = self.estimator(sort, self.setup()).score(_Spy(sort, size)).outputs
             for name in ("tokens", "bytes"):
-                what = (
-                    f"a {sort} baseline is scored on {given[name]} {name}, a model on {own[name]}"
-                )
-                must(given[name] == own[name], what)
+                what = f"a {sort} baseline is scored on {given[name]} {name}"
+                must(given[name] == own[name], f"{what}, a model on {own[name]}")
             nats = given["tokens"] * np.log(size)
             what = f"a baseline that guesses has {given['nats']:g} nats, not {nats:g}"
             must(bool(np.isclose(given["nats"], nats)), what)
@@ -355,10 +347,8 @@ class _TinyRun:
         if isinstance(corpus, Corpus):
             own = [answer.label for answer in answers]
         else:
-            pairs = zip(answers, corpus.test.targets, strict=True)
-            own = [
-                name for a, tags in pairs for name in np.array(a.tags)[np.array(tags) != IGNORED]
-            ]
+            scored = np.hstack(corpus.test.targets) != IGNORED
+            own = np.hstack([answer.tags for answer in answers])[scored].tolist()
         must(own == names, "its text_model answers the scored texts otherwise than is scored")
 
     def sampled(self, model: Any) -> None:
@@ -378,12 +368,13 @@ class _TinyRun:
 
     def labels_mean_the_same(self) -> None:
         """What the data's labels of texts become does not depend on the split."""
-        given, became = self.registry.choose("data", self.spec).build(), dict[int, int]()
+        source, became = self.registry.choose("data", self.spec).build(), dict[int, int]()
         for name, split in self.data.corpus().splits.items():
-            labels = dict(zip(*given.splits[name][:2], strict=True))
+            labels = dict(zip(*source.splits[name][:2], strict=True))
             for text, label in zip(split.texts, split.targets, strict=True):
-                kept = became.setdefault(labels[text], label) == label if text in labels else True
-                must(kept, f"a label of {name} is another class than in train")
+                if text in labels:
+                    same = became.setdefault(labels[text], label) == label
+                    must(same, f"a label of {name} is another class than in train")
 
     def check(self) -> None:
         """Loss falls, scores rise; neither order, batch nor mode changes a score."""
@@ -403,21 +394,19 @@ class _TinyRun:
         for name in ("dim", "layers", "ffn_dim"):
             self.sizes = small.model_copy(update={name: 2 * getattr(small, name)})
             count = sum(p.numel() for p in self.build().parameters())
-            _acts(self.made, name, count != len(weights[0]))
+            self.acts(name, count != len(weights[0]))
         self.sizes = small
         (train, scored), setup, model = self.splits(), self.setup(), self.build()
-        pools = []
-        for pool in ("mean", "cls"):
-            torch.manual_seed(0)  # where what is predicted is drawn
-            pools.append(self.made.loss(setup, self.build(pool=pool), train.batch(np.arange(8)))[0])
-        _acts(self.made, "pool", not torch.equal(*pools))
+        self.loss_of_each(self.build().eval(), train)
+        few = train.batch(np.arange(8))
+        mean, cls = (self.loss(self.build(pool=pool), few) for pool in ("mean", "cls"))
+        self.acts("pool", mean != cls)
         with contextlib.suppress(ZooError):
             whole = self.made.full_length_split(setup, 3, self.device)
             lengths, most = [int(n) for n in whole.lengths], self.sizes.max_length
             must(lengths == [most] * 3, f"full_length_split: {lengths} tokens, not {most} each")
-            of_it = self.made.loss(setup, model, whole.batch(np.arange(3)))[0].item()
+            of_it = self.loss(model, whole.batch(np.arange(3)))
             must(np.isfinite(of_it), f"full_length_split: a loss of {of_it}")
-        _loss_of_each(self.made, setup, self.build().eval(), train)
         loss = functools.partial(self.made.loss, setup)
         trainer = Trainer(model, train, loss, setup.training, self.runtime, 0)
         before = self.scores(model, train)
@@ -435,7 +424,7 @@ class _TinyRun:
         self.scored_alike(model, scored)
         model = self.build(dropout=0.5)
         pair = [loss(model.train(), train.batch(np.arange(2)))[0] for _ in range(2)]
-        _acts(self.made, "dropout", not torch.equal(*pair))
+        self.acts("dropout", not torch.equal(*pair))
         perturb(model, 0.5)  # so that its answers are of all kinds
         self.scores(model.eval(), scored)
         if self.spec in (DATA["text-labels"], DATA["token-labels"]):
@@ -444,6 +433,60 @@ class _TinyRun:
             self.answers_texts(model)
         self.sampled(model)
         self.scored_alike(model, scored)
+
+    def acts(self, option: str, differs: bool) -> None:
+        """Fail unless an option acts, or `unused` names it."""
+        unused = option in self.made.unused
+        must(differs or unused, f"{option} changes nothing: use it, or name it in `unused`")
+        must(not (differs and unused), f"{option} acts, and `unused` names it")
+
+    def loss(self, model: Any, batch: Any, **settings: Any) -> float:
+        """The loss of a batch with these settings; what is predicted may be drawn, once for all."""
+        torch.manual_seed(0)
+        return float(self.made.loss(self.setup(**settings), model, batch)[0])
+
+    def loss_of_each(self, model: Any, train: Any) -> None:
+        """The mean loss of a batch is that of its examples, whatever their padding."""
+        lengths = np.asarray(train.lengths)
+        # Of many tokens, for a loss may be computed in pieces.
+        rows = np.array([lengths.argmax(), lengths.argmin(), *range(min(14, len(train)))])
+        losses, items, needed, setup = [], [], set[str](), self.setup()
+
+        def note(module: Any, args: Any) -> None:
+            layer = args[1]
+            masked = layer.tokens.attention_mask is not None
+            uses = {"the attention with causal": layer.causal, "the attention with padding": masked}
+            if isinstance(module, Block):
+                uses = {"the block with cross": layer.memory is not None}
+            needed.update(need for need, is_so in uses.items() if is_so)
+
+        for module in model.modules():
+            if isinstance(module, Attention | Block):
+                module.register_forward_pre_hook(note)
+        with torch.no_grad(), trying("the loss of a batch"):
+            for batch in map(train.batch, (rows, rows, *rows[:, None])):
+                value, _ = self.made.loss(setup, model, batch)
+                shape = tuple(value.shape)
+                must(shape == (), f"the loss has shape {shape}, not that of a number")
+                losses.append(float(value))
+                items.append(batch.items)
+            many = train.batch(np.arange(min(16, len(train))))
+            right = float(self.made.loss(setup, model, many)[1])
+            counted = right.is_integer() and 0 <= right <= many.items
+            must(counted, f"the loss says that {right:g} of {many.items} items are right")
+            batch = train.batch(rows)
+            smooth = self.loss(model, batch, label_smoothing=0.3)
+            self.acts("label_smoothing", smooth != self.loss(model, batch, label_smoothing=0.0))
+        for axis, names in self.made.needs_of(self.options).items():
+            needed -= {f"the {axis} with {name}" for name in names}
+        must(not needed, f"it calls {', '.join(sorted(needed))}, which `needs` must name")
+        both, again, *apart = losses
+        if both != again or items[0] != items[1] or items[0] == 0:
+            return  # what is predicted is drawn anew
+        mean = np.average(apart, weights=items[2:])
+        what = f"a batch has a loss of {both:.6g}, its {len(apart)} examples alone {mean:.6g}"
+        alike = abs(mean - both) < 1e-4 * (1 + abs(both))
+        must(alike, f"{what} on average over their items: padding counts, or the length of a text")
 
     def scored_alike(self, model: Any, split: Any) -> None:
         """Mode, order, and how many texts are scored at once change no score."""
@@ -486,56 +529,3 @@ def _ids(split: Any) -> list[tuple[int, ...]]:
     """The ids of each example, in the order of the split."""
     batches = (split.batch(np.array([row])) for row in range(len(split)))
     return [tuple(batch.ids.flatten().tolist()) for batch in batches]
-
-
-def _acts(made: Any, option: str, differs: bool) -> None:
-    what = f"{option} changes nothing: use it, or name it in `unused`"
-    must(differs or option in made.unused, what)
-    must(not differs or option not in made.unused, f"{option} acts, and `unused` names it")
-
-
-def _loss_of_each(made: Any, setup: Any, model: Any, train: Any) -> None:
-    """The mean loss of a batch is that of its examples, whatever their padding."""
-    lengths = np.asarray(train.lengths)
-    # Of many tokens, for a loss may be computed in pieces.
-    rows = np.array([int(lengths.argmax()), int(lengths.argmin()), *range(min(14, len(train)))])
-    losses, items, needed = [], [], set[tuple[str, str]]()
-
-    def note(module: Any, args: Any) -> None:
-        layer = args[1]
-        of_block = {("block", "cross"): layer.memory is not None}
-        masked = layer.tokens.attention_mask is not None
-        of_attention = {("attention", "causal"): layer.causal, ("attention", "padding"): masked}
-        does = of_block if isinstance(module, Block) else of_attention
-        needed.update(need for need, is_so in does.items() if is_so)
-
-    for module in model.modules():
-        if isinstance(module, Attention | Block):
-            module.register_forward_pre_hook(note)
-
-    def smoothed(by: float) -> float:
-        torch.manual_seed(0)  # where what is predicted is drawn
-        training = setup.training.model_copy(update={"label_smoothing": by})
-        return float(made.loss(replace(setup, training=training), model, train.batch(rows))[0])
-
-    with torch.no_grad(), trying("the loss of a batch"):
-        for batch in map(train.batch, (rows, rows, *rows[:, None])):
-            value, _ = made.loss(setup, model, batch)
-            must(value.dim() == 0, f"the loss has shape {tuple(value.shape)}, not that of a number")
-            losses.append(float(value))
-            items.append(batch.items)
-        many = train.batch(np.arange(min(16, len(train))))
-        right = float(made.loss(setup, model, many)[1])
-        counted = right.is_integer() and 0 <= right <= many.items
-        must(counted, f"the loss says that {right:g} of {many.items} items are right")
-        _acts(made, "label_smoothing", smoothed(0.3) != smoothed(0.0))
-    named = {(a, name) for a, names in made.needs_of(setup.options).items() for name in names}
-    unnamed = [f"the {axis} with {name}" for axis, name in sorted(needed - named)]
-    must(not unnamed, f"it calls {', '.join(unnamed)}, which `needs` must name")
-    both, again, *apart = losses
-    if both != again or items[0] != items[1] or items[0] == 0:
-        return  # what is predicted is drawn anew
-    mean = np.average(apart, weights=items[2:])
-    what = f"a batch has a loss of {both:.6g}, its {len(apart)} examples alone {mean:.6g}"
-    alike = abs(mean - both) < 1e-4 * (1 + abs(both))
-    must(alike, f"{what} on average over their items: padding counts, or the length of a text")
