@@ -9,6 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+from sklearn.model_selection import KFold, cross_val_predict, cross_val_score
+from sklearn.naive_bayes import BernoulliNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OrdinalEncoder
+from sklearn.tree import DecisionTreeClassifier
 
 from zoo.conformance.assertions import hinting, must
 from zoo.conformance.declares import at_other_values, parameters_act
@@ -33,7 +39,7 @@ GO_ON = 0.3  # the share of scored texts that may go on as a training text begin
 OTHERS = 1000  # texts of a split, at most, where other values of parameters are tried
 AT_ONCE = 200  # pieces that are compared with all of train
 WORD = "word token marker symbol"  # with which a data set says that one word tells the answer
-Said = Callable[[str], bool]  # whether the data set says one of some words
+FOLDS = KFold(3, shuffle=True, random_state=0)
 
 
 class Unit(NamedTuple):
@@ -100,8 +106,9 @@ def data(part: Part) -> None:
     must(part.make().fingerprint == loaded.fingerprint, "loaded again, it gives other documents")
     same_elsewhere(part, fingerprint, loaded.fingerprint, "load other data")
     values = {**part.choice.component.parameters, **part.choice.parameters}
-    for name in {"train", "test"} & values.keys():  # numbers of texts, or what its author means
-        values[name] = min(OTHERS, values[name]) if type(values[name]) is int else values[name]
+    for name in ("train", "test"):
+        if type(values.get(name)) is int:  # a number of texts, or what its author means
+            values[name] = min(OTHERS, values[name])
     for other in at_other_values(part.with_parameters(**values)):
         with hinting(f"with {other.choice}"):
             made = other.make()
@@ -110,12 +117,7 @@ def data(part: Part) -> None:
     parameters_act(part, values, lambda a, b: a.make().fingerprint != b.make().fingerprint)
     _apart(loaded)
     if units["train"]:
-        known = set(_words(part.choice.component.summary))
-
-        def said(words: str) -> bool:  # "longer" says "long"
-            return any(each.startswith(word) for word in words.split() for each in known)
-
-        _not_given_away(units, said, loaded.chance is None)
+        _not_given_away(units, part.choice.component.summary, natural=loaded.chance is None)
         _means_the_same(units)
     elif isinstance(loaded, Pairs):
         _related_alike(loaded)
@@ -129,13 +131,14 @@ def _described(loaded: Any, streamed: bool) -> dict[str, list[Unit]]:
     scored = "validation" if isinstance(loaded, Texts) else "test"
     for name in ("train", scored, *(["validation"] if streamed else [])):
         must(name in loaded.splits and bool(loaded.splits[name].texts), f"has no {name} split")
-    again = len(loaded.splits["train"].texts) - len({*map(str, loaded.splits["train"].texts)})
-    must(not (again and streamed), f"is streamed, and {again} texts of train are there twice")
-    told = "held out" in loaded.notes or not isinstance(loaded, Texts)
-    must(told, "its notes do not say what is `held out`, which records keep")
-    goal = loaded.goal
-    what = "is streamed, and no score counts as solved: give `chance` or `solved_at`"
-    must(goal is not None or not streamed, what)
+    train, goal = loaded.splits["train"].texts, loaded.goal
+    if streamed:
+        again = len(train) - len({*map(str, train)})
+        must(not again, f"is streamed, and {again} texts of train are there twice")
+        what = "is streamed, and no score counts as solved: give `chance` or `solved_at`"
+        must(goal is not None, what)
+    noted = "held out" in loaded.notes or not isinstance(loaded, Texts)
+    must(noted, "its notes do not say what is `held out`, which records keep")
     above = goal is None or (loaded.chance or 0.0) < goal <= 1
     must(above, f"counts as solved at {goal}, and guessing scores {loaded.chance}")
     units = {name: list(_units(loaded, name)) for name in loaded.splits}
@@ -181,8 +184,7 @@ def _units(loaded: Any, name: str) -> Iterator[Unit]:
 
 def fingerprint(choice: Choice) -> str:
     """Of the documents that a data set gives."""
-    text: str = choice.build().fingerprint
-    return text
+    return str(choice.build().fingerprint)
 
 
 def _words(text: Any) -> list[str]:
@@ -205,8 +207,6 @@ def _windows(words: Sequence[str]) -> list[str]:
 
 def _apart(loaded: Any) -> None:
     """Few pieces of a scored text are training texts, or have most windows of one."""
-    from sklearn.feature_extraction.text import HashingVectorizer
-
     twice = loaded.duplicates if isinstance(loaded, Pairs) else 0
     must(not twice, f"{twice} sources of test are also in train")
     counter = HashingVectorizer(analyzer=_windows, binary=True, norm=None, alternate_sign=False)
@@ -220,7 +220,7 @@ def _apart(loaded: Any) -> None:
         copies = sum(tuple(text) in known for text in texts)
         for start in range(0, len(pieces), AT_ONCE):
             windows = counter.transform(pieces[start : start + AT_ONCE])
-            counts = np.asarray(windows.sum(axis=1)).ravel()
+            counts = windows.getnnz(axis=1)
             shared = (windows @ trained).max(axis=1).toarray().ravel()
             copies += int(((counts >= FEW) & (shared >= NEAR * counts)).sum())
         what = f"{copies} of {len(pieces)} {name} documents, or pieces of {PIECE} words, are nearly"
@@ -247,63 +247,55 @@ def _go_on(texts: Sequence[list[str]], known: Sequence[list[str]]) -> float:
     return sum(ends) / len(texts)
 
 
-def _not_given_away(units: dict[str, list[Unit]], said: Said, natural: bool) -> None:
-    """No answer follows from a length, a place or one word, unless the data set says so.
+def _not_given_away(units: dict[str, list[Unit]], summary: str, *, natural: bool) -> None:
+    """No answer follows from a length, a place or one word, unless the summary says so.
 
     natural: whether chance is unknown: then a sign may hint at an answer.
     """
-    from sklearn.feature_extraction.text import CountVectorizer
-    from sklearn.model_selection import KFold, cross_val_score
-    from sklearn.tree import DecisionTreeClassifier
-
-    train, test = units["train"], units["test"]
+    train, test, described = units["train"], units["test"], _words(summary)
     labels, expected = (np.array([unit.answer for unit in split]) for split in (train, test))
     guessing = Counter(expected.tolist()).most_common(1)[0][1] / len(test)
+    if guessing >= 0.8 or len(test) < FEW:
+        return
     least = ANSWERED if natural else min(ANSWERED, guessing + HINT)
 
     def gives_away(seen: Any, shown: Any, leaves: int | None, sign: str, says: str) -> None:
-        """Fail where a small tree finds the answers by a sign that the data set does not say."""
-        tree = DecisionTreeClassifier(max_leaf_nodes=leaves, random_state=0).fit(seen, labels)
+        """Fail where a small tree finds the answers by a sign that the summary does not say."""
+        own = labels[: seen.shape[0]]
+        tree = DecisionTreeClassifier(max_leaf_nodes=leaves, random_state=0).fit(seen, own)
         right = int((tree.predict(shown) == expected).sum())
-        if guessing >= 0.8 or len(test) < FEW:
-            return
+        # "longer" says "long".
+        said = any(word.startswith(tuple(says.split())) for word in described)
         # The first number of a sum hints at its value.
         bar = ANSWERED if "names" in sign else least
         what = f"{sign} gives {right} of {len(test)} answers away, which the summary does not say"
-        must(said(says) or right < bar * len(test), what)
-        if right <= 1.1 * guessing * len(test) and tree.score(seen, labels) > ANSWERED:
-            found = cross_val_score(tree, seen, labels, cv=KFold(3, shuffle=True, random_state=0))
-            what = f"{sign} gives {found.mean():.0%} of the answers in train and {right} in test"
-            must(found.mean() < ANSWERED, f"{what}: labels do not mean the same in both")
+        must(said or right < bar * len(test), what)
+        if right <= 1.1 * guessing * len(test) and tree.score(seen, own) > ANSWERED:
+            found = cross_val_score(tree, seen, own, cv=FOLDS).mean()
+            what = f"{sign} gives {found:.0%} of the answers in train and {right} in test"
+            must(found < ANSWERED, f"{what}: labels do not mean the same in both")
 
     for sign, (of, says) in SIGNS.items():
         if train[0].length and not sign.startswith("a token's") and "names" not in sign:
             continue
-        seen, shown = ([of(unit) for unit in split] for split in (train, test))
-        numbers: dict[Any, int] = {}
-        if isinstance(seen[0], str):
-            for value in seen:
-                numbers.setdefault(value, len(numbers))
-            seen, shown = ([numbers.get(v, -1) for v in values] for values in (seen, shown))
-        columns = np.array(seen)[:, None], np.array(shown)[:, None]
-        gives_away(*columns, None if numbers else 32, sign, says)
+        seen, shown = (np.array([[of(unit)] for unit in split], object) for split in (train, test))
+        leaves = None if isinstance(seen[0, 0], str) else 32
+        if leaves is None:
+            encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
+            seen, shown = encoder.fit_transform(seen), encoder.transform(shown)
+        gives_away(seen, shown, leaves, sign, says)
     if not train[0].length:  # a tag may well be that of its token
-        labels = labels[:MANY]
         letters = f"{WORD} letter character"
         bags = ("word", lambda u: u.words, WORD), ("character", lambda u: {*u.text}, letters)
         for what, of, says in bags:
             counter = CountVectorizer(analyzer=of, binary=True)
             seen, shown = counter.fit_transform(train[:MANY]), counter.transform(test)
-            gives_away(seen, shown, len({*labels.tolist()}), f"one {what} for each class", says)
+            classes = len({*labels[:MANY].tolist()})
+            gives_away(seen, shown, classes, f"one {what} for each class", says)
 
 
 def _means_the_same(units: dict[str, list[Unit]]) -> None:
     """A bag of words that finds a class among training texts does not score below chance in it."""
-    from sklearn.feature_extraction.text import CountVectorizer
-    from sklearn.model_selection import KFold, cross_val_predict
-    from sklearn.naive_bayes import BernoulliNB
-    from sklearn.pipeline import make_pipeline
-
     seen = {
         name: (list(map(_in_order, split[:MANY])), np.array([u.answer for u in split[:MANY]]))
         for name, split in units.items()
@@ -313,7 +305,7 @@ def _means_the_same(units: dict[str, list[Unit]]) -> None:
     bag = make_pipeline(CountVectorizer(analyzer=list, binary=True), BernoulliNB(fit_prior=False))
     if not words or not seen:
         return
-    within = cross_val_predict(bag, words, labels, cv=KFold(3, shuffle=True, random_state=0))
+    within = cross_val_predict(bag, words, labels, cv=FOLDS)
     bag.fit(words, labels)
     chance = 1 / len({*labels.tolist()})
     for name, (others, expected) in seen.items():
@@ -336,11 +328,13 @@ def _in_order(unit: Unit) -> list[str]:
 
 def _related_alike(loaded: Pairs) -> None:
     """What holds of nearly all training pairs holds of the scored ones, and the other way round."""
+    train, test = (
+        [(_words(source), _words(target)) for source, target in zip(*split[:2], strict=True)]
+        for split in (loaded.train, loaded.test)
+    )
+    if min(len(train), len(test)) < FEW:
+        return
     for relation, holds in RELATIONS.items():
-        train, test = (
-            float(np.mean([holds(_words(s), _words(t)) for s, t in zip(*split[:2], strict=True)]))
-            for split in (loaded.train, loaded.test)
-        )
-        what = f"the target {relation} in {train:.0%} of training pairs and {test:.0%} of test's"
-        few = min(len(loaded.train.texts), len(loaded.test.texts)) < FEW
-        must(few or abs(train - test) < 0.5, f"{what}: they do not mean the same")
+        known, right = (sum(holds(*pair) for pair in pairs) / len(pairs) for pairs in (train, test))
+        what = f"the target {relation} in {known:.0%} of training pairs and {right:.0%} of test's"
+        must(abs(known - right) < 0.5, f"{what}: they do not mean the same")
