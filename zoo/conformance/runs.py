@@ -6,7 +6,7 @@ import builtins
 import contextlib
 import copy
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -58,7 +58,7 @@ def _tracker(part: Part) -> None:
     config |= {"seed": 0, "time_budget": None}
     curve = [{"loss": 2.375}, {"loss": 1.125, "validation_accuracy": 0.4375}]
     with scratch_directory() as folder, contextlib.chdir(folder):
-        runs, others = Path(folder) / "runs", Path(folder) / "others"
+        runs, others = folder / "runs", folder / "others"
         first = TrackedRun("fused+rope seed 0", "bench", runs, config, curve=curve)
         first = replace(first, values={"accuracy": 0.8125, "params": 1234.0})
         tuned = replace(first, config={**config, "phase": "tune"}, values={"accuracy": 0.6875})
@@ -78,7 +78,7 @@ def _tracker(part: Part) -> None:
                 raise CheckSkipped(f"it cannot show runs here: {thread.failure}")
             what = f"shown {run.name}, with status '{run.status}' and {len(run.values)} values"
             must(thread.failure is None, f"{what}: {thread.failure}")
-            text = _written(Path(folder))
+            text = _written(folder)
             marks = {
                 "name": [run.name.rpartition("/")[2]],  # a name of a file cannot have a slash
                 "result": [f"{value:g}" for value in run.values.values()],
@@ -158,18 +158,14 @@ def _executor(part: Part) -> None:
             must(status == "timeout", f"a job that takes longer than `timeout` ends with {status}")
 
 
-@contextlib.contextmanager
-def _opened(part: Part) -> Iterator[Executor]:
+def _opened(part: Part) -> contextlib.closing[Executor]:
     """The executor, as it is opened for a run. Raises CheckSkipped where it cannot be."""
     try:
         made = is_a(part.make(), Executor)
         made.connect()
     except ZooError as error:
         raise CheckSkipped(f"it cannot run here: {error}") from None
-    try:
-        yield made
-    finally:
-        made.close()
+    return contextlib.closing(made)
 
 
 def _stopped(made: Executor, endless: TrainJob, directory: Path, least: float) -> float:
