@@ -28,7 +28,7 @@ from zoo.sweep.records import Record
 
 HALF, MOST_SEEDS, TINY = 0.5, 100, 1e-12
 LEVEL = STAGES[0][1]
-Z, Z_LEVEL = (float(special.ndtri(1 - level / 2)) for level in (ALPHA, LEVEL))
+Z_LEVEL = float(special.ndtri(1 - LEVEL / 2))
 HOLDS, REFUTED = "holds here", "does not hold here"
 
 
@@ -142,11 +142,12 @@ def _share(asked: Expectation, run: RunReport, row: ReportRow) -> Finding | None
         seeds, solved = len(row.values), run.solved(row.values.values())
     if not seeds:
         return None
-    low, high = wilson(solved / seeds, seeds, Z)
-    p = 2 * float(special.ndtr(-abs(solved / seeds - HALF) * math.sqrt(seeds) / HALF))
-    holds = None if p >= ALPHA else (solved > HALF * seeds) == (asked.kind == "solves")
+    share = wilson(solved / seeds, seeds)
+    p = 2 * float(special.ndtr(-abs(share.mean - HALF) * math.sqrt(seeds) / HALF))
+    holds = None if p >= ALPHA else (share.mean > HALF) == (asked.kind == "solves")
     at = f" at {asked.lr:g}" if asked.lr else ""
-    return Finding(f"solved{at} {solved}/{seeds} [{low:.2f}, {high:.2f}]", holds, p, seeds)
+    text = f"solved{at} {solved}/{seeds} [{share.low:.2f}, {share.high:.2f}]"
+    return Finding(text, holds, p, seeds)
 
 
 def _faster(asked: Expectation, _: RunReport, row: ReportRow, other: ReportRow) -> Finding | None:

@@ -37,8 +37,8 @@ from numpy.typing import NDArray
 from scipy import optimize, special
 
 Array = NDArray[np.float64]
-LEVEL = 0.95
-ALPHA = 1 - LEVEL
+ALPHA = 1 - 0.95
+Z = float(special.ndtri(1 - ALPHA / 2))  # the normal quantile of a 95% interval
 ROUNDING = 1e-12  # what rounding may leave of a difference that is 0
 ENOUGH = 3  # seeds, or rounds: of two, a t-interval reaches over 12 standard errors to each side
 # Seeds of a task that is solved or not: with three, chance alone often divides two equal rows.
@@ -53,6 +53,11 @@ class Interval:
     mean: float
     low: float | None = None
     high: float | None = None
+
+    @staticmethod
+    def symmetric(mean: float, half: float) -> Interval:
+        """An interval that reaches equally far to both sides."""
+        return Interval(mean, mean - half, mean + half)
 
     @property
     def half(self) -> float | None:
@@ -75,11 +80,6 @@ class Interval:
         return f"{mean} ± {self.half:.{digits}f}"
 
 
-def symmetric(mean: float, half: float) -> Interval:
-    """An interval that reaches equally far to both sides."""
-    return Interval(mean, mean - half, mean + half)
-
-
 def t_tests(means: Array, errors: Array, df: Array) -> Array:
     """Two-sided p-values that means with these standard errors are 0."""
     t = np.abs(means) / np.maximum(errors, 1e-300)
@@ -87,12 +87,12 @@ def t_tests(means: Array, errors: Array, df: Array) -> Array:
     return np.asarray(np.where(np.abs(means) < ROUNDING, 1.0, p))
 
 
-def wilson(p: float, trials: float, z: float) -> tuple[float, float]:
-    """Both ends of Wilson's interval of a share p of so many trials; z: a quantile."""
+def wilson(p: float, trials: float, z: float = Z) -> Interval:
+    """Wilson's interval of a share p of so many trials; z: a quantile, by default for 95%."""
     shrink = 1 + z**2 / trials
     centre = (p + z**2 / (2 * trials)) / shrink
     half = z * math.sqrt(max(p * (1 - p), 0.0) / trials + z**2 / (4 * trials**2)) / shrink
-    return max(0.0, min(centre - half, p)), min(1.0, max(centre + half, p))
+    return Interval(p, max(0.0, min(centre - half, p)), min(1.0, max(centre + half, p)))
 
 
 def sampling_error(accuracy: float, examples: float) -> float | None:
@@ -104,7 +104,7 @@ def sampling_error(accuracy: float, examples: float) -> float | None:
     """
     if examples <= 0 or not math.isfinite(accuracy):
         return None
-    return Interval(accuracy, *wilson(accuracy, examples, special.ndtri((1 + LEVEL) / 2))).half
+    return wilson(accuracy, examples).half
 
 
 @dataclass(frozen=True)

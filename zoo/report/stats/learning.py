@@ -28,10 +28,9 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from zoo.errors import counted
-from zoo.report.stats.intervals import ALPHA, LEVEL, ROUNDING, Array, Interval, wilson
+from zoo.report.stats.intervals import ALPHA, ROUNDING, Array, Interval, wilson
 from zoo.sweep.records import Record
 
 DRAWS = 10_000  # exchanges at random, and most of all that there are
@@ -98,8 +97,7 @@ class Learning:
     @property
     def share(self) -> Interval:
         """The share of solved runs at the best rate, with Wilson's 95% interval."""
-        share = self.times_solved / self.runs
-        return Interval(share, *wilson(share, self.runs, float(special.ndtri((1 + LEVEL) / 2))))
+        return wilson(self.times_solved / self.runs, self.runs)
 
     @property
     def median(self) -> float | None:
@@ -160,17 +158,16 @@ def learning_of(records: Sequence[Record], metric: str = "") -> dict[str, Learni
     rates, seeds = sorted({rate for _, rate, _ in latest}), sorted({seed for *_, seed in latest})
     budget = max((record.metrics["budget"] for record in latest.values()), default=0)
     shape = len(rates), len(seeds)
-    rows = {}
-    for name in dict.fromkeys(name for name, *_ in latest):
-        examples, scores = np.full(shape, np.nan), np.full(shape, np.nan)
-        solved = np.zeros(shape, dtype=bool)
-        for place in np.ndindex(shape):
-            if record := latest.get((name, rates[place[0]], seeds[place[1]])):
-                solved[place] = record.metrics["solved"]
-                examples[place] = record.metrics["examples_seen"] if solved[place] else budget
-                key = metric or record.metric_descriptions[0].name
-                scores[place] = record.metrics.get(key, np.nan)
-        rows[name] = Learning(name, examples, solved, scores, tuple(rates), tuple(seeds), budget)
+    rows: dict[str, Learning] = {}
+    for (name, rate, seed), record in latest.items():
+        if name not in rows:
+            arrays = np.full(shape, np.nan), np.zeros(shape, dtype=bool), np.full(shape, np.nan)
+            rows[name] = Learning(name, *arrays, tuple(rates), tuple(seeds), budget)
+        row, place = rows[name], (rates.index(rate), seeds.index(seed))
+        row.solved[place] = record.metrics["solved"]
+        row.examples[place] = record.metrics["examples_seen"] if row.solved[place] else budget
+        key = metric or record.metric_descriptions[0].name
+        row.scores[place] = record.metrics.get(key, np.nan)
     return rows
 
 
@@ -245,14 +242,14 @@ def compared(a: Learning, b: Learning, draws: int = DRAWS) -> tuple[float, float
 
 def _task(a: Learning, b: Learning) -> _Task | None:
     """The runs that both rows have; None where there are none."""
-    rates, seeds = (
-        [x for x in of if x in to] for of, to in ((a.rates, b.rates), (a.seeds, b.seeds))
-    )
+    # Where both rows have the same rates and seeds: the places in the first, and in the second.
+    _, *rates = np.intersect1d(a.rates, b.rates, return_indices=True)
+    _, *seeds = np.intersect1d(a.seeds, b.seeds, return_indices=True)
     limit = math.log(min(a.budget, b.budget))
-    logs = []
-    for row in (a, b):
-        places = np.ix_([row.rates.index(r) for r in rates], [row.seeds.index(s) for s in seeds])
-        logs.append(np.minimum(np.log(row.examples[places]), limit))
+    logs = [
+        np.minimum(np.log(row.examples[np.ix_(*places)]), limit)
+        for row, *places in zip((a, b), rates, seeds, strict=True)
+    ]
     missing = np.isnan(logs[0]) | np.isnan(logs[1])
     known = ~missing.all(axis=1)
     if not known.any():
@@ -288,8 +285,7 @@ def _test(tasks: Sequence[_Task], draws: int) -> tuple[float, float]:
 def _exchanges(pairs: int, draws: int) -> tuple[Array, bool]:
     """Sets of pairs as rows of 0 and 1, and whether they are all there are."""
     if 2**pairs <= draws:
-        every = np.array(list(itertools.product((0.0, 1.0), repeat=pairs)))
-        return every.reshape(2**pairs, pairs), True
+        return np.array(list(itertools.product((0.0, 1.0), repeat=pairs))), True
     generator = np.random.default_rng(SEED)
     return generator.integers(0, 2, (draws, pairs), dtype=np.int8).astype(float), False
 

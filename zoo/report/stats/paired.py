@@ -35,16 +35,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse, special
 
-from zoo.report.stats.intervals import (
-    ALPHA,
-    ENOUGH,
-    LEVEL,
-    ROUNDING,
-    Array,
-    Interval,
-    moderate,
-    t_tests,
-)
+from zoo.report.stats.intervals import ALPHA, ENOUGH, ROUNDING, Array, Interval, moderate, t_tests
 from zoo.report.stats.scores import Scores
 
 ALONE = 2.0  # by itself a difference must be significant at this fraction (1/2) of the level
@@ -137,7 +128,7 @@ def tested(scores: Scores, weights: Sums) -> list[Difference]:
         # with every seed: significant, and of no use to anybody.
         p = np.where(np.abs(means) < scores.visible, 1.0, p)
     p = np.where(dfs > count - 1 + ROUNDING, np.minimum(1.0, p / RESERVE), p)
-    halves = np.where(certain, 0.0, special.stdtrit(np.maximum(dfs, 1), (1 + LEVEL) / 2) * errors)
+    halves = np.where(certain, 0.0, special.stdtrit(np.maximum(dfs, 1), 1 - ALPHA / 2) * errors)
     parts = {"mean": means, "low": means - halves, "high": means + halves, "seeds": count, "p": p}
     parts |= {"alone": alone, "error": errors, "df": dfs, "disputed": disputed}
     frame = pd.DataFrame(parts).astype(object)

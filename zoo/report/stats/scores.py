@@ -18,16 +18,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from zoo.report.rows import ReportRow
-from zoo.report.stats.intervals import (
-    ENOUGH,
-    LEVEL,
-    ROUNDING,
-    Array,
-    Interval,
-    moderate,
-    symmetric,
-    wilson,
-)
+from zoo.report.stats.intervals import ALPHA, ENOUGH, ROUNDING, Array, Interval, moderate, wilson
 
 UNCOUNTED = 1000  # examples that are assumed where the records do not say how many there were
 
@@ -126,11 +117,11 @@ def row_intervals(scores: Scores) -> list[Interval]:
     expected = scores.expected[enough]
     family = moderate(scores.values[enough], expected, len(enough))
     for k, row in enumerate(enough):
-        mean, t = float(family.mean[k]), float(special.stdtrit(family.df[k], (1 + LEVEL) / 2))
+        mean, t = float(family.mean[k]), float(special.stdtrit(family.df[k], 1 - ALPHA / 2))
         if not scores.share:
-            intervals[row] = symmetric(mean, t * float(family.error[k]))
+            intervals[row] = Interval.symmetric(mean, t * float(family.error[k]))
             continue
         # Perfect with every seed, and so are all others: binomial, for want of anything else.
         dispersion = family.variance[k] / expected[k] or 1 / (scores.counted or UNCOUNTED)
-        intervals[row] = Interval(mean, *wilson(mean, float(family.seeds[k] / dispersion), t))
+        intervals[row] = wilson(mean, float(family.seeds[k] / dispersion), t)
     return intervals

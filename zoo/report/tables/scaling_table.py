@@ -9,7 +9,7 @@ import pandas as pd
 from scipy import stats
 
 from zoo.report.rows import varying
-from zoo.report.stats.intervals import Interval, symmetric
+from zoo.report.stats.intervals import ALPHA, Interval
 from zoo.report.tables.notes import machine_summary, mixed
 from zoo.report.tables.text import bullets, line, plain, tabulated
 from zoo.sweep.records import Record
@@ -40,7 +40,8 @@ def fit(values: Sequence[int], costs: Sequence[float]) -> Interval | None:
     logs = np.log(np.array(upper, dtype=float))
     fitted = stats.linregress(logs[:, 0], logs[:, 1])
     error = np.nan_to_num(fitted.stderr)  # of constant costs SciPy knows none
-    return symmetric(float(fitted.slope), float(stats.t.ppf(0.975, len(upper) - 2) * error))
+    quantile = float(stats.t.ppf(1 - ALPHA / 2, len(upper) - 2))
+    return Interval.symmetric(float(fitted.slope), quantile * float(error))
 
 
 def scale_table(records: Sequence[Record]) -> pd.DataFrame:
