@@ -16,9 +16,8 @@ from zoo.config.row_names import find_cell
 from zoo.errors import ZooError, counted, listed
 from zoo.report.rows import varying_axes
 from zoo.report.run_report import RunReport
-from zoo.report.tables.learned import CELL, FAMILY
+from zoo.report.tables.learned import CELL, FAMILY, standings_of
 from zoo.report.tables.notes import elsewhere, mixed
-from zoo.report.tables.standings import standings_of
 from zoo.report.tables.text import plain, tabulated
 from zoo.sweep.records import directories_of, directory_names, read_run
 
@@ -223,14 +222,13 @@ class Profile:
         answer = [f"{name} learns {len(every)} of {total} with every seed{rest}."]
         parts = []
         for verdict, word in ((1, "faster"), (-1, "slower, or not at all")):
-            where: dict[str, list[str]] = {short: [] for short in self.names.values()}
+            where: dict[str, list[str]] = {}
             for line in self.lines:
                 if line.get("versus_reference") == verdict:
-                    where[line["row"]].append(line["data"])
+                    where.setdefault(line["row"], []).append(line["data"])
             rows = [
                 f"{row} ({listed(skills, 2) if verdict > 0 else len(skills)})"
                 for row, skills in sorted(where.items(), key=lambda item: -len(item[1]))
-                if skills
             ]
             parts += [f"{word}: {listed(rows, NAMED)}"] if rows else []
         answer.append(f"Told apart from it on single skills: {'; '.join(parts) or 'no row'}.")

@@ -7,8 +7,8 @@ from typing import Any
 
 from zoo.report.evaluated_run import EvaluatedRun
 from zoo.report.tables.columns import ReportTable, make_table
+from zoo.report.tables.learned import standings_of
 from zoo.report.tables.notes import answer_of, notes_of
-from zoo.report.tables.standings import standings_of
 
 CAUTIONS = 2  # remarks on the data under the answer
 

@@ -7,7 +7,7 @@ import pytest
 
 from zoo.report.run_report import RunReport
 from zoo.report.stats.learning import exchanged, exchanged_over
-from zoo.report.tables.standings import standings_of
+from zoo.report.tables.learned import standings_of
 
 RATES = (0.001, 0.003)
 EXAMPLES = {

@@ -1,14 +1,15 @@
-"""The table, the answer and the notes of a run on a streamed diagnostic."""
+"""What is said of runs on streamed diagnostics: answers, notes, and where own rows stand."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
 from zoo.errors import counted, listed
 from zoo.report.evaluated_run import EvaluatedRun
 from zoo.report.rows import ReportRow
-from zoo.report.stats.learning import Exchange, exchanged, thousands
+from zoo.report.stats.learning import Exchange, exchanged, exchanged_over, thousands
 from zoo.report.stats.verdicts import MOST_EXCHANGED
 from zoo.report.tables.text import from_to
 
@@ -33,7 +34,7 @@ def learned_answer(run: EvaluatedRun) -> list[str]:
     name = run.short_name(first)
     if not learning.times_solved:
         score = "" if learning.score is None else f" {run.metric.format(learning.score)}"
-        floor = run.metric.format(run.chance) if run.chance is not None else ""
+        floor = "" if run.chance is None else run.metric.format(run.chance)
         needs = f", where {floor} needs no skill" if floor else ""
         return [f"No row solves it in any run: {name} comes to {run.metric.label}{score}{needs}."]
     solved = [row for row in ranked if run.learning[row.name].solved.any()]
@@ -68,6 +69,38 @@ def times(exchange: Exchange) -> str:
     if math.isinf(exchange.high):
         return f"at least {low} times" if exchange.low else f"{ratio} times (too few runs for ends)"
     return f"{ratio} times ({low} to {high})" if exchange.low else f"at most {high} times"
+
+
+def standings_of(runs: Sequence[EvaluatedRun], shown: Mapping[str, str]) -> list[str]:
+    """A sentence for each own row: how many of the examples of the first other row it needs.
+
+    That is over all these runs, which are on different data; of a single one also what the row
+    learns, and its place. shown: row name to the one that tables print.
+    """
+    beside_others = [run for run in runs if run.others]
+    if not beside_others:
+        return []
+    reference, sentences = beside_others[0].others[0].name, []
+    for name in dict.fromkeys(record.name for run in runs for record in run.own):
+        there = [run for run in beside_others if {name, reference} <= {*run.learning}]
+        if not there or name == reference:
+            continue
+        pairs = [(run.learning[name], run.learning[reference]) for run in there]
+        if any(learning.solved.any() for pair in pairs for learning in pair):
+            of, exchange = shown[reference], exchanged_over(pairs)
+            needs = f"needs {times(exchange)} the examples of {of} (p = {exchange.p:.2g})"
+        else:
+            needs = f"solves nothing in any run, and neither does {shown[reference]}"
+        if len(runs) > 1:
+            sentences.append(f"Over {counted(len(there), 'data set')} {shown[name]} {needs}.")
+            continue
+        (run,) = there
+        others = [other for other in run.learning if other != name]
+        verdicts = Counter(run.verdicts.verdict(name, other) for other in others)
+        place = f"faster {verdicts[-1]}, slower {verdicts[1]}, not told apart {verdicts[0]}"
+        place = "" if run.verdicts.limited else f" Of {counted(len(others), 'other row')}: {place}."
+        sentences.append(f"{shown[name]}: {pairs[0][0].text()}. It {needs}.{place}")
+    return sentences
 
 
 def learned_notes(run: EvaluatedRun) -> list[str]:
