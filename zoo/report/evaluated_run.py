@@ -8,10 +8,11 @@ from dataclasses import replace
 from functools import cached_property
 
 from zoo.config.metric_description import MetricDescription
+from zoo.measure.turns import PHASES
 from zoo.report.rows import NO_METRIC, ReportRow, make_rows, varying_axes
 from zoo.report.stats.effects import Effect, Effects, find_effects
 from zoo.report.stats.intervals import ENOUGH, ENOUGH_SOLVED, ROUNDING
-from zoo.report.stats.ratios import PHASES, Speeds, find_reference
+from zoo.report.stats.ratios import Speeds, find_reference
 from zoo.report.stats.verdicts import ExchangeVerdicts, Verdicts
 from zoo.report.tables.text import plain
 from zoo.sweep.records import Record

@@ -16,17 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from zoo.measure.turns import CONTENDED as MOST_CONTENTION
-from zoo.measure.turns import PHASES as PHASES
-from zoo.measure.turns import (
-    Logs,
-    Z,
-    centre_and_error,
-    contention,
-    log_ratios,
-    rate,
-    seconds,
-)
+from zoo.measure import turns
 from zoo.report.rows import ReportRow
 from zoo.sweep.records import Record
 
@@ -76,7 +66,7 @@ class Session:
     speeds that it is a product of.
     """
 
-    logs: Sequence[Logs]
+    logs: Sequence[turns.Logs]
     squares: float = 2.0
 
 
@@ -94,21 +84,21 @@ class Speeds:
             if (record := row.measured) and _base_of(record) == base:
                 self.measured[row.name] = {"session": record.key, **record.samples}
         self.clock = next((s.get("clock", "") for s in reversed(self.measured.values())), "")
-        self._contention = {name: contention(of) for name, of in self.measured.items()}
+        self._contention = {name: turns.contention(of) for name, of in self.measured.items()}
 
     def ratio(self, phase: str, name: str, other: str) -> Ratio | None:
-        """How many times as fast as the other row the named one is."""
-        return self.contrast(phase, {name: 1.0, other: -1.0}) if name != other else None
+        """How many times as fast as the other row the named one is; 1 where both are one row."""
+        return self.contrast(phase, {name: 1.0, other: -1.0}) if name != other else Ratio(1.0)
 
     def contrast(self, phase: str, weights: Mapping[str, float]) -> Ratio | None:
         """The product of speeds raised to weights that sum to 0; None where a row has none."""
         # Rows of one session are combined block by block: what a block does to all cancels.
-        sessions: dict[str, list[tuple[float, list[Logs]]]] = {}
+        sessions: dict[str, list[tuple[float, list[turns.Logs]]]] = {}
         for name, weight in weights.items():
             if name == self.base:
                 continue  # its log ratio to itself is 0 in every block
             samples = self.measured.get(name)
-            logs = log_ratios(samples, samples["reference"], phase) if samples else []
+            logs = turns.log_ratios(samples, samples["reference"], phase) if samples else []
             if samples is None or not any(map(len, logs)):
                 return None
             sessions.setdefault(samples["session"], []).append((weight, logs))
@@ -118,7 +108,7 @@ class Speeds:
     def rate(self, phase: str, name: str) -> float | None:
         """Real tokens/s of a row: its ratio to the base times the base's rate of the whole run."""
         base = self._base_rates.get(phase)
-        ratio = Ratio(1.0) if name == self.base else self.ratio(phase, name, self.base)
+        ratio = self.ratio(phase, name, self.base)
         if base is None or ratio is None or name not in self.measured:
             return None
         return ratio.value * base
@@ -128,21 +118,21 @@ class Speeds:
         """The base's own rate of the whole run, by phase: the median over sessions."""
         bases = {samples["session"]: samples["reference"] for samples in self.measured.values()}
         rates = {
-            phase: [rate(base, phase) for base in bases.values() if base["turns"].get(phase)]
-            for phase in PHASES
+            phase: [turns.rate(base, phase) for base in bases.values() if base["turns"].get(phase)]
+            for phase in turns.PHASES
         }
         return {phase: statistics.median(known) for phase, known in rates.items() if known}
 
     def contended(self, *names: str) -> bool:
         """Whether other work had the cores while any of these rows had its turns."""
-        return any(self._contention.get(name, 1.0) > MOST_CONTENTION for name in names)
+        return any(self._contention.get(name, 1.0) > turns.CONTENDED for name in names)
 
     def blocks(self, name: str) -> int:
         """In how many blocks a measured row had a turn."""
-        return sum(map(len, seconds(self.measured[name], PHASES[0])))
+        return sum(map(len, turns.seconds(self.measured[name], turns.PHASES[0])))
 
 
-def _product(parts: Sequence[tuple[float, list[Logs]]]) -> Session:
+def _product(parts: Sequence[tuple[float, list[turns.Logs]]]) -> Session:
     """Of the speeds of one session, each with its weight."""
     processes = []
     for several in zip(*(logs for _, logs in parts), strict=False):
@@ -156,14 +146,14 @@ def _product(parts: Sequence[tuple[float, list[Logs]]]) -> Session:
 
 def combined(sessions: Sequence[Session], contended: bool = False) -> Ratio:
     """The product of independent sessions' ratios, with its interval and its p-value."""
-    centres = [centre_and_error(session.logs, session.squares) for session in sessions]
+    centres = [turns.centre_and_error(session.logs, session.squares) for session in sessions]
     centre = math.fsum(mean for mean, _ in centres)
     errors = [error for _, error in centres if error is not None]
     if len(errors) < len(centres):
         return Ratio(math.exp(centre), contended=contended)
     error = math.hypot(*errors)
     p = 2 * statistics.NormalDist().cdf(-abs(centre) / error)
-    low, high = math.exp(centre - Z * error), math.exp(centre + Z * error)
+    low, high = math.exp(centre - turns.Z * error), math.exp(centre + turns.Z * error)
     return Ratio(math.exp(centre), low, high, p, contended)
 
 

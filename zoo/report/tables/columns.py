@@ -17,12 +17,12 @@ import pandas as pd
 
 from zoo.config.metric_description import MetricDescription
 from zoo.errors import counted
+from zoo.measure.turns import PHASES
 from zoo.report.evaluated_run import EvaluatedRun
 from zoo.report.rows import ReportRow
-from zoo.report.stats.ratios import PHASES, Ratio
 from zoo.report.tables.text import plain, ratio_text, tabulated
 
-Value: TypeAlias = Callable[[Any], Any]  # of a row of the table
+Value: TypeAlias = Callable[[ReportRow], Any]
 REASON = 80  # characters of a reason; table.csv has the whole
 ALWAYS = 0  # the priority of a column that every terminal shows
 RARELY = 9
@@ -36,8 +36,8 @@ class Column:
     it. help: what it holds. better: 1 where a higher number is better, -1 where a lower one is, 0
     for words. priority: where there is little room, columns with the highest priority are left out
     first, and those with priority 0 never. value: of a row; None where it is unknown. text: what a
-    reader sees of it, a format of the value or a function of the row; empty where there is nothing
-    to see.
+    reader sees of it, a format of the value or a function of the row; empty, or None, where there
+    is nothing to see.
     """
 
     key: str
@@ -46,12 +46,12 @@ class Column:
     better: int
     priority: int
     value: Value
-    text: str | Callable[[Any], str] = "{}"
+    text: str | Callable[[ReportRow], str | None] = "{}"
 
-    def shown(self, row: Any) -> str:
+    def shown(self, row: ReportRow) -> str:
         """What a reader sees of a row."""
         if not isinstance(self.text, str):
-            return self.text(row)
+            return self.text(row) or ""
         value = self.value(row)
         return "" if value is None else self.text.format(value)
 
@@ -60,7 +60,7 @@ class Column:
 class ReportTable:
     """Rows and their columns, which read values of the rows."""
 
-    rows: Sequence[Any]
+    rows: Sequence[ReportRow]
     columns: list[Column]
 
     @cached_property
@@ -72,8 +72,8 @@ class ReportTable:
     def frame(self) -> pd.DataFrame:
         """The values: what ``table.csv`` holds; what is unknown is NaN."""
         frame = pd.DataFrame(self.lines, columns=[column.key for column in self.columns])
-        types = {key: "float" for key in frame if frame[key].isna().all()}
-        return frame.astype(types | ({"rank": "Int64"} if "rank" in frame else {}))
+        unknown = {key: "float" for key in frame if frame[key].isna().all()}
+        return frame.astype({**unknown, "rank": "Int64"})
 
     @cached_property
     def texts(self) -> dict[str, list[str]]:
@@ -125,9 +125,9 @@ def _of(known: Mapping[str, Any], attribute: str) -> Value:
     return lambda row: getattr(known.get(row.name), attribute, None)
 
 
-def _text(texts: Mapping[str, str]) -> Value:
-    """The text of each row, by its name; none where it is not there."""
-    return lambda row: texts.get(row.name, "")
+def _by_name(values: Mapping[str, Any]) -> Value:
+    """What is known of each row, by its name; None where it is not there."""
+    return lambda row: values.get(row.name)
 
 
 def _ends(key: str, what: str, intervals: Mapping[str, Any]) -> list[Column]:
@@ -172,7 +172,7 @@ def _outcome(run: EvaluatedRun) -> list[Column]:
     return [
         Column("status", "status", status, 0, 3, lambda row: row.status, status_text),
         Column("reason", "reason", why, 0, RARELY, reason, lambda row: plain(reason(row), REASON)),
-        Column("rank", "rank", rank, -1, 5, lambda row: ranks.get(row.name), _text(texts)),
+        Column("rank", "rank", rank, -1, 5, _by_name(ranks), _by_name(texts)),
     ]
 
 
@@ -180,23 +180,18 @@ def _scores(run: EvaluatedRun) -> list[Column]:
     metric, intervals = run.metric, run.verdicts.intervals
     worth = "higher" if metric.higher_is_better else "lower"
     help = f"The mean over seeds with its 95% interval; {worth} is better."
-
-    mean = _of(intervals, "mean")
+    mean, key = _of(intervals, "mean"), f"{metric.name}_mean"
     texts = {name: interval.text(metric.digits) for name, interval in intervals.items()}
 
     def of_other(other: MetricDescription) -> Column:
-        def mean(row: ReportRow) -> float | None:
-            values = row.values_of(other.name).values()
-            return statistics.fmean(values) if values else None
-
+        values = {row.name: row.values_of(other.name).values() for row in run.rows}
+        means = {name: statistics.fmean(of_row) for name, of_row in values.items() if of_row}
         key, form = f"{other.name}_mean", f"{{:.{other.digits}f}}"
         help = "The mean over seeds of another metric."
-        return Column(key, other.label, help, other.direction, 8, mean, form)
+        return Column(key, other.label, help, other.direction, 8, _by_name(means), form)
 
     return [
-        Column(
-            f"{metric.name}_mean", metric.label, help, metric.direction, ALWAYS, mean, _text(texts)
-        ),
+        Column(key, metric.label, help, metric.direction, ALWAYS, mean, _by_name(texts)),
         *_ends(metric.name, "mean", intervals),
         *map(of_other, run.metrics[1:]),
     ]
@@ -204,26 +199,24 @@ def _scores(run: EvaluatedRun) -> list[Column]:
 
 def _learned(run: EvaluatedRun) -> list[Column]:
     """What rows learn of a streamed diagnostic, instead of a mean over seeds."""
-
-    def rates(row: ReportRow) -> str:
-        return ", ".join(f"{rate:g}" for rate in row.learning.window) if row.learning else ""
-
     metric, of = run.metric, functools.partial(_of, run.learning)
     texts = {name: learning.text() for name, learning in run.learning.items()}
     shares = {name: learning.share for name, learning in run.learning.items()}
+    windows = {name: learning.window for name, learning in run.learning.items()}
+    rates = {name: ", ".join(f"{rate:g}" for rate in of_row) for name, of_row in windows.items()}
     solved = "In how many runs at the best rate it was solved, after how many examples (median)."
     window = "The rates at which more than half of the seeds solve it; in table.csv how many."
     score = "The median score of the test split over the runs at the best rate."
     share = "end of Wilson's 95% interval of the share of runs that solve."
     key, direction, digits = f"{metric.name}_median", metric.direction, f"{{:.{metric.digits}f}}"
     return [
-        Column("solved", "solved", solved, 1, ALWAYS, of("times_solved"), _text(texts)),
+        Column("solved", "solved", solved, 1, ALWAYS, of("times_solved"), _by_name(texts)),
         _hidden("runs", "How many runs there are at the best rate.", of("runs")),
         _hidden("low", f"The lower {share}", _of(shares, "low")),
         _hidden("high", f"The upper {share}", _of(shares, "high")),
         _hidden("median_examples", "Examples until solved.", of("median")),
         Column(key, metric.label, score, direction, ALWAYS, of("score"), digits),
-        Column("window", "rates", window, 1, 4, of("width"), rates),
+        Column("window", "rates", window, 1, 4, of("width"), _by_name(rates)),
         Column("best_lr", "best rate", "The best rate.", 0, 6, of("rate"), "{:g}"),
         _hidden("floor", "The score that needs no skill.", lambda row: run.chance),
         _hidden("solved_at", "The score that counts as solved.", lambda row: run.solved_at),
@@ -252,20 +245,14 @@ def _speeds(run: EvaluatedRun, phase: str, priority: int) -> list[Column]:
     speeds, reference, key = run.speeds, run.reference, f"{phase}_ratio"
     per_second = "Tokens a second, without padding."
     help = "Its speed over the reference's in the same blocks; ~: not told apart."
-
+    rates = {name: speeds.rate(phase, name) for name in speeds.measured}
     ratios = {name: speeds.ratio(phase, name, reference) for name in speeds.measured}
-    ratios |= {reference: Ratio(1.0)} if reference in ratios else {}
-
     texts = {name: ratio_text(of.value, of.verdict) for name, of in ratios.items() if of}
     texts |= {reference: "reference"} if reference in ratios else {}
     rate_key, head = f"{phase}_tokens_per_s", f"{phase} tok/s"
-
-    def rate(row: ReportRow) -> float | None:
-        return speeds.rate(phase, row.name)
-
     return [
-        Column(rate_key, head, per_second, 1, priority, rate, "{:,.0f}"),
-        Column(key, f"× {phase}", help, 1, max(6, priority), _of(ratios, "value"), _text(texts)),
+        Column(rate_key, head, per_second, 1, priority, _by_name(rates), "{:,.0f}"),
+        Column(key, f"× {phase}", help, 1, max(6, priority), _of(ratios, "value"), _by_name(texts)),
         *_ends(key, "ratio", ratios),
     ]
 
