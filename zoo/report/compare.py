@@ -177,7 +177,7 @@ def _failed_alone(row: ReportRow, beside: ReportRow) -> str | None:
 
 def why_not_comparable(first: Record, second: Record) -> str | None:
     """Why two records cannot be compared: other data, or another split; None where they can."""
-    sides = [
+    old, new = (
         {
             "data": shared_part(record.config, "data"),
             "validation share": record.config.get("training", {}).get("validation", 0.0),
@@ -185,6 +185,6 @@ def why_not_comparable(first: Record, second: Record) -> str | None:
             "test split": record.config["data"].get("test"),
         }
         for record in (first, second)
-    ]
-    values = ((what, *(side[what] for side in sides)) for what in sides[0])
-    return next((f"other {w}: {old} against {new}" for w, old, new in values if old != new), None)
+    )
+    what = next((what for what in old if old[what] != new[what]), None)
+    return f"other {what}: {old[what]} against {new[what]}" if what else None

@@ -6,7 +6,7 @@ import functools
 import re
 from collections.abc import Sequence
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from zoo.errors import counted, listed
@@ -32,26 +32,22 @@ def report_page(report: RunReport | Profile, plots: Sequence[Plot], name: str = 
     if isinstance(report, Profile):
         data = counted(len(report.data_sets), "data set")
         title = name or f"{listed(report.names.values(), NAMED)} on {data}"
-        return _templates().get_template("profile.html").render(title=title, **shared)
+        return _template("profile.html").render(title=title, **shared)
     best = next(iter(report.verdicts.tied()), "")
-    return (
-        _templates()
-        .get_template("report.html")
-        .render(
-            title=name or _title(report),
-            about=run_text(report),
-            effects=[sentence(effect) for effect in report.effects.main] if report.effects else [],
-            tints=[report.verdicts.verdict(row.name, best) for row in report.rows],
-            commands=[(report.short_name(row, 120), row_command(row)) for row in report.rows],
-            environment=environment_of(report.records),
-            **shared,
-        )
+    return _template("report.html").render(
+        title=name or _title(report),
+        about=run_text(report),
+        effects=[sentence(effect) for effect in report.effects.main] if report.effects else [],
+        tints=[report.verdicts.verdict(row.name, best) for row in report.rows],
+        commands=[(report.short_name(row, 120), row_command(row)) for row in report.rows],
+        environment=environment_of(report.records),
+        **shared,
     )
 
 
 @functools.cache
-def _templates() -> Environment:
-    return Environment(
+def _template(name: str) -> Template:
+    environment = Environment(
         loader=PackageLoader("zoo.report"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -60,6 +56,7 @@ def _templates() -> Environment:
         finalize=lambda v: plain(v) if isinstance(v, str) and not isinstance(v, Markup) else v,
         keep_trailing_newline=True,
     )
+    return environment.get_template(name)
 
 
 def _title(run: RunReport) -> str:

@@ -55,33 +55,33 @@ def losses_of(row: ReportRow) -> NDArray[np.float64]:
     return np.array([losses[:epochs] for losses in curves]).reshape(len(curves), epochs)
 
 
+@plot.styled()
 def scale_plot(records: Sequence[Record]) -> Plot:
     """Time and memory of a step by length: a line for each cell."""
     frame = scale_table(records)
-    with plot.styled():
-        figure = Figure(figsize=(6.4, 5.0), layout="constrained")
-        panels = figure.subplots(2, 2).ravel()
-        for title, metric, axes in zip(TITLES, COSTS, panels, strict=True):
-            head, factor = COSTS[metric]
-            styles = zip(itertools.cycle(plot.HUES), itertools.cycle(plot.MARKERS), strict=False)
-            cells = frame.groupby("cell", sort=False)
-            for (name, points), (hue, marker) in zip(cells, styles, strict=False):
-                costs, look = factor * points[metric], {"color": hue, "marker": marker}
-                axes.plot(points[LENGTH], costs, markersize=4, label=name, **look)
-            axes.set(xscale="log", title=title, ylabel=head.split()[-1])
-            axes.xaxis.set_major_locator(FixedLocator(sorted(frame[LENGTH].unique())))
-            axes.xaxis.set_minor_locator(NullLocator())
-            axes.tick_params(axis="x", labelrotation=45)
-            if frame[metric].gt(0).any():
-                axes.set_yscale("log")
-                axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-            for of_axes in (axes.xaxis, axes.yaxis):
-                of_axes.set_major_formatter(StrMethodFormatter("{x:,g}"))
-        figure.supxlabel("length, tokens", fontsize="medium")
-        plot.add_legend(figure)
-        about = (
-            "Cost of one step of one batch against length. Both scales are logarithmic: a "
-            "straight line is a power, and its slope the exponent. A line ends where a cell ran "
-            "out of memory or time."
-        )
-        return plot.finish("scale", "How cost grows with length", about, figure)
+    figure = Figure(figsize=(6.4, 5.0), layout="constrained")
+    panels = figure.subplots(2, 2).ravel()
+    for title, metric, axes in zip(TITLES, COSTS, panels, strict=True):
+        head, factor = COSTS[metric]
+        styles = zip(itertools.cycle(plot.HUES), itertools.cycle(plot.MARKERS), strict=False)
+        cells = frame.groupby("cell", sort=False)
+        for (name, points), (hue, marker) in zip(cells, styles, strict=False):
+            costs, look = factor * points[metric], {"color": hue, "marker": marker}
+            axes.plot(points[LENGTH], costs, markersize=4, label=name, **look)
+        axes.set(xscale="log", title=title, ylabel=head.split()[-1])
+        axes.xaxis.set_major_locator(FixedLocator(sorted(frame[LENGTH].unique())))
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.tick_params(axis="x", labelrotation=45)
+        if frame[metric].gt(0).any():
+            axes.set_yscale("log")
+            axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        for of_axes in (axes.xaxis, axes.yaxis):
+            of_axes.set_major_formatter(StrMethodFormatter("{x:,g}"))
+    figure.supxlabel("length, tokens", fontsize="medium")
+    plot.add_legend(figure)
+    about = (
+        "Cost of one step of one batch against length. Both scales are logarithmic: a "
+        "straight line is a power, and its slope the exponent. A line ends where a cell ran "
+        "out of memory or time."
+    )
+    return plot.finish("scale", "How cost grows with length", about, figure)

@@ -32,9 +32,8 @@ def front_plots(run: RunReport) -> list[Plot]:
     front = front_of({n: (metric.better(v[score]), v[cost]) for n, v in cells.items()})
     reference = [n for n in cells if run.rows[n].name == run.reference]
     named = dict.fromkeys([*reference, *front])
-    looks = dict(
-        zip(list(named)[: plot.NAMED], zip(plot.HUES, plot.MARKERS, strict=False), strict=False)
-    )
+    styles = zip(plot.HUES, plot.MARKERS, strict=False)
+    looks = dict(zip(list(named)[: plot.NAMED], styles, strict=False))
     figure = Figure(figsize=(plot.WIDTH, 3.8), layout="constrained")
     axes = figure.subplots()
     for n in [*(n for n in cells if n not in looks), *looks]:

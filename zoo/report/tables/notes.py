@@ -39,13 +39,12 @@ def answer_of(run: EvaluatedRun) -> list[str]:
 def _conclusion(run: EvaluatedRun, cells: Sequence[ReportRow]) -> str:
     """Which row to use, and what those have that it is held against."""
     best, baselines = run.best or cells[0], run.by_score(baseline=True)
-    others, ties = [row for row in cells if row is not best], run.tied_cells()[1:]
+    others = [row for row in cells if row is not best]
+    ties = [] if run.crossed else run.tied_cells()[1:]
     name, score = run.short_name(best), f"{run.metric.label} {run.score_text(best.name)}"
     if others and all(run.verdicts.verdict(best.name, row.name) == 1 for row in others):
         score += f", better than the {'other cell' if len(others) == 1 else 'other cells'}"
-    tied = (
-        f" Not told apart from {name}: {names_of(run, ties)}." if ties and not run.crossed else ""
-    )
+    tied = f" Not told apart from {name}: {names_of(run, ties)}." if ties else ""
     if not baselines:
         if not others:
             return f"{name} has {score}."
@@ -54,8 +53,7 @@ def _conclusion(run: EvaluatedRun, cells: Sequence[ReportRow]) -> str:
     rival = baselines[0]
     against = [run.verdicts.verdict(row.name, rival.name) for row in [best, *cells]]
     if 1 not in against and against[0] == -1:
-        whole = WHOLE in rival.baseline
-        name = _reading(run, rival) if whole else run.short_name(rival)
+        name = _reading(run, rival) if WHOLE in rival.baseline else run.short_name(rival)
         use = f"Use the baseline {name}: {run.metric.label}"
         rest = listed(_scores(run, best, rival), NAMED)
         return f"{use} {run.score_text(rival.name)}, against {rest}.{tied}"
@@ -148,23 +146,20 @@ def _open(run: EvaluatedRun, cells: Sequence[ReportRow]) -> tuple[Sequence[str],
     and the next.
     """
     verdict, pair, best = run.verdicts.verdict, run.verdicts.pair, run.best or cells[0]
-    rivals = run.by_score(baseline=True)[:1]
-    for rival in rivals:
+    for rival in run.by_score(baseline=True)[:1]:
         beaten = any(verdict(row.name, rival.name) == 1 for row in cells)
         if not beaten and verdict(best.name, rival.name) == 0:
             return (run.short_name(best), run.short_name(rival)), pair(best.name, rival.name)
-    effects = run.effects.main if run.effects and run.crossed else []
-    ties = [
-        ((effect.component, effect.against), effect.difference)
-        for effect in effects
-        if effect.difference and not effect.difference.real and not run.compute_the_same(effect)
-    ]
-    ties.sort(key=lambda tie: -abs(tie[1].mean))
     for row in run.tied_cells()[1:] if not run.crossed else ():
         difference = pair(best.name, row.name)
         if difference and not difference.equal:
-            ties.append(((run.short_name(best), run.short_name(row)), difference))
-    return ties[0] if ties else ((), None)
+            return (run.short_name(best), run.short_name(row)), difference
+    ties = [
+        ((effect.component, effect.against), effect.difference)
+        for effect in (run.effects.main if run.effects and run.crossed else ())
+        if effect.difference and not effect.difference.real and not run.compute_the_same(effect)
+    ]
+    return max(ties, key=lambda tie: abs(tie[1].mean), default=((), None))
 
 
 def _faster(run: EvaluatedRun) -> str:
