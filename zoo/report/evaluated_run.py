@@ -141,6 +141,11 @@ class EvaluatedRun:
         return self._level("chance")
 
     @property
+    def chance_text(self) -> str:
+        """The score of guessing as tables print it; empty where it is unknown."""
+        return "" if self.chance is None else self.metric.format(self.chance)
+
+    @property
     def solved_at(self) -> float | None:
         """The score with which the task is solved; None where the data set does not know it."""
         return self._level("solved_at")

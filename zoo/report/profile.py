@@ -183,11 +183,9 @@ class Profile:
             [plain(self.label(name), 40), *(data.text(name) for data in self.data_sets)]
             for name in self.names
         ]
-        chances = [data.run.chance for data in self.data_sets]
-        if any(chance is not None for chance in chances):
-            levels = zip(self.data_sets, chances, strict=True)
-            label = "(no skill)" if self.streamed else "(chance)"
-            texts.append([label, *("" if c is None else d.run.metric.format(c) for d, c in levels)])
+        chances = [data.run.chance_text for data in self.data_sets]
+        if any(chances):
+            texts.append(["(no skill)" if self.streamed else "(chance)", *chances])
         return texts
 
     def text(self, style: str = "simple", width: int | None = None) -> str:

@@ -119,16 +119,11 @@ class Learning:
         most = 2 * self.solved.sum(axis=1) > runs
         return tuple(rate for rate, solves in zip(self.rates, most, strict=True) if solves)
 
-    @property
-    def width(self) -> int:
-        """Of the window, in rates."""
-        return len(self.window)
-
     def text(self) -> str:
         """``6/6 · 12k · 3 rates``; ``2/6 · >60k``, censored; ``0/6 · .53``, the median score."""
         solved = f"{self.times_solved}/{self.runs}"
         if self.median is not None:
-            return f"{solved} · {thousands(self.median)} · {counted(self.width, 'rate')}"
+            return f"{solved} · {thousands(self.median)} · {counted(len(self.window), 'rate')}"
         if self.times_solved:
             return f"{solved} · >{thousands(self.budget)}"
         if self.score is None:

@@ -203,6 +203,7 @@ def _learned(run: EvaluatedRun) -> list[Column]:
     texts = {name: learning.text() for name, learning in run.learning.items()}
     shares = {name: learning.share for name, learning in run.learning.items()}
     windows = {name: learning.window for name, learning in run.learning.items()}
+    widths = {name: len(of_row) for name, of_row in windows.items()}
     rates = {name: ", ".join(f"{rate:g}" for rate in of_row) for name, of_row in windows.items()}
     solved = "In how many runs at the best rate it was solved, after how many examples (median)."
     window = "The rates at which more than half of the seeds solve it; in table.csv how many."
@@ -216,7 +217,7 @@ def _learned(run: EvaluatedRun) -> list[Column]:
         _hidden("high", f"The upper {share}", _of(shares, "high")),
         _hidden("median_examples", "Examples until solved.", of("median")),
         Column(key, metric.label, score, direction, ALWAYS, of("score"), digits),
-        Column("window", "rates", window, 1, 4, of("width"), _by_name(rates)),
+        Column("window", "rates", window, 1, 4, _by_name(widths), _by_name(rates)),
         Column("best_lr", "best rate", "The best rate.", 0, 6, of("rate"), "{:g}"),
         _hidden("floor", "The score that needs no skill.", lambda row: run.chance),
         _hidden("solved_at", "The score that counts as solved.", lambda row: run.solved_at),

@@ -34,8 +34,7 @@ def learned_answer(run: EvaluatedRun) -> list[str]:
     name = run.short_name(first)
     if not learning.times_solved:
         score = "" if learning.score is None else f" {run.metric.format(learning.score)}"
-        floor = "" if run.chance is None else run.metric.format(run.chance)
-        needs = f", where {floor} needs no skill" if floor else ""
+        needs = f", where {run.chance_text} needs no skill" if run.chance_text else ""
         return [f"No row solves it in any run: {name} comes to {run.metric.label}{score}{needs}."]
     solved = [row for row in ranked if run.learning[row.name].solved.any()]
     never = [row for row in ranked if row not in solved]

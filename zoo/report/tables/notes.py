@@ -190,7 +190,7 @@ def notes_of(run: EvaluatedRun) -> list[str]:
         *([*learned_notes(run), _speed(run)] if run.learning else scored),
         _visible(run),
         _equal_rows(run),
-        _chance(run),
+        f"Chance level of {run.metric.label}: {run.chance_text}." if run.chance_text else "",
         _tuning(run),
         *run.remarks,
         elsewhere([run], {row.name: run.short_name(row) for row in run.rows}),
@@ -288,12 +288,6 @@ def _equal_rows(run: EvaluatedRun) -> str:
     if len(exact) > 1:
         note += f" {listed(list(exact), NAMED)} compute the same, up to rounding."
     return note
-
-
-def _chance(run: EvaluatedRun) -> str:
-    if run.chance is None:
-        return ""
-    return f"Chance level of {run.metric.label}: {run.metric.format(run.chance)}."
 
 
 def _tuning(run: EvaluatedRun) -> str:
