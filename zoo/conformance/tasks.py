@@ -423,8 +423,8 @@ class _TinyRun:
         self.guessed()
         self.scored_alike(model, scored)
         model = self.build(dropout=0.5)
-        pair = [loss(model.train(), train.batch(np.arange(2)))[0] for _ in range(2)]
-        self.acts("dropout", not torch.equal(*pair))
+        dropped, kept = (self.loss(made.train(), few) for made in (model, self.build()))
+        self.acts("dropout", dropped != kept)
         perturb(model, 0.5)  # so that its answers are of all kinds
         self.scores(model.eval(), scored)
         if self.spec in (DATA["text-labels"], DATA["token-labels"]):

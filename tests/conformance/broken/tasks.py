@@ -14,6 +14,7 @@ from zoo.registry import Register
 from zoo.tasks.base import Task
 from zoo.tasks.classify import Classify
 from zoo.tasks.lm import LanguageModelling
+from zoo.tasks.mlm import MaskedLanguageModelling
 from zoo.tasks.seq2seq import SequenceToSequence
 from zoo.tasks.tag import Tag, TagOptions
 
@@ -271,6 +272,13 @@ class BytesOfWhatIsRead(LanguageModelling):
         found = super().evaluate(setup, model, split, runtime)
         outputs = {**found.outputs, "bytes": found.outputs["bytes"] + len(split)}
         return dataclasses.replace(found, outputs=outputs)
+
+
+@broken.caught_by("tasks", "dropout changes nothing")
+class HidesAndNeverDrops(MaskedLanguageModelling):
+    def build(self, setup, cell, seed):
+        training = setup.training.model_copy(update={"dropout": 0.0})
+        return super().build(dataclasses.replace(setup, training=training), cell, seed)
 
 
 @broken.caught_by("tasks", "label_smoothing acts, and `unused` names it")
