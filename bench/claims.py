@@ -25,7 +25,6 @@ from zoo.config.request import read_suite
 from zoo.errors import ZooError
 from zoo.execution.machine import own_cores
 from zoo.registry.loading import load
-from zoo.sweep.plan import seed_trainings
 from zoo.sweep.prepare import open_executor, places_of
 from zoo.sweep.progress import Progress
 from zoo.sweep.records import REUSABLE, RecordFile, directories_of
@@ -89,7 +88,7 @@ def take_over(file: Path, out: Path, seeds: int) -> int:
         _, places = places_of([run.config for run in runs], file.stem, out)
         for run, place in zip(runs, places, strict=True):
             settings = dict.fromkeys((row.name for row in run.plan.runnable), run.request.training)
-            trainings = seed_trainings(run.request, run.plan, settings)
+            trainings = run.plan.seed_trainings(settings)
             keys = {run.key("train", row, training, seed) for row, seed, training in trainings}
             new = (keys & known.keys()) - {record.key for record in RecordFile(place).read()}
             for key in new:

@@ -5,7 +5,7 @@ from refused import refused
 
 from zoo.registry import Owner, Register, Registry
 from zoo.sweep.make_request import make_request
-from zoo.sweep.plan import Plan, counts, make_plan
+from zoo.sweep.plan import Plan, make_plan
 
 OPTIONS = {
     "attention": "fused,naive",
@@ -158,8 +158,7 @@ def test_what_a_task_needs_of_components_is_checked_before_anything_runs(registr
 )
 def test_a_plan_counts_its_work(options, said, registry):
     given = {"attention": "fused,naive,split", "pe": "rope,sin,none", "baseline": "none"}
-    request = make_request({**given, **options}, registry)
-    assert counts(request, make_plan(request, registry)).startswith(said)
+    assert plan_of(registry, **{**given, **options}).counts.startswith(said)
 
 
 def test_the_plan_marks_every_impossible_cell_and_runs_nothing(tmp_path, said):

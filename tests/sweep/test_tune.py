@@ -11,7 +11,7 @@ from small_runs import CLASSIFY, bench
 from zoo.config.metric_description import MetricDescription
 from zoo.report.run_report import RunReport
 from zoo.sweep.make_request import make_request
-from zoo.sweep.plan import chosen_settings, make_plan
+from zoo.sweep.plan import make_plan
 from zoo.sweep.records import Record
 
 VALUES = (1e-7, 0.01)
@@ -78,8 +78,7 @@ def test_the_best_value_is_chosen_and_of_equal_ones_the_first(
         )
         for training, score in zip(request.trainings(), (first, second), strict=True)
     ]
-    found = chosen_settings(request, plan, records, description)
-    assert found == {row.name: request.trainings()[chosen]}
+    assert plan.chosen_settings(records, description) == {row.name: request.trainings()[chosen]}
 
 
 def test_trials_and_trainings_are_those_of_runs_with_one_value(records, corpus, tmp_path):

@@ -41,9 +41,7 @@ if TYPE_CHECKING:
 )
 @ON
 @click.option(
-    "--out",
-    metavar="DIR",
-    help="Where records and tables go.  [default: runs/TASK-DATA-HASH]",
+    "--out", metavar="DIR", help="Where records and tables go.  [default: runs/TASK-DATA-HASH]"
 )
 @click.option(
     "--against",
@@ -139,9 +137,7 @@ def bench(
 )
 @click.option("--row", metavar="NAME", default="", help="Another row of RUN: fused+sin.")
 @click.option(
-    "--all-data",
-    is_flag=True,
-    help="Train on every split, the one that would be scored included.",
+    "--all-data", is_flag=True, help="Train on every split, the one that would be scored included."
 )
 @TRACK
 def train(**options: Any) -> None:
@@ -206,27 +202,27 @@ def print_plans(requests: Sequence[Request], zoo: Zoo, *, as_json: bool) -> None
     """What would run."""
     from tabulate import tabulate
 
-    from zoo.sweep.plan import counts, make_plan
+    from zoo.sweep.plan import make_plan
 
     plans = [(request, make_plan(request, zoo.registry)) for request in requests]
     if as_json:
-        print_json([{"data": r.data, "task": r.task, "rows": _plan_rows(r, p)} for r, p in plans])
+        print_json([{"data": r.data, "task": r.task, "rows": _plan_rows(p)} for r, p in plans])
         return
     for request, plan in plans:
-        rows = _plan_rows(request, plan)
+        rows = _plan_rows(plan)
         if len(requests) > 1:
             click.echo(f"{request.data} (--task {request.task})\n")
         click.echo(tabulate(rows, headers="keys", disable_numparse=True))
         runs = sum(row["plan"].startswith("run") for row in rows)
-        click.echo(f"\n{runs} to run, {len(rows) - runs} skipped\n{counts(request, plan)}")
+        click.echo(f"\n{runs} to run, {len(rows) - runs} skipped\n{plan.counts}")
 
 
-def _plan_rows(request: Request, plan: Plan) -> list[dict[str, str]]:
+def _plan_rows(plan: Plan) -> list[dict[str, str]]:
     """Every row with its parts, or the baseline, and whether it runs, or why not."""
     rows = []
     for row in plan.rows:
         reason = row.skip_reason
-        if not row.trainable and "train" not in request.phases:
+        if not row.trainable and "train" not in plan.request.phases:
             reason = "its fit takes no steps, so it has no cost"
         state = f"run if {row.condition}" if row.condition else "run"
         parts = row.cell_names or {**dict.fromkeys(AXES, ""), AXES[0]: row.name}

@@ -29,11 +29,11 @@ Layers = tuple[Choice, ...]  # those of one axis, which take turns
 class PlanRow:
     """One row of the table to be: a cell or a baseline.
 
-    skip_reason: why it cannot run; empty where it can. trainable: it is trained in
-    steps: its settings can be chosen, and its costs measured; a baseline that fits itself has none
-    of these. condition: of the data, without which
-    there is no such row (``Task.baseline_rows``); empty: always. bidirectional: it is an encoder
-    that runs an attention that is causal by nature both ways.
+    skip_reason: why it cannot run; empty where it can. trainable: it is trained in steps: its
+    settings can be chosen, and its costs measured; a baseline that fits itself has none of these.
+    condition: of the data, without which there is no such row (``Task.baseline_rows``); empty:
+    always. bidirectional: it is an encoder that runs an attention that is causal by nature both
+    ways.
     """
 
     cell: Cell | None = None
@@ -87,12 +87,13 @@ class PlanRow:
 
 @dataclass(frozen=True)
 class Plan:
-    """Cells first, baselines after them.
+    """The rows of a request: cells first, baselines after them.
 
     scoring: the choices of the task and its metrics, whose code every result depends on.
     reference: the name of a cell that can run. needs: axis to the capabilities that the task needs.
     """
 
+    request: Request
     task: Task
     scoring: tuple[Choice, ...]
     rows: tuple[PlanRow, ...]
@@ -113,6 +114,78 @@ class Plan:
     def trainable(self) -> list[PlanRow]:
         """Those of them that are trained in steps."""
         return [row for row in self.runnable if row.trainable]
+
+    def tuning_trainings(self) -> list[tuple[PlanRow, int, Training]]:
+        """Every trainable row with every combination of settings and the first seed.
+
+        They are scored on a part of the training split. Empty where there is nothing to choose.
+        """
+        request = self.request
+        settings = [
+            training.model_copy(update={"validation": HELD_OUT})
+            for training in (request.trainings() if request.chooses else ())
+        ]
+        return [(row, request.seeds[0], each) for row in self.trainable for each in settings]
+
+    def seed_trainings(self, chosen: Mapping[str, Training]) -> list[tuple[PlanRow, int, Training]]:
+        """Every row for which settings were chosen, by its name, with every seed.
+
+        Where nothing is chosen among several values, each is trained with all of them.
+        """
+        request = self.request
+        crossed = [] if request.chooses else request.trainings()
+        # Seeds outermost: an interrupted run then has whole rounds of cells to compare.
+        return [
+            (row, seed, training)
+            for seed, row in itertools.product(request.seeds, self.runnable)
+            if row.name in chosen and row.trained_with(seed, request.seeds)
+            for training in (crossed if crossed and row.trainable else [chosen[row.name]])
+        ]
+
+    def all_trainings(self) -> list[tuple[PlanRow, int, Training]]:
+        """What is trained at most; as long as no settings are chosen, with those of the request."""
+        if "train" not in self.request.phases:
+            return []
+        chosen = dict.fromkeys((row.name for row in self.runnable), self.request.training)
+        return [*self.tuning_trainings(), *self.seed_trainings(chosen)]
+
+    def chosen_settings(
+        self, records: Sequence[Record], metric: MetricDescription
+    ) -> dict[str, Training]:
+        """Choose the settings of each row that is tuned, such as its learning rate: by row name.
+
+        records: of the tuning, which has one seed. Of the combinations that did not fail the one
+        with the best score is chosen; of equal ones the first. A row is missing where all have
+        failed.
+        """
+        request = self.request
+        tried: dict[str, dict[Training, float]] = defaultdict(dict)
+        for record in records:
+            if record.kind == "tune" and record.status == "ok":
+                training = Training(**record.config["training"] | {"validation": 0.0})
+                tried[record.name][training] = record.metrics[metric.name]
+        chosen = {}
+        for row in self.runnable:
+            if not request.chooses or not row.trainable:
+                chosen[row.name] = request.training
+            elif scores := tried.get(row.name):
+                able = [training for training in request.trainings() if training in scores]
+                chosen[row.name] = max(able, key=lambda training: metric.better(scores[training]))
+        return chosen
+
+    @property
+    def counts(self) -> str:
+        """How much it runs at most, in words."""
+        parts = []
+        if trainings := len(self.all_trainings()):
+            tuning = len(self.tuning_trainings())
+            of_tuning = f" ({tuning} to choose settings)" if tuning else ""
+            parts.append(counted(trainings, "training") + of_tuning)
+        if "cost" in self.request.phases:
+            lengths = self.request.lengths
+            at_lengths = f" at each of {len(lengths)} lengths" if lengths else ""
+            parts.append(counted(len(self.trainable), "cost measurement") + at_lengths)
+        return ", ".join(parts)
 
 
 def make_plan(request: Request, registry: Registry) -> Plan:
@@ -157,7 +230,7 @@ def make_plan(request: Request, registry: Registry) -> Plan:
     scoring = registry.choose("task", request.task), *task.metric_choices(registry)
     described = [choice.build().description for choice in task.metric_choices(registry)]
     ranked_by(described, request.metric)  # a wrong name is an error of the plan
-    return Plan(task, scoring, tuple(rows), reference, needs)
+    return Plan(request, task, scoring, tuple(rows), reference, needs)
 
 
 def _designed(design: Design, axes: Sequence[Sequence[Layers]]) -> Iterator[tuple[Layers, ...]]:
@@ -186,82 +259,9 @@ def _baselines(request: Request, registry: Registry, task: Task) -> list[Choice]
     )
 
 
-def tuning_trainings(request: Request, plan: Plan) -> list[tuple[PlanRow, int, Training]]:
-    """Every trainable row with every combination of settings and the first seed.
-
-    They are scored on a part of the training split. Empty where there is nothing to choose.
-    """
-    settings = [
-        training.model_copy(update={"validation": HELD_OUT})
-        for training in (request.trainings() if request.chooses else ())
-    ]
-    return [(row, request.seeds[0], each) for row in plan.trainable for each in settings]
-
-
-def seed_trainings(
-    request: Request, plan: Plan, chosen: Mapping[str, Training]
-) -> list[tuple[PlanRow, int, Training]]:
-    """Every row for which settings were chosen, by its name, with every seed.
-
-    Where nothing is chosen among several values, each is trained with all of them.
-    """
-    crossed = [] if request.chooses else request.trainings()
-    # Seeds outermost: an interrupted run then has whole rounds of cells to compare.
-    return [
-        (row, seed, training)
-        for seed, row in itertools.product(request.seeds, plan.runnable)
-        if row.name in chosen and row.trained_with(seed, request.seeds)
-        for training in (crossed if crossed and row.trainable else [chosen[row.name]])
-    ]
-
-
-def all_trainings(request: Request, plan: Plan) -> list[tuple[PlanRow, int, Training]]:
-    """What is trained at most; as long as no settings are chosen, with those of the request."""
-    if "train" not in request.phases:
-        return []
-    chosen = dict.fromkeys((row.name for row in plan.runnable), request.training)
-    return [*tuning_trainings(request, plan), *seed_trainings(request, plan, chosen)]
-
-
-def chosen_settings(
-    request: Request, plan: Plan, records: Sequence[Record], metric: MetricDescription
-) -> dict[str, Training]:
-    """Choose the settings of each row that is tuned, such as its learning rate: by row name.
-
-    records: of the tuning, which has one seed. Of the combinations that did not fail the one with
-    the best score is chosen; of equal ones the first. A row is missing where all have failed.
-    """
-    tried: dict[str, dict[Training, float]] = defaultdict(dict)
-    for record in records:
-        if record.kind == "tune" and record.status == "ok":
-            training = Training(**record.config["training"] | {"validation": 0.0})
-            tried[record.name][training] = record.metrics[metric.name]
-    chosen = {}
-    for row in plan.runnable:
-        if not request.chooses or not row.trainable:
-            chosen[row.name] = request.training
-        elif scores := tried.get(row.name):
-            able = [training for training in request.trainings() if training in scores]
-            chosen[row.name] = max(able, key=lambda training: metric.better(scores[training]))
-    return chosen
-
-
 def cost_groups(rows: Sequence[PlanRow], reference: str) -> list[list[PlanRow]]:
     """The rows besides the reference that are measured together with it; none without rows."""
     if not rows:
         return []
     others = [row for row in rows if row.name != reference]
     return [others[i : i + GROUP_SIZE] for i in range(0, max(1, len(others)), GROUP_SIZE)]
-
-
-def counts(request: Request, plan: Plan) -> str:
-    """How much a plan runs at most, in words."""
-    parts = []
-    if trainings := len(all_trainings(request, plan)):
-        tuning = len(tuning_trainings(request, plan))
-        of_tuning = f" ({tuning} to choose settings)" if tuning else ""
-        parts.append(counted(trainings, "training") + of_tuning)
-    if "cost" in request.phases:
-        at_lengths = f" at each of {len(request.lengths)} lengths" if request.lengths else ""
-        parts.append(counted(len(plan.trainable), "cost measurement") + at_lengths)
-    return ", ".join(parts)

@@ -21,14 +21,7 @@ from zoo.registry.code_hash import plugin_modules
 from zoo.registry.loading import Zoo
 from zoo.sweep.keys import code_of, digest, result_key
 from zoo.sweep.make_request import repeat_command
-from zoo.sweep.plan import (
-    PlanRow,
-    all_trainings,
-    chosen_settings,
-    make_plan,
-    seed_trainings,
-    tuning_trainings,
-)
+from zoo.sweep.plan import PlanRow, make_plan
 from zoo.sweep.prepare import inspect, job_setup, recorded_config
 from zoo.sweep.progress import Progress
 from zoo.sweep.records import (
@@ -85,7 +78,7 @@ class PreparedRun:
         self.limits = self.cost_limits = alone
         if self.setup.execution.device == "cpu":
             # Trainings share the cores; a baseline that is fitted in seconds is none.
-            trainings = sum(row.trainable for row, _, _ in all_trainings(request, plan))
+            trainings = sum(row.trainable for row, _, _ in plan.all_trainings())
             self.limits = self._limits(trainings)
             self.cost_limits = replace(alone, threads=request.threads or 1)
         self.config = recorded_config(request, self.loaded)
@@ -189,9 +182,9 @@ class Run:
         request, plan = self.prepared.request, self.prepared.plan
         self._skip_rows()
         if request.chooses:
-            self._train("tune", tuning_trainings(request, plan))
-        chosen = chosen_settings(request, plan, self.records, self.prepared.metrics[0])
-        self._train("train", seed_trainings(request, plan, chosen))
+            self._train("tune", plan.tuning_trainings())
+        chosen = plan.chosen_settings(self.records, self.prepared.metrics[0])
+        self._train("train", plan.seed_trainings(chosen))
         return chosen
 
     def _skip_rows(self) -> None:
