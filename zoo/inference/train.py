@@ -206,17 +206,14 @@ def request_again(record: Record, changes: Mapping[str, Any], registry: Registry
         for path in values_in(record.command, f"--{name}"):
             changes.setdefault(name, path)
     # An option that was null in an earlier version and cannot be now has its default.
-    recorded = {
-        part: {
+    recorded = dict[str, dict[str, Any]]()
+    for part, model in {"task_options": task.options, **PARTS}.items():
+        recorded[part] = {
             name: value
             for name, value in record.config.get(part, {}).items()
-            if name in fields and (value is not None or fields[name].default is None)
+            if name in model.model_fields
+            and (value is not None or model.model_fields[name].default is None)
         }
-        for part, fields in (
-            ("task_options", task.options.model_fields),
-            *((part, model.model_fields) for part, model in PARTS.items()),
-        )
-    }
     recorded["training"].pop("validation", None)  # all the data are trained on
     recorded["execution"] |= {n: v for n, v in changes.items() if n in Execution.model_fields}
     if "test" in changes:

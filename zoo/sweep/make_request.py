@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import os
 import shlex
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,7 @@ from pydantic import BaseModel
 
 from zoo.config.places import portable
 from zoo.config.request import MOST_SEEDS, PARTS, Request, flat_fields, validated
-from zoo.config.settings import SETTINGS, STREAMED, Training, flag, spelt
-from zoo.config.sizes import Sizes
+from zoo.config.settings import SETTINGS, STREAMED, Pretraining, Training, flag, spelt
 from zoo.data.sources.load_data import find_registered
 from zoo.errors import ZooError, listed, nearest
 from zoo.registry import Registry
@@ -103,15 +103,13 @@ def make_request(
     task_name = str(asked.pop("task", Request.model_fields["task"].default))
     task = find_task(registry, task_name)
     fields = flat_fields()
-    parts: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
-    own: dict[str, Any] = {}
-    tuned: dict[str, tuple[float, ...]] = {}
+    values: dict[type[BaseModel], dict[str, Any]] = defaultdict(dict)  # of each model's options
+    crossed: dict[str, tuple[Any, ...]] = {}  # of an option that has several, all its values
     data = find_registered(registry, asked["data"]) if isinstance(asked.get("data"), str) else None
     recipe = dict[str, Any](STREAMED) if data is not None and data.can("streamed") else {}
     recipe |= {} if data is None else data.component.recipe
     if not several:
         recipe = {name: value for name, value in recipe.items() if not isinstance(value, tuple)}
-    request: dict[str, Any] = {"task": task_name, "recipe": recipe}
     wrong: list[str] = []
     for name, value in {**task.defaults, **recipe, **asked}.items():
         brought = name in recipe and name not in asked
@@ -123,29 +121,25 @@ def make_request(
             if model is None:
                 raise ZooError(_unknown(name, task_name, task, registry))
             value = _plain(name, value) if model is Request else value
-            if brought and name not in ("lr", "max_length"):  # of these each value is read below
+            if name in ("lr", "max_length") and model is not task.options:
+                choices = _several(model, name, value)
+                value = choices[0] if name == "lr" else choices[-1]
+                if len(choices) > 1:
+                    crossed[name] = choices
+            elif brought:
                 validated(model, {name: value})
-            if model is task.options:
-                own[name] = value
-            elif model is Request:
-                request[name] = value
-            elif name == "max_length":
-                *_, parts["sizes"][name] = lengths = _several(Sizes, name, value)
-                request["lengths"] = lengths if len(lengths) > 1 else ()
-            elif name == "lr":
-                parts["training"][name], *others = rates = _several(Training, name, value)
-                tuned = {name: rates} if others else {}
-            else:
-                part = next(part for part in PARTS if PARTS[part] is model)
-                parts[part][name] = value
+            values[model][name] = value
         except ZooError as error:
             wrong.append(f"recipe of data/{asked['data']}: {error}" if brought else str(error))
-    made_options = _checked(task.options, own, wrong)
-    made: Request | None = _checked(Request, {**request, **parts, "tuned": tuned}, wrong)
+    made_options = _checked(task.options, values[task.options], wrong)
+    lengths = crossed.pop("max_length", ())
+    parts = {part: values[model] for part, model in PARTS.items()}
+    own = {"task": task_name, "recipe": recipe, "tuned": crossed, "lengths": lengths}
+    made: Request | None = _checked(Request, {**own, **parts, **values[Request]}, wrong)
     if wrong or made is None or made_options is None:
         raise ZooError("; ".join(wrong))
     made = made.model_copy(update={"task_options": made_options.model_dump(mode="json")})
-    held_out = [*tuned, *(("evaluate_every",) if made.training.evaluate_every else ())]
+    held_out = [*made.tuned, *(("evaluate_every",) if made.training.evaluate_every else ())]
     if held_out and made.training.validation:
         raise ZooError(
             f"--validation scores a held-out part, which {flag(held_out[0])} reads too: "
@@ -154,7 +148,7 @@ def make_request(
     init = made.pretraining.init
     if init and (reason := task.no_pretraining(made_options)):
         raise ZooError(f"--init {init} has no effect with --task {task_name}: {reason}")
-    for name in parts["pretraining"]:
+    for name in values[Pretraining]:
         if name != "init" and not init:
             raise ZooError(f"{flag(name)} has no effect without --init pretrain")
     if made.lengths and made.phases != ("cost",):
@@ -270,11 +264,9 @@ def values_in(command: str, option: str) -> Iterator[str]:
 def _settings(request: Request, task: Task) -> dict[str, Any]:
     """Every option that decides the result and differs from its default."""
     settings: dict[str, Any] = {"data": request.data}
-    defaults = {**task.defaults, **request.recipe}
-    values: list[tuple[dict[str, Any], type[BaseModel]]] = [(request.task_options, task.options)]
-    values += [(getattr(request, part).model_dump(), model) for part, model in PARTS.items()]
-    for own, model in values:
+    defaults, values = {**task.defaults, **request.recipe}, request.model_dump()
+    for part, model in {"task_options": task.options, **PARTS}.items():
         for name, field in model.model_fields.items():
-            if own[name] != defaults.get(name, field.default):
-                settings[name] = own[name]
+            if values[part][name] != defaults.get(name, field.default):
+                settings[name] = values[part][name]
     return {**settings, "threads": request.threads or None, "plugin": request.plugins}
