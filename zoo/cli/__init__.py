@@ -69,15 +69,12 @@ class RegisteredCommands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        from zoo.cli.options import load_zoo
         from zoo.registry.catalog import OTHERS
-        from zoo.registry.loading import load
 
         name, *rest = args
         if (entry := _registered(name)) is None:
-            loaded = load()
-            for warning in loaded.warnings:
-                click.echo(f"warning: {warning}", err=True)
-            hint = nearest(name, loaded.registry.commands)
+            hint = nearest(name, load_zoo().registry.commands)
             raise click.UsageError(f"no command '{name}'{hint}. {OTHERS}", ctx)
         command = entry.resolve()
         if not isinstance(command, click.Command):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Iterable
 from dataclasses import asdict
 
@@ -19,6 +20,8 @@ from zoo.conformance.check import (
 )
 from zoo.conformance.outcomes import CheckSettings
 from zoo.errors import counted
+
+_component = operator.attrgetter("component")  # of a result
 
 
 @click.command()
@@ -70,10 +73,6 @@ def check(
 def _announce(check: ComponentCheck) -> None:
     if check.name == "compiled":
         click.echo(f"  {check.component}: compiling, which takes seconds", err=True)
-
-
-def _component(result: CheckResult) -> str:
-    return result.component
 
 
 def _print(results: Iterable[CheckResult]) -> list[CheckResult]:

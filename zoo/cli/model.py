@@ -14,6 +14,8 @@ import click
 from zoo.cli.options import load_zoo, plugin_option, several
 from zoo.cli.request_options import field_options
 from zoo.config.reading import Reading
+from zoo.config.request import validated
+from zoo.config.settings import Execution
 from zoo.errors import ZooError
 from zoo.registry import Registry
 
@@ -29,8 +31,6 @@ class SavedModel:
 
     def open(self, command: str) -> Any:
         """The loaded model; ZooError where its task is not here, or does not offer this command."""
-        from zoo.config.request import validated
-        from zoo.config.settings import Execution
         from zoo.inference.saved_model import load_from, read
 
         place = Path(self.directory)
@@ -66,10 +66,7 @@ def model_options(command: Callable[..., Any]) -> Any:
     return several(
         click.argument("directory", metavar="DIR"),
         click.option(
-            "--device",
-            default="auto",
-            show_default=True,
-            help="Where to compute, as of zoo bench.",
+            "--device", default="auto", show_default=True, help="Where to compute, as of zoo bench."
         ),
         click.option(
             "--allow-changed",
@@ -108,7 +105,6 @@ def read_texts(
     what: the name of one text. options: how a file is read. Notices are said on stderr. Raises
     ZooError for a file without any text or that cannot be read.
     """
-    from zoo.config.request import validated
     from zoo.data.sources.row_reader import UnlabelledTexts
     from zoo.data.sources.tables import PIPE
 

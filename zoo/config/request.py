@@ -8,14 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BaseModel,
-    Field,
-    NonNegativeInt,
-    PositiveFloat,
-    PositiveInt,
-    ValidationError,
-)
+from pydantic import BaseModel, Field, NonNegativeInt, PositiveFloat, PositiveInt, ValidationError
 
 from zoo.config.settings import Execution, Pretraining, Training, spelt
 from zoo.config.sizes import Options, Sizes
@@ -77,8 +70,7 @@ class Request(Options):
 
     seeds: Annotated[tuple[Seed, ...], Field(min_length=1)] = (0, 1, 2)
     phases: Annotated[tuple[Phase, ...], Field(min_length=1)] = Field(
-        default=("train", "cost"),
-        description="train (scores), cost (speed, memory) or both.",
+        default=("train", "cost"), description="train (scores), cost (speed, memory) or both."
     )
     reference: str = Field(
         default="",
@@ -106,8 +98,7 @@ class Request(Options):
         "2%; by default 40, until they are known within 5%. At several lengths it is 6.",
     )
     timeout: PositiveFloat | None = Field(
-        default=None,
-        description="Most seconds per training or timing.",
+        default=None, description="Most seconds per training or timing."
     )
     plugins: tuple[str, ...] = ()
 

@@ -118,9 +118,7 @@ def _device(value: str) -> str:
 Device = Annotated[
     str,
     AfterValidator(_device),
-    Field(
-        description="Where to compute: auto, cpu, cuda, cuda:N for one GPU of several, or mps.",
-    ),
+    Field(description="Where to compute: auto, cpu, cuda, cuda:N for one GPU of several, or mps."),
 ]
 
 

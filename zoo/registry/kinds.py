@@ -75,10 +75,7 @@ CAPABILITIES: Mapping[str, Mapping[str, str]] = {
         "cross": "takes a cross-attention",
         **EVERY_PART,
     },
-    "pool": {
-        "first": "reads only the first position",
-        **EVERY_PART,
-    },
+    "pool": {"first": "reads only the first position", **EVERY_PART},
     # A data set declares exactly one of the first four: what it holds, and so which tasks read it.
     "data": {
         "text-labels": "one label for each text (zoo.data.Corpus)",

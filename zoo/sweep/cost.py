@@ -98,12 +98,7 @@ def _cost_jobs(
 
 
 def measure_lengths(
-    request: Request,
-    zoo: Zoo,
-    progress: Progress,
-    *,
-    directory: Path,
-    on: str | Choice = "local",
+    request: Request, zoo: Zoo, progress: Progress, *, directory: Path, on: str | Choice = "local"
 ) -> list[Record]:
     """Measure every cell at each of the request's lengths, all cells at one before the next.
 
