@@ -109,13 +109,12 @@ def bench(
     for that data set alone, give one line for each row on each data set.
 
     suite: a file of options, or one of the zoo's own; those given here win. seeds: how many, or
-    which. on: a registered executor with its parameters, such as
-    ``ray(address='10.0.0.1:6379')``. out: the directory of records and report, by default one under
-    ``runs``. against: ``published``, or the directory of a run on streamed data, whose rows stand
-    beside those of this run. track: a comma list of trackers, which show every training. plugins:
-    single-file plug-ins. progress: True or False; by default bars in a notebook and on a terminal,
-    and nothing elsewhere. An object of ``zoo.sweep.progress.Progress`` gets every event, and is
-    closed at the end.
+    which. on: a registered executor with its parameters, such as ``ray(address='10.0.0.1:6379')``.
+    out: the directory of records and report, by default one under ``runs``. against: ``published``,
+    or the directory of a run on streamed data, whose rows stand beside those of this run. track: a
+    comma list of trackers, which show every training. plugins: single-file plug-ins. progress: True
+    or False; by default bars in a notebook and on a terminal, and nothing elsewhere. An object of
+    ``zoo.sweep.progress.Progress`` gets every event, and is closed at the end.
 
     Raises ZooError for bad usage or data. Cells that fail are rows with their status and reason.
 

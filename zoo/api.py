@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from zoo.models.text_model import TextModel
-    from zoo.registry import Choice, Registry
+    from zoo.registry import Registry
     from zoo.registry.loading import Zoo
     from zoo.report.write import BenchResult
     from zoo.sweep.records import Record
@@ -65,13 +65,12 @@ def bench(
     for that data set alone, give one line for each row on each data set.
 
     suite: a file of options, or one of the zoo's own; those given here win. seeds: how many, or
-    which. on: a registered executor with its parameters, such as
-    ``ray(address='10.0.0.1:6379')``. out: the directory of records and report, by default one under
-    ``runs``. against: ``published``, or the directory of a run on streamed data, whose rows stand
-    beside those of this run. track: a comma list of trackers, which show every training. plugins:
-    single-file plug-ins. progress: True or False; by default bars in a notebook and on a terminal,
-    and nothing elsewhere. An object of ``zoo.sweep.progress.Progress`` gets every event, and is
-    closed at the end.
+    which. on: a registered executor with its parameters, such as ``ray(address='10.0.0.1:6379')``.
+    out: the directory of records and report, by default one under ``runs``. against: ``published``,
+    or the directory of a run on streamed data, whose rows stand beside those of this run. track: a
+    comma list of trackers, which show every training. plugins: single-file plug-ins. progress: True
+    or False; by default bars in a notebook and on a terminal, and nothing elsewhere. An object of
+    ``zoo.sweep.progress.Progress`` gets every event, and is closed at the end.
 
     Raises ZooError for bad usage or data. Cells that fail are rows with their status and reason.
     """
@@ -98,14 +97,13 @@ def bench_requests(
     progress: bool | Progress | None,
 ) -> BenchResult:
     """Carry out requests that differ in their data alone; all else is as of ``bench``."""
-    executor = zoo.registry.choose("executor", on)
     place = None if out is None else Path(out)
     refuse_unwritable(place or Path("runs"))
     others = [] if against is None else read_against(against, requests)
     name = Path(suite).stem if suite else "data-sets"
     with contextlib.closing(TrackedProgress(for_python(progress), track, zoo)) as shown:
         try:
-            return _bench(requests, zoo, shown, name=name, on=executor, out=place, others=others)
+            return _bench(requests, zoo, shown, name=name, on=on, out=place, others=others)
         except (KeyboardInterrupt, StoppedError) as error:
             outcome = "nothing was trained yet; the same command begins again"
             if shown.directory.is_dir() and shown.config:
@@ -120,7 +118,7 @@ def _bench(
     progress: Progress,
     *,
     name: str,
-    on: Choice,
+    on: str,
     out: Path | None,
     others: Sequence[Record],
 ) -> BenchResult:
@@ -226,20 +224,13 @@ def train(
         request = request_again(record, options, zoo.registry)
         all_data = True
         fingerprint = record.config["data"]["fingerprint"] if data is None else ""
-    executor = zoo.registry.choose("executor", on)
     with (
         scratch_directory() as scratch,
         contextlib.closing(TrackedProgress(for_python(progress), track, zoo)) as shown,
     ):
+        place = scratch / "model" if save is None else Path(save)
         return train_one(
-            request,
-            zoo,
-            shown,
-            scratch / "model" if save is None else Path(save),
-            seed,
-            on=executor,
-            all_data=all_data,
-            fingerprint=fingerprint,
+            request, zoo, shown, place, seed, on=on, all_data=all_data, fingerprint=fingerprint
         )
 
 

@@ -18,6 +18,7 @@ from zoo.data.sources.corpus import is_blank
 from zoo.data.sources.load_data import stored
 from zoo.errors import ZooError, listed
 from zoo.files import scratch_directory
+from zoo.inference.saved_model import save
 from zoo.inference.train import train
 from zoo.registry import loading
 from zoo.sweep.make_request import make_request
@@ -136,8 +137,6 @@ class ZooClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Its labels are the classes as text. Raises ZooError where the directory exists.
         """
-        from zoo.inference.saved_model import save
-
         check_is_fitted(self)
         save(self.model_, Path(directory), [str(each) for each in self.classes_])
 

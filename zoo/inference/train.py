@@ -22,11 +22,12 @@ from zoo.inference.saved_model import (
     SampleOutputs,
     draft,
     full_name,
+    load_from,
     refuse_taken,
     versions_of,
     write,
 )
-from zoo.registry import AXES, Choice, Registry
+from zoo.registry import AXES, Registry
 from zoo.registry.cell import Cell
 from zoo.registry.loading import Zoo
 from zoo.report.run_report import RunReport
@@ -58,7 +59,7 @@ def train(
     save: Path,
     seed: int = 0,
     *,
-    on: str | Choice = "local",
+    on: str = "local",
     all_data: bool = False,
     fingerprint: str = "",
 ) -> TextModel:
@@ -94,8 +95,7 @@ def train(
             )
         if all_data and prepared.loaded and request.task_options.get("class_weight"):
             encoded = prepared.loaded.encoded
-            others = encoded.label_names[len(encoded.trained_labels) :]
-            if others:
+            if others := encoded.label_names[len(encoded.trained_labels) :]:
                 raise ZooError(f"--class-weight has no number for {listed(others)}")
         key = prepared.key("train", row, request.training, seed)
         job = TrainJob(
@@ -126,8 +126,6 @@ def train(
 
 def _saved(run: PreparedRun, job: TrainJob, result: Result, save: Path) -> TextModel:
     """Write the model, and load it from what was written before the directory exists."""
-    from zoo.inference.saved_model import load_from
-
     assert run.loaded is not None
     weights, tokenizer = result.artifacts[WEIGHTS], run.loaded.encoded.tokenizer_path
     with draft(save) as directory:

@@ -12,7 +12,6 @@ from zoo.config.request import Request
 from zoo.config.settings import Training
 from zoo.execution.base import CostJob, CostMember, Job, Result
 from zoo.measure.turns import HALF, PHASES, seconds
-from zoo.registry import Choice
 from zoo.registry.cell import model_name
 from zoo.registry.loading import Zoo
 from zoo.sweep.keys import digest
@@ -98,7 +97,7 @@ def _cost_jobs(
 
 
 def measure_lengths(
-    request: Request, zoo: Zoo, progress: Progress, *, directory: Path, on: str | Choice = "local"
+    request: Request, zoo: Zoo, progress: Progress, *, directory: Path, on: str = "local"
 ) -> list[Record]:
     """Measure every cell at each of the request's lengths, all cells at one before the next.
 

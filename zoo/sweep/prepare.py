@@ -34,13 +34,12 @@ from zoo.sweep.records import FILE, directories_of, directory_names, slug
 from zoo.tasks.base import Loaded
 
 
-def open_executor(zoo: Zoo, on: str | Choice) -> contextlib.closing[Executor]:
-    """The executor chosen, or of that name, connected now and closed at the end.
+def open_executor(zoo: Zoo, on: str) -> contextlib.closing[Executor]:
+    """The executor of that name, connected now and closed at the end.
 
     Raises ZooError where there is none, or it cannot connect.
     """
-    choice = zoo.registry.choose("executor", on) if isinstance(on, str) else on
-    executor = choice.build()
+    executor = zoo.registry.choose("executor", on).build()
     executor.connect()
     return contextlib.closing(executor)
 
