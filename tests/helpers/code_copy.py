@@ -23,7 +23,7 @@ def package(tmp_path_factory) -> Iterator[Path]:
 
 def forget() -> None:
     """Let the next hashes be of the code as it is then."""
-    code_hash._reached.cache_clear()
+    code_hash.zoo_modules.cache_clear()
 
 
 @contextlib.contextmanager

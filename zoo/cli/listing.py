@@ -40,14 +40,10 @@ def list_components(kind: str | None, plugins: tuple[str, ...], as_json: bool) -
     if as_json:
         print_json([_described(registry, c) for c in listed], **LENIENT)
         return
-    rows = [
-        (
-            f"{c.kind}/{registry.label(c)}",
-            c.summary,
-            "" if c.owner.distribution == BUILT_IN else str(c.owner),
-        )
-        for c in listed
-    ]
+    rows = []
+    for component in listed:
+        owner = "" if component.owner.distribution == BUILT_IN else str(component.owner)
+        rows.append((f"{component.kind}/{registry.label(component)}", component.summary, owner))
     print_table(rows, ("NAME", "SUMMARY", "OWNER"), cut=1)
 
 

@@ -15,11 +15,10 @@ class MetricDescription(Options):
     """One number that says how good a trained model is.
 
     name: its key in a record's metrics. label: its name in tables. digits: decimals of a value.
-    unit: of differences; a difference times ``scale`` is in this unit, printed with
-    ``unit_digits`` decimals. lowest, highest: no true value lies outside; None: no such limit.
-    scored: what is scored (documents, tokens). paired: it is the share of examples that were
-    right, and the record lists those that were wrong, so that two models can be compared example
-    by example.
+    unit: of differences; a difference times ``scale`` is in this unit, printed with ``unit_digits``
+    decimals. lowest, highest: no true value lies outside; None: no such limit. scored: what is
+    scored (documents, tokens). paired: it is the share of examples that were right, and the record
+    lists those that were wrong, so that two models can be compared example by example.
     """
 
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]

@@ -156,6 +156,12 @@ def validated(model: type[BaseModel], values: Mapping[str, Any]) -> Any:
         raise ZooError("; ".join(wrong.values())) from None
 
 
+def first_error(error: ValidationError, whole: str = "it") -> str:
+    """The first field that is wrong, and what is wrong with it. whole: the name of all fields."""
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc'])) or whole}: {first['msg']}"
+
+
 # Tables of a suite that are no options: for the page of published results, and of a claim.
 PUBLISHED, CLAIM = "published", "claim"
 BUILT_IN = Path(__file__).parent / "suites"

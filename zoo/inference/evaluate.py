@@ -174,8 +174,6 @@ def _examples_of(corpus: Any, split: str) -> Examples:
     if not parts:
         raise ZooError(f"{corpus.name} has no {split} split")
     names = {IGNORED: None, **dict(enumerate(corpus.label_names))}
-    texts, targets, groups = (
-        list(itertools.chain.from_iterable(p)) for p in zip(*parts, strict=True)
-    )
+    texts, targets, groups = (list(itertools.chain(*column)) for column in zip(*parts, strict=True))
     named = [names[t] if isinstance(t, int) else [names[tag] for tag in t] for t in targets]
     return Examples(texts, named, groups if len(groups) == len(texts) else [])

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, 
 from zoo import __version__
 from zoo.config.metric_description import MetricDescription
 from zoo.config.places import refuse_unwritable
-from zoo.config.request import validated
+from zoo.config.request import first_error, validated
 from zoo.config.settings import NO_PRETRAINING, Pretraining, Training
 from zoo.config.sizes import Sizes
 from zoo.data.cache import file_digest
@@ -135,12 +135,6 @@ def versions_of(choices: tuple[Choice, ...]) -> dict[str, str]:
     """The distributions that components are from, with their versions."""
     owners = (choice.component.owner for choice in choices)
     return {owner.distribution: owner.version for owner in owners}
-
-
-def first_error(error: ValidationError) -> str:
-    """The first field that is wrong, and what is wrong with it."""
-    first = error.errors()[0]
-    return f"{'.'.join(map(str, first['loc'])) or 'it'}: {first['msg']}"
 
 
 def refuse_taken(directory: Path) -> None:

@@ -79,10 +79,8 @@ class Registry:
             built_in = [c for c in matches if c.owner.distribution == BUILT_IN]
             if len(built_in) == 1:
                 return built_in[0]
-            raise ZooError(
-                f"{kind} '{name}' is ambiguous; say which: "
-                + ", ".join(c.full_name for c in matches)
-            )
+            names = ", ".join(c.full_name for c in matches)
+            raise ZooError(f"{kind} '{name}' is ambiguous; say which: {names}")
         if not matches:
             hint = nearest(name.removeprefix(SHORT), self.labels(kind))
             raise ZooError(f"no {kind} '{name}'{hint}. {OTHERS}")

@@ -44,8 +44,7 @@ def module_hash(distribution: str, name: str, *, as_bytes: bool = False) -> str:
 def hash_of(path: Path, *, as_bytes: bool = False) -> str:
     """A hash of a Python file, or of all in a folder: their syntax trees without docstrings.
 
-    TOML files of a folder, which describe components, count too.
-    as_bytes: of their bytes instead.
+    TOML files of a folder, which describe components, count too. as_bytes: of their bytes instead.
     """
     files, root = [path], path.parent
     if path.is_dir():
@@ -57,18 +56,14 @@ def hash_of(path: Path, *, as_bytes: bool = False) -> str:
     return content.hexdigest()[:16]
 
 
-def zoo_modules(roots: Iterable[str], harmless: tuple[str, ...]) -> set[str]:
-    """The zoo's modules that these are or import, directly or not: their paths in the package.
+@functools.cache
+def zoo_modules(root: str, harmless: tuple[str, ...]) -> frozenset[str]:
+    """The zoo's modules that one is or imports, directly or not: their paths in the package.
 
-    roots: dotted names, of modules of the zoo or of plug-ins. Imports within functions count,
+    root: a dotted name, of a module of the zoo or of a plug-in. Imports within functions count,
     imports for types alone do not. harmless: files, and folders with a slash at the end, that
     neither count nor are followed where they are imported.
     """
-    return {path for root in roots for path in _reached(root, harmless)}
-
-
-@functools.cache
-def _reached(root: str, harmless: tuple[str, ...]) -> frozenset[str]:
     top = root.partition(".")[0]
     seen, waiting, paths = {root}, [root], set[str]()
     while waiting:

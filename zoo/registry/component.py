@@ -150,9 +150,8 @@ class Choice:
     def spec(self) -> PartSpec:
         """The choice in plain values."""
         usual = self.component.harness_parameters.items()
-        return PartSpec(
-            self.label, {k: v for k, v in self.parameters.items() if (k, v) not in usual}
-        )
+        shown = {k: v for k, v in self.parameters.items() if (k, v) not in usual}
+        return PartSpec(self.label, shown)
 
     def __str__(self) -> str:
         return str(self.spec)

@@ -80,7 +80,7 @@ def code_of(
     paths = (*ROOTS[kind], PRETRAINING) if pretrained else ROOTS[kind]
     roots = [f"zoo.{path.removesuffix('.py').replace('/', '.')}" for path in paths]
     roots += [*modules, *(choice.component.module for choice in choices)]
-    paths_used = zoo_modules(roots, tuple(HARMLESS))
+    paths_used = {path for root in roots for path in zoo_modules(root, tuple(HARMLESS))}
     code = {path: short_hash(path) for path in sorted(paths_used)}
     for (distribution, _), names in plugin_modules(choices).items():
         for name in names:

@@ -94,10 +94,9 @@ def make_request(
 ) -> Request:
     """A request from flat options; what is None or missing is as the data or the task have it.
 
-    several: whether settings may have several values where nobody asked for them.
-    Lists become comma lists, ``seeds=3`` the seeds 0, 1, 2. Raises ZooError for an option that
-    does not exist, that belongs to another task or has no effect in this one, or a value out of
-    bounds.
+    several: whether settings may have several values where nobody asked for them. Lists become
+    comma lists, ``seeds=3`` the seeds 0, 1, 2. Raises ZooError for an option that does not exist,
+    that belongs to another task or has no effect in this one, or a value out of bounds.
     """
     asked = {name: value for name, value in options.items() if value is not None}
     task_name = str(asked.pop("task", Request.model_fields["task"].default))

@@ -121,9 +121,10 @@ class Plan:
         They are scored on a part of the training split. Empty where there is nothing to choose.
         """
         request = self.request
+        if not request.chooses:
+            return []
         settings = [
-            training.model_copy(update={"validation": HELD_OUT})
-            for training in (request.trainings() if request.chooses else ())
+            each.model_copy(update={"validation": HELD_OUT}) for each in request.trainings()
         ]
         return [(row, request.seeds[0], each) for row in self.trainable for each in settings]
 

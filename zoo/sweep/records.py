@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from zoo.config.metric_description import MetricDescription
 from zoo.config.reading import Division, Reading
-from zoo.config.request import PARTS, Seed
+from zoo.config.request import PARTS, Seed, first_error
 from zoo.errors import ZooError
 from zoo.execution.base import Status
 from zoo.files import replacing, writing
@@ -253,9 +253,8 @@ def _parse(line: bytes, where: str) -> Record:
     try:
         return Record.model_validate_json(line)
     except ValidationError as error:
-        first = error.errors()[0]
-    place = ".".join(map(str, first["loc"])) or "record"
-    raise ZooError(f"{where}: not a valid record: {place}: {first['msg']}")
+        problem = first_error(error, "record")
+        raise ZooError(f"{where}: not a valid record: {problem}") from None
 
 
 def slug(name: str) -> str:

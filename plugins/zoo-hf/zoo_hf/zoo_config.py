@@ -7,8 +7,9 @@ from typing import Any
 from pydantic import ValidationError
 from transformers import PreTrainedConfig
 
+from zoo.config.request import first_error
 from zoo.errors import ZooError
-from zoo.inference.saved_model import FORMAT, MODEL_TYPE, Card, first_error
+from zoo.inference.saved_model import FORMAT, MODEL_TYPE, Card
 
 
 class ZooConfig(PreTrainedConfig):  # type: ignore[misc]
