@@ -18,7 +18,6 @@ import struct
 import subprocess
 import sys
 import threading
-import time
 import traceback
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
@@ -284,14 +283,12 @@ def fork_workers(channel: int) -> None:
 
 
 def _exit_code(process: int) -> int:
-    end = time.monotonic() + EXIT_SECONDS
-    while time.monotonic() < end:
-        ended, status = os.waitpid(process, os.WNOHANG)
-        if ended:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.002)
-    os.kill(process, signal.SIGKILL)
-    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    worker = psutil.Process(process)
+    try:
+        return int(worker.wait(EXIT_SECONDS))
+    except psutil.TimeoutExpired:
+        worker.kill()
+        return int(worker.wait())
 
 
 def serve_alone(channel: int) -> None:
