@@ -107,9 +107,13 @@ class Card(BaseModel):
 
     def find_cell(self, registry: Registry) -> Cell:
         """The components of the model as registered here; ZooError where one is missing."""
-        patterns = {axis: "/".join(parts) for axis, parts in self.parts.items()}
         try:
-            return Cell.parse(registry, patterns)
+            return Cell(
+                {
+                    axis: tuple(registry.choose(axis, part) for part in parts)
+                    for axis, parts in self.parts.items()
+                }
+            )
         except ZooError as error:
             raise self._missing(error) from error
 
