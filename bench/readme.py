@@ -80,11 +80,12 @@ def skills() -> str:
     takers: dict[str, list[str]] = {}  # mixers that learn it to skills
     for skill in lacks:
         able = [part for name, part in parts.items() if learned[name].get(skill)]
-        takers.setdefault(" or ".join(able), []).append(skill)
+        if able:
+            takers.setdefault(listed(able, link="or"), []).append(skill)
     sentences = [
         f"Begin with attention and {code(plain['pe'])}: with each of {seeds_of(runs)} it "
         f"learns {len(own)} of {len(every)} skills, but none of {listed(lacks)}.",
-        *(f"For {listed(skills)} take {mixers}." for mixers, skills in takers.items() if mixers),
+        *(f"For {listed(skills)} take {mixers}." for mixers, skills in takers.items()),
         f"Other mixers learn: {ranked('attention')}.",
         f"With other encodings attention learns: {ranked('pe')}.",
     ]

@@ -75,9 +75,12 @@ def counted(count: Any, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def listed(words: Iterable[str], most: int = sys.maxsize) -> str:
-    """``a``, ``a and b``, ``a, b and c``; of more than so many ``a, b and 3 more``."""
+def listed(words: Iterable[str], most: int = sys.maxsize, link: str = "and") -> str:
+    """``a``, ``a and b``, ``a, b and c``; of more than so many ``a, b and 3 more``.
+
+    link: the word before the last.
+    """
     every = list(words)
     more = [f"{len(every) - most} more"] * (len(every) > most)
     *others, last = [*every[:most], *more]
-    return f"{', '.join(others)} and {last}" if others else last
+    return f"{', '.join(others)} {link} {last}" if others else last
