@@ -48,7 +48,7 @@ def inventory() -> str:
 
 
 def skills() -> str:
-    """What follows from the picture for who chooses a part, in up to five sentences."""
+    """What follows from the picture for who chooses a part, in a few sentences."""
     profile = published_profile(RESULTS / PROFILE, ROOT / "bench" / "suites" / "diagnostics.toml")
     if profile is None or not profile.streamed:
         return UNMEASURED
@@ -57,9 +57,12 @@ def skills() -> str:
     plain = cells[profile.reference]
     # Of each row: each skill that was measured, and whether every seed learned it.
     learned: dict[str, dict[str, bool]] = {name: {} for name in cells}
+    faster: dict[str, list[str]] = {}  # than plain attention, told apart; the fastest first
     for data in profile.streamed:
         for name, each in data.run.learning.items():
             learned[name][data.name] = each.times_solved == each.runs
+        names = [name for name, of in data.scores.items() if of["versus_reference"] == 1]
+        faster[data.name] = sorted(names, key=lambda name: data.run.learning[name].order)
 
     def others(axis: str) -> dict[str, str]:
         """The rows with another part on one axis, and the part; those that learn most first."""
@@ -79,12 +82,12 @@ def skills() -> str:
     parts = others("attention")
     takers: dict[str, list[str]] = {}  # mixers that learn it to skills
     for skill in lacks:
-        able = [part for name, part in parts.items() if learned[name].get(skill)]
+        able = [parts[name] for name in faster[skill] if name in parts and learned[name][skill]]
         if able:
             takers.setdefault(listed(able, link="or"), []).append(skill)
     sentences = [
-        f"Begin with attention and {code(plain['pe'])}: with each of {seeds_of(runs)} it "
-        f"learns {len(own)} of {len(every)} skills, but none of {listed(lacks)}.",
+        f"Plain attention, {code(plain['attention'])}, with {code(plain['pe'])} learns {len(own)} "
+        f"of {len(every)} skills with each of {seeds_of(runs)}, but none of {listed(lacks)}.",
         *(f"For {listed(skills)} take {mixers}." for mixers, skills in takers.items()),
         f"Other mixers learn: {ranked('attention')}.",
         f"With other encodings attention learns: {ranked('pe')}.",
@@ -97,7 +100,8 @@ def published_claims() -> str:
     judgements = judged(RESULTS)
     refuted = [j.claim.statement for j in judgements.values() if j.verdict == REFUTED]
     said = "; ".join(f"“{line(statement).rstrip('.')}”" for statement in refuted[:3])
-    unlike = f" Among those that did not: {said}." if refuted else ""
+    among = "Among those" if refuted[3:] else "Those"
+    unlike = f" {among} that did not: {said}." if refuted else ""
     return f"{counts(judgements)}{unlike} [All](results/{FOLDER}/README.md)."
 
 

@@ -50,9 +50,10 @@ def learned() -> Profile:
 def test_of_streamed_diagnostics_each_cell_says_what_is_learned(learned):
     assert list(learned.names.values()) == ["fused+rope", "gru+none", "fused+none"]
     printed = report_text(learned)
-    for text in ("6/6 · 8.4k · 3 rates +", "2/6 · >40k", "0/6 · .53 -", "(no skill)"):
+    for text in ("6/6 · 8.4k · 3 rates +", "2/6 · >40k", "0/6 · .53 -", "(no skill)   0.500"):
         assert text in printed
     assert "±" not in printed
+    assert "(solved at)  0.950" in printed
     frame = pd.DataFrame(learned.lines).set_index(["data", "row"])
     assert frame.loc[("copy", "fused+none"), "median_examples"] == 25_200
     assert frame.loc[("parity", "gru+none"), "control"] == "positive"

@@ -1,4 +1,4 @@
-"""Whether a run shows what a published claim predicts. The rules were fixed before any run.
+"""Whether a run shows what a published claim predicts.
 
 ``docs/claims.md`` has them as a table. Shares of seeds are judged by Wilson's 95% interval,
 examples until solved by the exchange test, scores by the paired t-test, speeds by paired turns,

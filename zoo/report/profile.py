@@ -178,7 +178,7 @@ class Profile:
 
     @cached_property
     def texts(self) -> list[list[str]]:
-        """Rows × data sets, with the chance level in the last line."""
+        """Rows × data sets; in the last lines the score of no skill, and that of a solved task."""
         texts = [
             [plain(self.label(name), 40), *(data.text(name) for data in self.data_sets)]
             for name in self.names
@@ -186,6 +186,9 @@ class Profile:
         chances = [data.run.chance_text for data in self.data_sets]
         if any(chances):
             texts.append(["(no skill)" if self.streamed else "(chance)", *chances])
+        if self.streamed:
+            goals = [(data.run.metric, data.run.solved_at) for data in self.data_sets]
+            texts.append(["(solved at)", *("" if g is None else m.format(g) for m, g in goals)])
         return texts
 
     def text(self, style: str = "simple", width: int | None = None) -> str:

@@ -20,8 +20,8 @@ from zoo.measure import turns
 from zoo.report.rows import ReportRow
 from zoo.sweep.records import Record
 
-# A ratio within this share of 1 is not told apart from it, and none within the second share where
-# other work had the cores.
+# A ratio that is, or whose inverse is, at most so much above 1 is not told apart from 1; the second
+# share is for ratios that were measured while other work had the cores.
 UNDECIDED, CONTENDED = 0.03, 0.1
 
 
@@ -47,7 +47,8 @@ class Ratio:
         if self.low is None or self.high is None:
             return None
         share = CONTENDED if self.contended else UNDECIDED
-        if self.low <= 1 <= self.high or abs(self.value - 1) <= share:
+        # In logarithms, so that the inverse has the same verdict.
+        if self.low <= 1 <= self.high or abs(math.log(self.value)) <= math.log1p(share):
             return 0
         return 1 if self.value > 1 else -1
 
