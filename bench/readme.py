@@ -85,14 +85,15 @@ def skills() -> str:
         able = [parts[name] for name in faster[skill] if name in parts and learned[name][skill]]
         if able:
             takers.setdefault(listed(able, link="or"), []).append(skill)
+    advice = "; ".join(f"for {listed(of)} take {mixers}" for mixers, of in takers.items())
     sentences = [
         f"Plain attention, {code(plain['attention'])}, with {code(plain['pe'])} learns {len(own)} "
         f"of {len(every)} skills with each of {seeds_of(runs)}, but none of {listed(lacks)}.",
-        *(f"For {listed(skills)} take {mixers}." for mixers, skills in takers.items()),
+        f"{advice[:1].upper()}{advice[1:]}." if advice else "",
         f"Other mixers learn: {ranked('attention')}.",
         f"With other encodings attention learns: {ranked('pe')}.",
     ]
-    return " ".join(sentences)
+    return " ".join(filter(None, sentences))
 
 
 def published_claims() -> str:

@@ -55,7 +55,8 @@ def questions_section(
             to = f" {link('Table', f'{place}/README.md')}."
         known = [f"{code(c)}: {judgements[c].verdict}" for c in question.claims if c in judgements]
         if known:
-            to += f" {link('Claims', f'{FOLDER}/README.md')}, {'; '.join(known)}."
+            page = link("Claims", f"{FOLDER}/README.md")
+            to += f" {page}, on data of their own, {'; '.join(known)}."
         lines.append(f"{number}. **{question.text}** {said}{to}")
     return [f"## {TITLE}", "\n".join(lines)]
 
