@@ -60,12 +60,17 @@ def test_the_skills_under_the_picture_are_those_of_the_profiles_table():
     table["always"] = table["solved"] == table["runs"]
     count = table.groupby("row")["always"].sum()
     every = table["data"].nunique()
-    assert f"it learns {count['fused+rope']} of {every} skills" in README
+    assert f"with `rope` learns {count['fused+rope']} of {every} skills" in README
     for row, learned in count.items():
         mixer, encoding = str(row).rsplit("+", 1)
         if (table["row"] == row).sum() < every or row == "fused+rope":
             continue
         assert f"`{encoding if mixer == 'fused' else mixer}` {learned}" in README, row
+    for skill in table[(table["row"] == "fused+rope") & ~table["always"]]["data"]:
+        better = table.query(f"data == {skill!r} and always and versus_reference == 1")
+        taken = re.search(rf"[Ff]or [^;.]*\b{skill}\b[^;.]* take ([^;.]+)[;.]", README)
+        named = set(re.findall("`([^`]+)`", taken[1])) if taken else set()
+        assert named == set(better["row"].str.rpartition("+")[0]), skill
 
 
 def test_its_answers_are_those_of_the_published_pages():

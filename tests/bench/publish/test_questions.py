@@ -110,4 +110,5 @@ def test_there_are_ten_and_what_is_not_there_is_not_answered(tmp_path):
 def test_an_answer_names_the_claims_that_say_more(tmp_path):
     _, lines = questions_section({}, tmp_path, {"rms-equal": SimpleNamespace(verdict="holds here")})
     (shown,) = (line for line in lines.splitlines() if "rms-equal" in line)
-    assert shown.endswith("[Claims](claims/README.md), on data of their own, `rms-equal`: holds here.")
+    says = "[Claims](claims/README.md), on data of their own, `rms-equal`: holds here."
+    assert shown.endswith(says)
