@@ -33,6 +33,12 @@ def test_a_failed_row_exits_1_and_debug_prints_its_traceback(folder, said):
     }
 
 
+def test_a_run_in_which_no_cell_can_be_built_exits_1_also_where_a_baseline_scores(folder, said):
+    words = ["bench", *WORDS, "--attention", "fused", "--baseline", "tfidf-logreg", "--pe"]
+    assert "skipped" in said(*words, "rope(base=0)", "--out", "none", status=1).out
+    assert "skipped" in said(*words, "rope(base=0),sin", "--out", "one").out
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
 def test_a_full_disk_behind_the_output_is_one_line(folder):
     with open("/dev/full", "w") as full:
