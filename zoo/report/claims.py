@@ -1,6 +1,6 @@
 """Whether a run shows what a published claim predicts.
 
-``docs/claims.md`` has them as a table. Shares of seeds are judged by Wilson's 95% interval,
+``docs/claims.md`` has the rules as a table. Shares of seeds are judged by Wilson's 95% interval,
 examples until solved by the exchange test, scores by the paired t-test, speeds by paired turns,
 equality by two one-sided tests (Schuirmann 1987). A claim has eight seeds, and twelve if it is
 undecided then; differences are tested at 3% each time (``learning.STAGES``): of rows that learn
