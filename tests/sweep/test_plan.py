@@ -56,6 +56,9 @@ def test_one_factor_at_a_time_gives_a_part_that_cannot_rotate_the_next_encoding(
         ("fused", "none", "layer"),
         ("fused", "sin", "layer"),
     ]
+    # That is one row, though the encoding is also a change of its own.
+    only = {**options, "attention": "torch"}
+    assert cells(registry, **only, pe="rope,none") == [("torch", "none", "layer")]
     alone = plan_of(registry, **{**OPTIONS, **options, "pe": "rope"}).rows
     assert [bool(row.skip_reason) for row in alone] == [False, True]
 

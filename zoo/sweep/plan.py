@@ -202,7 +202,8 @@ def make_plan(request: Request, registry: Registry) -> Plan:
         raise ZooError(
             f"{cells:,} cells: at most {MOST_CELLS:,}; choose fewer parts, or --design one-factor"
         )
-    rows, encodings = [], axes[AXES.index("pe")]
+    encodings = axes[AXES.index("pe")]
+    by_name: dict[str, PlanRow] = {}
     for patterns in _designed(request.design, axes):
         cell = Cell(dict(zip(AXES, patterns, strict=True)))
         if too_long := cell.too_long(request.sizes.layers):
@@ -213,7 +214,9 @@ def make_plan(request: Request, registry: Registry) -> Plan:
             fitting = (other for other in others if not other.refusal(request.sizes, needs))
             cell = next(fitting, cell)
             reason = cell.refusal(request.sizes, needs) or ""
-        rows.append(PlanRow(cell, skip_reason=reason, bidirectional=cell.bidirectional(needs)))
+        row = PlanRow(cell, skip_reason=reason, bidirectional=cell.bidirectional(needs))
+        by_name.setdefault(row.name, row)  # the fitting encoding may also be a change of its own
+    rows = [*by_name.values()]
     able = [row for row in rows if not row.skip_reason]
     if not able:
         raise ZooError(f"nothing can run: {'; '.join(sorted({row.skip_reason for row in rows}))}")
