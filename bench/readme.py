@@ -88,7 +88,7 @@ def skills() -> str:
     advice = "; ".join(f"for {listed(of)} take {mixers}" for mixers, of in takers.items())
     sentences = [
         f"Plain attention, {code(plain['attention'])}, with {code(plain['pe'])} learns {len(own)} "
-        f"of {len(every)} skills with each of {seeds_of(runs)}, but none of {listed(lacks)}.",
+        f"of {len(every)} skills with each of {seeds_of(runs)}; the others are {listed(lacks)}.",
         f"{advice[:1].upper()}{advice[1:]}." if advice else "",
         f"Other mixers learn: {ranked('attention')}.",
         f"With other encodings attention learns: {ranked('pe')}.",
