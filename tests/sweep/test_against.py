@@ -106,7 +106,7 @@ def test_data_without_fitting_rows_stand_alone_and_the_setting_is_named(bench, p
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"lr": 0.003}, r"values=\{'lr': \[0.003, 0.01\]\}, not None"),
+        ({"lr": 0.003}, "lr=0.003,0.01, not one value of each setting"),
         ({"ffn_dim": 32}, "ffn_dim=64, not 32"),
         ({"evaluate_every": 320}, "evaluate_every=160, not 320"),
         ({"data": "first-symbol(train=1600)"}, "other texts"),

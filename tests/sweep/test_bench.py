@@ -184,6 +184,7 @@ def test_records_of_other_settings_data_or_task_are_not_mixed_in(
     for changed, says in (
         ({**options, "dim": 32}, "dim=16, not 32"),
         ({**options, "epochs": 3}, "epochs=2, not 3"),
+        ({**options, "lr": "0.001,0.003"}, "one value of each setting, not lr=0.001,0.003"),
         ({**options, "keep_duplicates": True}, "choose another directory"),
         ({**options, "head_hidden": 2}, "head_hidden=0, not 2"),
         ({**options, "data": str(other)}, "holds records of data="),

@@ -51,8 +51,7 @@ def beside(records: Sequence[Record], runs: Sequence[PreparedRun]) -> list[list[
     for run in runs:
         data = run.config["data"]
         there = [r for r in records if r.config["data"]["fingerprint"] == data["fingerprint"]]
-        # First the values that are all tried: without them a training has one of its own.
-        parts = ["tuning", *(part for part in SHARED if part not in ("data", "tuning"))]
+        parts = [part for part in SHARED if part != "data"]
         options = run.plan.task.options().model_dump()
         misfit = other_settings(there, run.config, parts, options) if there else "other texts"
         if misfit:

@@ -223,10 +223,19 @@ def other_settings(
         there, here = (value if isinstance(value, dict) else {part: value} for value in both)
         there = {**defaults.get(part, {}), **there}
         differing = [name for name in {**here, **there} if there.get(name) != here.get(name)]
+        if "values" in differing:
+            return f"{_tried(there)}, not {_tried(here)}"
         if differing:
             values = (f"{n}={there.get(n)!r}, not {here.get(n)!r}" for n in differing)
             return ", ".join(values)
     return ""
+
+
+def _tried(tuning: Mapping[str, Any]) -> str:
+    """``lr=0.003,0.01``: the values of each setting that has several."""
+    each = tuning.get("values", {}).items()
+    texts = (f"{name}={','.join(map(str, values))}" for name, values in each)
+    return ", ".join(texts) or "one value of each setting"
 
 
 def shared_part(config: Mapping[str, Any], part: str) -> Any:

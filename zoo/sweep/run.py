@@ -36,8 +36,9 @@ from zoo.sweep.records import (
 )
 from zoo.tasks.base import Loaded
 
-# What all records of one directory share, so that their rows can be in one table.
-SHARED = ("task", "task_options", "data", "sizes", "training", "tuning", "execution", "pretraining")
+# What all records of one directory share, so that their rows can be in one table. Tuning is before
+# training, which has values of its own where one of each is tried.
+SHARED = ("task", "task_options", "data", "sizes", "tuning", "training", "execution", "pretraining")
 SCALE_SHARED = ("task", "task_options", "base", "training", "execution")
 
 
