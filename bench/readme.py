@@ -97,12 +97,12 @@ def skills() -> str:
 
 
 def published_claims() -> str:
-    """How many published claims hold here, and which do not."""
+    """How many published claims hold here, and which surely do not."""
     judgements = judged(RESULTS)
-    refuted = [j.claim.statement for j in judgements.values() if j.verdict == REFUTED]
-    said = "; ".join(f"“{line(statement).rstrip('.')}”" for statement in refuted[:3])
-    among = "Among those" if refuted[3:] else "Those"
-    unlike = f" {among} that did not: {said}." if refuted else ""
+    refuted = [judgement for judgement in judgements.values() if judgement.verdict == REFUTED]
+    surest = [line(j.claim.statement).rstrip(".") for j in sorted(refuted, key=lambda j: j.p)[:3]]
+    which = "The surest of those that did not" if refuted[3:] else "Those that did not"
+    unlike = f" {which}: {'; '.join(f'“{said}”' for said in surest)}." if refuted else ""
     return f"{counts(judgements)}{unlike} [All](results/{FOLDER}/README.md)."
 
 
