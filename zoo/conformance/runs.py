@@ -260,13 +260,14 @@ def _is_its_own(job: TrainJob, result: Result) -> None:
 
 
 def _at_rest(directory: Path) -> bool:
-    """Whether files stop changing within ten seconds."""
-    before: list[tuple[str, int]] | None = None
+    """Whether files stop changing within ten seconds, and for two: a busy machine has pauses."""
+    before, same = list[tuple[str, int]](), 0
     for _ in range(20):
         time.sleep(0.5)
         with contextlib.suppress(FileNotFoundError):
             files = [(str(f), f.stat().st_mtime_ns) for f in sorted(directory.rglob("*"))]
-            if files == before:
+            same = same + 1 if files == before else 0
+            if same == 4:
                 return True
             before = files
     return False
