@@ -27,7 +27,8 @@ before the run ([how a verdict is made](../../docs/claims.md), and what was chan
 *Effect*: what was seen, with its 95% interval, of each prediction. *p*: of all predictions of the
 claim together, corrected by Holm's method for all claims on this page, and at least 1e-16; above
 .05 the verdict stands for its claim alone. Where a claim asks for so many times or points, p is of
-the test that there is no difference. *Minutes*: of one core, at least 1."""
+the test that there is no difference or, where less is seen, that there is as much as it asks for.
+*Minutes*: of one core, at least 1."""
 SMALLEST = 1e-16  # of a p: below it floats say nothing
 UNLIKE = "## Where a run contradicts its paper"
 LIMITS = "## Conditions of the other verdicts"
